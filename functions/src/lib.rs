@@ -1,1 +1,8 @@
+//! The functions of the application, in folders that mirror their paths.
+//!
+//! Files named for an algorithm (`generator`, `tokens`, `trend`, …) are plain modules: values in, values out, no
+//! context and no database. The functions beside them read the rows, call these and write the rows.
 
+pub mod interests;
+pub mod meetings;
+pub mod monitoring;

@@ -1,0 +1,374 @@
+//! Tokens that open one room for one participant, and what a participant may do there.
+//!
+//! Owns the rights table of a meeting and the claims. The format is LiveKit's, so that its server takes the tokens
+//! as they are, and a client of the built-in provider reads the same. Whether a token may be minted at all (the
+//! meeting's state, its size) is decided by the caller.
+
+use std::collections::BTreeMap;
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde::{Deserialize, Serialize};
+
+/// Lifetime of a token where no setting says otherwise, s.
+pub const VALID_S: i64 = 15 * 60;
+/// The shortest lifetime a setting may ask for, s.
+pub const VALID_S_MIN: i64 = 60;
+/// The longest lifetime a setting may ask for, s.
+pub const VALID_S_MAX: i64 = 6 * 3600;
+
+/// A participant's place in the rights table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    Host,
+    Participant,
+    /// A participant of a webinar who is no host: subscribes and sends data, publishes no media.
+    Viewer,
+}
+
+impl Seat {
+    /// The role this seat is of, as it goes over the wire.
+    #[must_use]
+    pub fn role(self) -> &'static str {
+        match self {
+            Seat::Host => "host",
+            Seat::Participant | Seat::Viewer => "participant",
+        }
+    }
+}
+
+/// Whether the meeting was made with recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    Enabled,
+    Disabled,
+}
+
+/// What somebody may do in a meeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Permissions {
+    pub can_record: bool,
+    pub can_mute: bool,
+    pub can_kick: bool,
+    pub can_share: bool,
+}
+
+/// The rights of a seat.
+#[must_use]
+pub fn permissions(seat: Seat, recording: Recording) -> Permissions {
+    let host = seat == Seat::Host;
+    Permissions {
+        can_record: host && recording == Recording::Enabled,
+        can_mute: host,
+        can_kick: host,
+        can_share: seat != Seat::Viewer,
+    }
+}
+
+/// A key that room tokens are signed with.
+#[derive(Clone)]
+pub struct RoomKey {
+    /// Goes into `iss`: how a server with several keys (rotation) finds the right one.
+    pub id: String,
+    pub secret: Vec<u8>,
+}
+
+impl std::fmt::Debug for RoomKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RoomKey")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whom a token is for, and for which room.
+#[derive(Debug, Clone, Copy)]
+pub struct Admission<'a> {
+    /// The identity in the room. The media server drops an older connection of the same identity, hence one a session.
+    pub participant_id: &'a str,
+    /// The name that others see.
+    pub name: &'a str,
+    pub room_id: &'a str,
+    pub meeting_id: &'a str,
+    pub user_id: &'a str,
+    pub session_id: &'a str,
+    pub seat: Seat,
+    pub recording: Recording,
+}
+
+/// When a token begins and how long it is good for.
+#[derive(Debug, Clone, Copy)]
+pub struct Validity<'a> {
+    /// s since the epoch.
+    pub now_s: i64,
+    /// Held to [`VALID_S_MIN`] … [`VALID_S_MAX`].
+    pub valid_s: i64,
+    /// Unique for every token.
+    pub jti: &'a str,
+}
+
+/// The claims of a room token:
+///
+/// ```json
+/// {"iss": "key1", "sub": "tab-1", "name": "Ada", "iat": 1700000000, "nbf": 1700000000, "exp": 1700000900, "jti": "t1",
+///  "metadata": "{\"meetingId\":\"meeting_1\",\"userId\":\"user_1\",\"sessionId\":\"tab-1\",\"role\":\"host\"}",
+///  "attributes": {"role": "host", "userId": "user_1"},
+///  "video": {"room": "r1", "roomJoin": true, "canSubscribe": true, "canPublishData": true, "canPublish": true,
+///            "canPublishSources": ["camera", "microphone", "screen_share", "screen_share_audio"], "roomAdmin": true}}
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    pub iss: String,
+    pub sub: String,
+    pub name: String,
+    pub iat: i64,
+    pub nbf: i64,
+    pub exp: i64,
+    pub jti: String,
+    /// JSON text, because the media server hands it on as an opaque string.
+    pub metadata: String,
+    pub attributes: BTreeMap<String, String>,
+    pub video: VideoGrant,
+}
+
+/// What the media server lets the bearer do. There is no field for roomRecord, roomCreate, roomList or ingressAdmin:
+/// the server does not bind those to one room, so no participant ever gets them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VideoGrant {
+    pub room: String,
+    pub room_join: bool,
+    pub can_subscribe: bool,
+    pub can_publish_data: bool,
+    pub can_publish: bool,
+    /// Absent for those who may not publish: a list would win over `canPublish`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub can_publish_sources: Vec<String>,
+    /// Present and true for hosts only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub room_admin: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    meeting_id: &'a str,
+    user_id: &'a str,
+    session_id: &'a str,
+    role: &'a str,
+}
+
+/// The claims of a token for one admission, issued under the key of the given id.
+///
+/// # Panics
+/// Never: the metadata consists of texts.
+#[must_use]
+pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) -> Claims {
+    let role = admission.seat.role();
+    let metadata = Metadata {
+        meeting_id: admission.meeting_id,
+        user_id: admission.user_id,
+        session_id: admission.session_id,
+        role,
+    };
+    Claims {
+        iss: key_id.to_owned(),
+        sub: admission.participant_id.to_owned(),
+        name: admission.name.to_owned(),
+        iat: validity.now_s,
+        nbf: validity.now_s,
+        exp: validity.now_s + validity.valid_s.clamp(VALID_S_MIN, VALID_S_MAX),
+        jti: validity.jti.to_owned(),
+        metadata: serde_json::to_string(&metadata).expect("a struct of texts is always valid JSON"),
+        attributes: [("role", role), ("userId", admission.user_id)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        video: grant(admission),
+    }
+}
+
+fn grant(admission: &Admission<'_>) -> VideoGrant {
+    let publishes = admission.seat != Seat::Viewer;
+    let shares = permissions(admission.seat, admission.recording).can_share;
+    let media: &[&str] = if publishes {
+        &["camera", "microphone"]
+    } else {
+        &[]
+    };
+    let screen: &[&str] = if shares {
+        &["screen_share", "screen_share_audio"]
+    } else {
+        &[]
+    };
+    VideoGrant {
+        room: admission.room_id.to_owned(),
+        room_join: true,
+        can_subscribe: true,
+        can_publish_data: true,
+        can_publish: publishes,
+        can_publish_sources: media
+            .iter()
+            .chain(screen)
+            .map(|source| (*source).to_owned())
+            .collect(),
+        room_admin: admission.seat == Seat::Host,
+    }
+}
+
+/// Mints a token: the claims as a JWT, HS256 (RFC 7519, RFC 7518 §3.2).
+///
+/// # Errors
+/// What the signing library says; with an HMAC key that is a defect, not something a caller can cause.
+pub fn mint(
+    key: &RoomKey,
+    admission: &Admission<'_>,
+    validity: &Validity<'_>,
+) -> Result<String, jsonwebtoken::errors::Error> {
+    install_crypto();
+    let claims = claims(&key.id, admission, validity);
+    jsonwebtoken::encode(
+        &Header::new(Algorithm::HS256),
+        &claims,
+        &EncodingKey::from_secret(&key.secret),
+    )
+}
+
+/// Names the crypto library, which jsonwebtoken would otherwise guess from the features that the whole build
+/// happens to switch on, and panic where they name two.
+fn install_crypto() {
+    // An error only says that one is installed already.
+    let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonwebtoken::{DecodingKey, Validation};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: Validity<'static> = Validity {
+        now_s: 1_700_000_000,
+        valid_s: VALID_S,
+        jti: "t1",
+    };
+
+    fn admission(seat: Seat) -> Admission<'static> {
+        Admission {
+            participant_id: "tab-1",
+            name: "Ada",
+            room_id: "r1",
+            meeting_id: "meeting_1",
+            user_id: "user_1",
+            session_id: "tab-1",
+            seat,
+            recording: Recording::Enabled,
+        }
+    }
+
+    fn key() -> RoomKey {
+        RoomKey {
+            id: "key1".to_owned(),
+            secret: b"a secret of thirty-two bytes ....".to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_hosts_claims_are_those_of_the_documentation() {
+        let shown = json!({
+            "iss": "key1", "sub": "tab-1", "name": "Ada",
+            "iat": 1_700_000_000, "nbf": 1_700_000_000, "exp": 1_700_000_900, "jti": "t1",
+            "metadata": "{\"meetingId\":\"meeting_1\",\"userId\":\"user_1\",\"sessionId\":\"tab-1\",\"role\":\"host\"}",
+            "attributes": {"role": "host", "userId": "user_1"},
+            "video": {
+                "room": "r1", "roomJoin": true, "canSubscribe": true, "canPublishData": true, "canPublish": true,
+                "canPublishSources": ["camera", "microphone", "screen_share", "screen_share_audio"], "roomAdmin": true,
+            },
+        });
+        let made = serde_json::to_value(claims("key1", &admission(Seat::Host), &NOW)).unwrap();
+        assert_eq!(made, shown);
+    }
+
+    #[test]
+    fn a_participant_publishes_but_does_not_administer_the_room() {
+        let video = claims("key1", &admission(Seat::Participant), &NOW).video;
+        assert!(video.can_publish && !video.room_admin);
+        assert_eq!(video.can_publish_sources.len(), 4);
+        assert_eq!(serde_json::to_value(&video).unwrap().get("roomAdmin"), None);
+    }
+
+    #[test]
+    fn a_viewer_subscribes_and_sends_data_only() {
+        let made = serde_json::to_value(claims("key1", &admission(Seat::Viewer), &NOW)).unwrap();
+        let video = json!({
+            "room": "r1", "roomJoin": true, "canSubscribe": true, "canPublishData": true, "canPublish": false,
+        });
+        assert_eq!(made["video"], video);
+        assert_eq!(made["attributes"]["role"], "participant");
+    }
+
+    #[test]
+    fn rights_follow_the_table() {
+        let all = |seat| {
+            let rights = permissions(seat, Recording::Enabled);
+            [
+                rights.can_record,
+                rights.can_mute,
+                rights.can_kick,
+                rights.can_share,
+            ]
+        };
+        assert_eq!(all(Seat::Host), [true; 4]);
+        assert_eq!(all(Seat::Participant), [false, false, false, true]);
+        assert_eq!(all(Seat::Viewer), [false; 4]);
+        assert!(!permissions(Seat::Host, Recording::Disabled).can_record);
+    }
+
+    #[test]
+    fn a_minted_token_verifies_with_its_key_and_with_no_other() {
+        let token = mint(&key(), &admission(Seat::Host), &NOW).unwrap();
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.validate_exp = false;
+        let decoded = jsonwebtoken::decode::<Claims>(
+            &token,
+            &DecodingKey::from_secret(&key().secret),
+            &validation,
+        );
+        assert_eq!(
+            decoded.unwrap().claims,
+            claims("key1", &admission(Seat::Host), &NOW)
+        );
+        let foreign =
+            jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(b"other"), &validation);
+        assert!(foreign.is_err());
+    }
+
+    #[test]
+    fn a_lifetime_is_held_to_its_bounds() {
+        let exp = |valid_s| {
+            claims("k", &admission(Seat::Host), &Validity { valid_s, ..NOW }).exp - NOW.now_s
+        };
+        assert_eq!(
+            [exp(1), exp(60), exp(900), exp(21_600), exp(99_999)],
+            [60, 60, 900, 21_600, 21_600]
+        );
+    }
+
+    #[test]
+    fn a_name_with_quotes_and_emoji_stays_intact() {
+        let odd = Admission {
+            name: "A\"d\\a 🦀",
+            session_id: "s\"1",
+            ..admission(Seat::Participant)
+        };
+        let made = claims("k", &odd, &NOW);
+        assert_eq!(made.name, "A\"d\\a 🦀");
+        let metadata: Value = serde_json::from_str(&made.metadata).unwrap();
+        assert_eq!(metadata["sessionId"], "s\"1");
+    }
+
+    #[test]
+    fn a_key_does_not_show_its_secret() {
+        assert_eq!(format!("{:?}", key()), "RoomKey { id: \"key1\", .. }");
+    }
+}

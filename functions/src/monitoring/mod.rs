@@ -1,0 +1,3 @@
+//! How the functions themselves are doing.
+
+pub mod trend;
