@@ -4,5 +4,7 @@
 //! context and no database. The functions beside them read the rows, call these and write the rows.
 
 pub mod interests;
+pub mod matching;
 pub mod meetings;
 pub mod monitoring;
+pub mod notes;

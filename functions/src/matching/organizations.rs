@@ -1,0 +1,212 @@
+//! Whether what somebody asks about the other's organization holds.
+//!
+//! A user has two marks of an organization: the one his identity provider vouches for, and the company he writes down.
+
+use super::names::fold;
+
+/// What a user asks about the organization of the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    Any,
+    Same,
+    Different,
+    /// The other's company or organization has this name (folded).
+    Named(String),
+}
+
+/// Where somebody belongs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Belonging {
+    /// Issuer and organization id of the identity. Ids of two issuers say nothing about each other.
+    pub organization: Option<(String, String)>,
+    /// The company of the profile, folded.
+    pub company: Option<String>,
+}
+
+/// How a wish fares with one other user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Holds,
+    /// An organization is unknown, and the wish depends on it.
+    Unknown,
+    Fails,
+}
+
+impl Wish {
+    /// Reads the text of `orgConstraints`, without regard to case and dashes. None and "" are no wish.
+    pub fn parse(text: Option<&str>) -> Wish {
+        let name = fold(text.unwrap_or_default());
+        match name.replace(' ', "").as_str() {
+            "" | "any" | "none" => Wish::Any,
+            "same" | "sameorg" => Wish::Same,
+            "different" | "differentorg" | "external" => Wish::Different,
+            _ => Wish::Named(name),
+        }
+    }
+
+    /// How the wish of one who belongs to `own` fares with one who belongs to `other`.
+    pub fn verdict(&self, own: &Belonging, other: &Belonging) -> Verdict {
+        match self {
+            Wish::Any => Verdict::Holds,
+            Wish::Same => same(own, other),
+            Wish::Different => match same(own, other) {
+                Verdict::Holds => Verdict::Fails,
+                Verdict::Unknown => Verdict::Unknown,
+                Verdict::Fails => Verdict::Holds,
+            },
+            Wish::Named(name) => named(name, other),
+        }
+    }
+}
+
+/// The verdict on two wishes about each other. Two equal wishes are not taken for agreement: each is held to the facts.
+pub fn both(a: (&Wish, &Belonging), b: (&Wish, &Belonging)) -> Verdict {
+    match (a.0.verdict(a.1, b.1), b.0.verdict(b.1, a.1)) {
+        (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
+        (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+        (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+    }
+}
+
+/// The value of the feature `orgConstraintMatch`.
+pub fn organization_value(verdict: Verdict) -> f64 {
+    match verdict {
+        Verdict::Holds => 1.0,
+        Verdict::Unknown => 0.5,
+        Verdict::Fails => 0.0,
+    }
+}
+
+/// The same organization if either mark is the same; another one if a mark that both have differs.
+fn same(a: &Belonging, b: &Belonging) -> Verdict {
+    let marks = [
+        a.organization
+            .as_ref()
+            .zip(b.organization.as_ref())
+            .map(|(a, b)| a == b),
+        a.company
+            .as_ref()
+            .zip(b.company.as_ref())
+            .map(|(a, b)| a == b),
+    ];
+    if marks.contains(&Some(true)) {
+        Verdict::Holds
+    } else if marks.contains(&Some(false)) {
+        Verdict::Fails
+    } else {
+        Verdict::Unknown
+    }
+}
+
+fn named(name: &str, other: &Belonging) -> Verdict {
+    let organization = other.organization.as_ref().map(|(_, id)| fold(id));
+    if organization.as_deref() == Some(name) || other.company.as_deref() == Some(name) {
+        Verdict::Holds
+    } else if organization.is_none() && other.company.is_none() {
+        Verdict::Unknown
+    } else {
+        Verdict::Fails
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(company: &str) -> Belonging {
+        Belonging {
+            organization: None,
+            company: Some(fold(company)),
+        }
+    }
+
+    fn in_organization(issuer: &str, id: &str) -> Belonging {
+        Belonging {
+            organization: Some((issuer.into(), id.into())),
+            company: None,
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_wish_are_read_without_regard_to_case_and_dashes() {
+        for (text, wish) in [
+            ("", Wish::Any),
+            ("None", Wish::Any),
+            ("SAME", Wish::Same),
+            ("same-org", Wish::Same),
+            ("different_org", Wish::Different),
+            ("External", Wish::Different),
+            ("Acme-Corp", Wish::Named("acme corp".into())),
+        ] {
+            assert_eq!(Wish::parse(Some(text)), wish, "{text}");
+        }
+        assert_eq!(Wish::parse(None), Wish::Any);
+    }
+
+    #[test]
+    fn two_equal_wishes_are_held_to_the_organizations() {
+        let same = |a: &Belonging, b: &Belonging| both((&Wish::Same, a), (&Wish::Same, b));
+
+        assert_eq!(same(&of("Acme"), &of("acme")), Verdict::Holds);
+        assert_eq!(same(&of("Acme"), &of("Other")), Verdict::Fails);
+        assert_eq!(same(&of("Acme"), &Belonging::default()), Verdict::Unknown);
+    }
+
+    #[test]
+    fn one_wish_that_fails_outweighs_one_that_cannot_be_judged() {
+        let named = Wish::Named("other".into());
+        let unknown = Belonging::default();
+
+        assert_eq!(
+            both((&named, &unknown), (&Wish::Same, &of("Acme"))),
+            Verdict::Fails
+        );
+        assert_eq!(
+            both((&Wish::Any, &unknown), (&Wish::Same, &of("Acme"))),
+            Verdict::Unknown
+        );
+    }
+
+    #[test]
+    fn organization_ids_of_two_issuers_are_two_organizations() {
+        let here = in_organization("https://a", "1");
+
+        assert_eq!(
+            Wish::Same.verdict(&here, &in_organization("https://a", "1")),
+            Verdict::Holds
+        );
+        assert_eq!(
+            Wish::Same.verdict(&here, &in_organization("https://b", "1")),
+            Verdict::Fails
+        );
+        assert_eq!(
+            Wish::Different.verdict(&here, &in_organization("https://b", "1")),
+            Verdict::Holds
+        );
+    }
+
+    #[test]
+    fn a_named_organization_is_the_company_or_the_organization() {
+        let wish = Wish::parse(Some("Acme Corp"));
+
+        assert_eq!(
+            wish.verdict(&Belonging::default(), &of("acme-corp")),
+            Verdict::Holds
+        );
+        assert_eq!(
+            wish.verdict(
+                &Belonging::default(),
+                &in_organization("https://a", "ACME-CORP")
+            ),
+            Verdict::Holds
+        );
+        assert_eq!(
+            wish.verdict(&Belonging::default(), &of("Other")),
+            Verdict::Fails
+        );
+        assert_eq!(
+            wish.verdict(&Belonging::default(), &Belonging::default()),
+            Verdict::Unknown
+        );
+    }
+}

@@ -1,0 +1,362 @@
+//! What one edit of a note is, and when it may be applied.
+//!
+//! Owns the three kinds of operation, their bounds against a document's length, and their effect on a whole text.
+//! How two of them pass each other is `transform`'s, where a long text keeps its parts `pieces`'. Wire forms are made elsewhere.
+
+use super::units::units;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Puts text before the unit at its position.
+    Insert,
+    /// Takes `length` units away, the first of them at its position.
+    Delete,
+    /// Changes nothing: a cursor, or what is left of a delete whose text was gone.
+    Retain,
+}
+
+/// Where an operation acts and on how many units, without its text. All that another operation needs to pass it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    pub kind: Kind,
+    /// UTF-16 units before the place, 0 at the document's beginning.
+    pub position: usize,
+    /// UTF-16 units inserted, deleted or retained.
+    pub length: usize,
+}
+
+/// One edit: its shape, and the text it inserts (empty unless it inserts).
+///
+/// `shape.length` of an insert is the number of units of `content`; the constructors see to it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Operation {
+    pub shape: Shape,
+    pub content: String,
+}
+
+/// Why an operation is not applied. Its `Display` is the sentence for the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// An insert without text or with too much, a delete of nothing, a retain behind the document's end.
+    #[error("Invalid operation format")]
+    Format { field: &'static str },
+    #[error("Invalid insert position: {position}")]
+    InsertPosition { position: usize },
+    #[error("Invalid delete position: {position}")]
+    DeletePosition { position: usize },
+    #[error("Delete operation exceeds document length")]
+    DeleteLength,
+    #[error("Position splits a surrogate pair")]
+    SplitsPair { field: &'static str },
+    /// The only one that is not a fault of the argument but of the document's state.
+    #[error("Document too large")]
+    DocumentTooLarge,
+}
+
+impl Shape {
+    pub fn insert(position: usize, length: usize) -> Shape {
+        Shape {
+            kind: Kind::Insert,
+            position,
+            length,
+        }
+    }
+
+    pub fn delete(position: usize, length: usize) -> Shape {
+        Shape {
+            kind: Kind::Delete,
+            position,
+            length,
+        }
+    }
+
+    pub fn retain(position: usize, length: usize) -> Shape {
+        Shape {
+            kind: Kind::Retain,
+            position,
+            length,
+        }
+    }
+
+    /// The position behind the last unit this shape speaks of.
+    pub fn end(&self) -> usize {
+        self.position.saturating_add(self.length)
+    }
+
+    /// True if no text changes and no other operation is moved by this one.
+    pub fn is_idle(&self) -> bool {
+        self.kind == Kind::Retain || self.length == 0
+    }
+
+    /// The length of a document of `length` units after this operation.
+    pub fn length_after(&self, length: usize) -> usize {
+        match self.kind {
+            Kind::Insert => length + self.length,
+            Kind::Delete => length - self.length,
+            Kind::Retain => length,
+        }
+    }
+
+    /// Checks the range against a document of `length` units.
+    ///
+    /// A retain is held to its position only: its length says nothing about the text, and what it spans may have gone.
+    ///
+    /// # Errors
+    /// [`Refused`], with the first bound that does not hold.
+    pub fn check_range(&self, length: usize) -> Result<(), Refused> {
+        let position = self.position;
+        match self.kind {
+            Kind::Insert if position > length => Err(Refused::InsertPosition { position }),
+            Kind::Delete if position > length => Err(Refused::DeletePosition { position }),
+            Kind::Delete if self.length > length - position => Err(Refused::DeleteLength),
+            Kind::Retain if position > length => Err(Refused::Format { field: "position" }),
+            Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
+        }
+    }
+}
+
+impl Operation {
+    pub fn insert(position: usize, content: impl Into<String>) -> Operation {
+        let content = content.into();
+        Operation {
+            shape: Shape::insert(position, units(&content)),
+            content,
+        }
+    }
+
+    pub fn delete(position: usize, length: usize) -> Operation {
+        Operation {
+            shape: Shape::delete(position, length),
+            content: String::new(),
+        }
+    }
+
+    pub fn retain(position: usize, length: usize) -> Operation {
+        Operation {
+            shape: Shape::retain(position, length),
+            content: String::new(),
+        }
+    }
+
+    /// Checks what can be said without a document: an insert has 1 … `insert_units_max` units, a delete at least one.
+    ///
+    /// # Errors
+    /// [`Refused::Format`] with the field at fault.
+    pub fn check_form(&self, insert_units_max: usize) -> Result<(), Refused> {
+        match self.shape.kind {
+            Kind::Insert if !(1..=insert_units_max).contains(&self.shape.length) => {
+                Err(Refused::Format { field: "content" })
+            }
+            Kind::Delete if self.shape.length == 0 => Err(Refused::Format { field: "length" }),
+            Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
+        }
+    }
+
+    /// Checks that a document of `length` units stays within `document_units_max` with this operation.
+    ///
+    /// # Errors
+    /// [`Refused::DocumentTooLarge`].
+    pub fn check_size(&self, length: usize, document_units_max: usize) -> Result<(), Refused> {
+        match self.shape.kind {
+            Kind::Insert if length + self.shape.length > document_units_max => {
+                Err(Refused::DocumentTooLarge)
+            }
+            Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
+        }
+    }
+}
+
+impl Refused {
+    /// The field of the operation at fault; none where the document, not the argument, is.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Refused::Format { field } | Refused::SplitsPair { field } => Some(field),
+            Refused::InsertPosition { .. } | Refused::DeletePosition { .. } => Some("position"),
+            Refused::DeleteLength => Some("length"),
+            Refused::DocumentTooLarge => None,
+        }
+    }
+}
+
+/// A whole text in UTF-16 units, for replaying a log from a checkpoint. It always holds well-formed text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    units: Vec<u16>,
+}
+
+impl Text {
+    /// Its length in units.
+    pub fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+
+    /// True if `position` lies between the two halves of one letter.
+    pub fn splits_pair(&self, position: usize) -> bool {
+        let high = position
+            .checked_sub(1)
+            .and_then(|before| self.units.get(before));
+        let low = self.units.get(position);
+        matches!((high, low), (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)))
+    }
+
+    /// Applies one operation.
+    ///
+    /// # Errors
+    /// [`Refused`] if its range is not in the text or cuts a surrogate pair; the text is then as before.
+    pub fn apply(&mut self, operation: &Operation) -> Result<(), Refused> {
+        let shape = operation.shape;
+        shape.check_range(self.len())?;
+        match shape.kind {
+            Kind::Insert => {
+                self.check_pair(shape.position, "position")?;
+                self.units.splice(
+                    shape.position..shape.position,
+                    operation.content.encode_utf16(),
+                );
+            }
+            Kind::Delete => {
+                self.check_pair(shape.position, "position")?;
+                self.check_pair(shape.end(), "length")?;
+                self.units.drain(shape.position..shape.end());
+            }
+            Kind::Retain => {}
+        }
+        Ok(())
+    }
+
+    fn check_pair(&self, position: usize, field: &'static str) -> Result<(), Refused> {
+        if self.splits_pair(position) {
+            Err(Refused::SplitsPair { field })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text {
+            units: text.encode_utf16().collect(),
+        }
+    }
+}
+
+impl From<&Text> for String {
+    fn from(text: &Text) -> String {
+        String::from_utf16(&text.units).expect("no operation leaves half a surrogate pair")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(text: &str, operation: Operation) -> Result<String, Refused> {
+        let mut changed = Text::from(text);
+        changed.apply(&operation)?;
+        Ok(String::from(&changed))
+    }
+
+    #[test]
+    fn the_end_of_the_text_is_a_place_to_insert_and_one_further_is_not() {
+        assert_eq!(
+            applied("ab", Operation::insert(2, "c")).as_deref(),
+            Ok("abc")
+        );
+
+        let refused = applied("ab", Operation::insert(3, "c")).unwrap_err();
+
+        assert_eq!(refused.to_string(), "Invalid insert position: 3");
+        assert_eq!(refused.field(), Some("position"));
+    }
+
+    #[test]
+    fn a_delete_ends_at_the_end_and_not_behind_it() {
+        assert_eq!(applied("abc", Operation::delete(1, 2)).as_deref(), Ok("a"));
+        assert_eq!(
+            applied("abc", Operation::delete(1, 3)),
+            Err(Refused::DeleteLength)
+        );
+        assert_eq!(
+            applied("abc", Operation::delete(3, 1)),
+            Err(Refused::DeleteLength)
+        );
+        assert_eq!(
+            applied("abc", Operation::delete(4, 1)),
+            Err(Refused::DeletePosition { position: 4 })
+        );
+        assert_eq!(
+            applied("abc", Operation::delete(1, usize::MAX)),
+            Err(Refused::DeleteLength)
+        );
+    }
+
+    #[test]
+    fn a_retain_changes_nothing_and_still_has_a_place() {
+        assert_eq!(
+            applied("abc", Operation::retain(3, 9)).as_deref(),
+            Ok("abc")
+        );
+        assert_eq!(
+            applied("abc", Operation::retain(4, 0)),
+            Err(Refused::Format { field: "position" })
+        );
+    }
+
+    #[test]
+    fn no_edge_may_lie_inside_a_pair() {
+        assert_eq!(
+            applied("a😀b", Operation::insert(2, "x")),
+            Err(Refused::SplitsPair { field: "position" })
+        );
+        assert_eq!(
+            applied("a😀b", Operation::delete(2, 2)),
+            Err(Refused::SplitsPair { field: "position" })
+        );
+        assert_eq!(
+            applied("a😀b", Operation::delete(0, 2)),
+            Err(Refused::SplitsPair { field: "length" })
+        );
+        assert_eq!(
+            applied("a😀b", Operation::delete(1, 2)).as_deref(),
+            Ok("ab")
+        );
+    }
+
+    #[test]
+    fn an_insert_has_one_to_the_limit_of_units() {
+        assert!(
+            Operation::insert(0, "x".repeat(100))
+                .check_form(100)
+                .is_ok()
+        );
+        assert_eq!(
+            Operation::insert(0, "x".repeat(101)).check_form(100),
+            Err(Refused::Format { field: "content" })
+        );
+        assert_eq!(
+            Operation::insert(0, "").check_form(100),
+            Err(Refused::Format { field: "content" })
+        );
+        assert_eq!(
+            Operation::delete(0, 0).check_form(100),
+            Err(Refused::Format { field: "length" })
+        );
+        assert!(Operation::retain(0, 0).check_form(100).is_ok());
+    }
+
+    #[test]
+    fn a_document_may_be_full_and_not_fuller() {
+        assert!(Operation::insert(0, "ab").check_size(8, 10).is_ok());
+        assert_eq!(
+            Operation::insert(0, "ab").check_size(9, 10),
+            Err(Refused::DocumentTooLarge)
+        );
+        assert!(Operation::delete(0, 2).check_size(10, 10).is_ok());
+    }
+}

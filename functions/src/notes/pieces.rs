@@ -1,0 +1,326 @@
+//! A long text in pieces, of which an operation rewrites one or two.
+//!
+//! The document knows the keys and lengths of its pieces in order; their texts lie in a store, one row each. Owns which
+//! pieces an operation touches, how one splits, and when two become one. Where the rows lie is the store's affair.
+
+use std::ops::Range;
+
+use super::operation::{Kind, Operation, Refused, Shape};
+use super::units::{byte_at, cut, units};
+
+/// About how long a piece is when it is made: short enough to rewrite at every key stroke, long enough that a document
+/// of 1,000,000 units has a few hundred.
+pub const PIECE_UNITS_TARGET: usize = 4_096;
+/// How long a piece may grow before it is cut: twice the target, so that typing in one place cuts once in 4,096 units.
+pub const PIECE_UNITS_MAX: usize = 8_192;
+/// Under this many units a piece that was just shortened joins a neighbour, if both together stay within the target.
+/// Far below the target, so that joining and cutting do not alternate.
+pub const PIECE_UNITS_MIN: usize = 1_024;
+
+/// One piece in the document's list: its key in the store, and how many UTF-16 units its text has (at least one).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<K> {
+    pub key: K,
+    pub units: usize,
+}
+
+/// Where the texts of pieces lie.
+pub trait Store {
+    type Key: Clone;
+    type Error: From<Refused>;
+
+    fn text(&self, key: &Self::Key) -> Result<String, Self::Error>;
+    fn add(&mut self, text: &str) -> Result<Self::Key, Self::Error>;
+    fn replace(&mut self, key: &Self::Key, text: &str) -> Result<(), Self::Error>;
+    fn remove(&mut self, key: &Self::Key) -> Result<(), Self::Error>;
+}
+
+/// The length of the document in units.
+pub fn length<K>(pieces: &[Piece<K>]) -> usize {
+    pieces.iter().map(|piece| piece.units).sum()
+}
+
+/// Checks that operations can be applied one after the other: ranges, and no edge inside a surrogate pair.
+///
+/// They are the pieces of one operation: a single shape, or deletes at ascending places. Reads the texts at the edges
+/// only and writes nothing, so that an operation in two pieces is applied as a whole or not at all.
+///
+/// # Errors
+/// [`Refused`], or what the store says.
+pub fn check<S: Store>(
+    pieces: &[Piece<S::Key>],
+    store: &S,
+    shapes: &[Shape],
+) -> Result<(), S::Error> {
+    let total = length(pieces);
+    let mut deleted = 0;
+    for shape in shapes {
+        // The deletes before this one all lie before it, so what they took is added to find its place in today's text.
+        let today = Shape {
+            position: shape.position.saturating_add(deleted),
+            ..*shape
+        };
+        today.check_range(total)?;
+        match shape.kind {
+            Kind::Insert => check_edge(pieces, store, today.position, "position")?,
+            Kind::Delete => {
+                check_edge(pieces, store, today.position, "position")?;
+                check_edge(pieces, store, today.end(), "length")?;
+                deleted += shape.length;
+            }
+            Kind::Retain => {}
+        }
+    }
+    Ok(())
+}
+
+/// Applies one operation to the list and to the store.
+///
+/// Rewrites the one or two pieces at its edges; pieces inside a deleted range are removed unread, and text longer than a
+/// piece makes new ones.
+///
+/// # Errors
+/// [`Refused`] if its range is not in the document or cuts a surrogate pair (list and store are then untouched), or what
+/// the store says (then the transaction has to be given up).
+pub fn apply<S: Store>(
+    pieces: &mut Vec<Piece<S::Key>>,
+    store: &mut S,
+    operation: &Operation,
+) -> Result<(), S::Error> {
+    let shape = operation.shape;
+    shape.check_range(length(pieces))?;
+    match shape.kind {
+        Kind::Insert => insert(pieces, store, shape.position, &operation.content),
+        Kind::Delete if shape.length > 0 => delete(pieces, store, shape),
+        Kind::Delete | Kind::Retain => Ok(()),
+    }
+}
+
+/// Makes the pieces of a whole text, for a document that has none yet.
+///
+/// # Errors
+/// What the store says.
+pub fn fill<S: Store>(store: &mut S, text: &str) -> Result<Vec<Piece<S::Key>>, S::Error> {
+    cut(text, PIECE_UNITS_TARGET, PIECE_UNITS_MAX)
+        .into_iter()
+        .map(|part| {
+            Ok(Piece {
+                key: store.add(part)?,
+                units: units(part),
+            })
+        })
+        .collect()
+}
+
+/// A place in the list: the index of a piece, and how many of its units lie before the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    index: usize,
+    offset: usize,
+}
+
+/// The place of `position`. Between two pieces it is the end of the one before, so that typing goes on where it was.
+fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> Place {
+    let mut before = 0;
+    for (index, piece) in pieces.iter().enumerate() {
+        if position <= before + piece.units {
+            return Place {
+                index,
+                offset: position - before,
+            };
+        }
+        before += piece.units;
+    }
+    Place {
+        index: pieces.len(),
+        offset: 0,
+    }
+}
+
+/// The place of `position`. Between two pieces it is the beginning of the one after.
+fn place_before<K>(pieces: &[Piece<K>], position: usize) -> Place {
+    let mut before = 0;
+    for (index, piece) in pieces.iter().enumerate() {
+        if position < before + piece.units {
+            return Place {
+                index,
+                offset: position - before,
+            };
+        }
+        before += piece.units;
+    }
+    Place {
+        index: pieces.len(),
+        offset: 0,
+    }
+}
+
+/// A piece holds whole letters, so only a place inside one can cut a pair.
+fn check_edge<S: Store>(
+    pieces: &[Piece<S::Key>],
+    store: &S,
+    position: usize,
+    field: &'static str,
+) -> Result<(), S::Error> {
+    let place = place_behind(pieces, position);
+    let Some(piece) = pieces.get(place.index) else {
+        return Ok(());
+    };
+    if place.offset == 0 || place.offset == piece.units {
+        return Ok(());
+    }
+    byte_of(&store.text(&piece.key)?, place.offset, field)?;
+    Ok(())
+}
+
+fn byte_of(text: &str, offset: usize, field: &'static str) -> Result<usize, Refused> {
+    byte_at(text, offset).ok_or(Refused::SplitsPair { field })
+}
+
+fn insert<S: Store>(
+    pieces: &mut Vec<Piece<S::Key>>,
+    store: &mut S,
+    position: usize,
+    content: &str,
+) -> Result<(), S::Error> {
+    let place = roomy(pieces, place_behind(pieces, position), units(content));
+    let Some(piece) = pieces.get(place.index) else {
+        pieces.extend(fill(store, content)?);
+        return Ok(());
+    };
+    let mut text = store.text(&piece.key)?;
+    let byte = byte_of(&text, place.offset, "position")?;
+    text.insert_str(byte, content);
+    put(pieces, store, place.index..place.index + 1, &text)
+}
+
+/// Between two pieces, the one after takes the text if the one before would have to be cut for it and this one not.
+fn roomy<K>(pieces: &[Piece<K>], place: Place, added: usize) -> Place {
+    let fits = |index: usize| {
+        pieces
+            .get(index)
+            .is_some_and(|piece: &Piece<K>| piece.units + added <= PIECE_UNITS_MAX)
+    };
+    let at_end = pieces
+        .get(place.index)
+        .is_some_and(|piece| piece.units == place.offset);
+    if at_end && !fits(place.index) && fits(place.index + 1) {
+        return Place {
+            index: place.index + 1,
+            offset: 0,
+        };
+    }
+    place
+}
+
+fn delete<S: Store>(
+    pieces: &mut Vec<Piece<S::Key>>,
+    store: &mut S,
+    shape: Shape,
+) -> Result<(), S::Error> {
+    let first = place_before(pieces, shape.position);
+    let last = place_behind(pieces, shape.end());
+    let left = part(pieces, store, first, "position", Part::Before)?;
+    let right = part(pieces, store, last, "length", Part::After)?;
+    let touched = first.index..last.index + 1;
+    let both = units(&left) + units(&right);
+    // What is left of two pieces stays in two, unless it is little enough for one.
+    if first.index != last.index
+        && !left.is_empty()
+        && !right.is_empty()
+        && both > PIECE_UNITS_TARGET
+    {
+        put(pieces, store, last.index..last.index + 1, &right)?;
+        return put(pieces, store, first.index..last.index, &left);
+    }
+    let (touched, text) = with_neighbour(pieces, store, touched, left + &right)?;
+    put(pieces, store, touched, &text)
+}
+
+enum Part {
+    Before,
+    After,
+}
+
+/// The text of a piece before or after a place; not read where nothing of it is asked for.
+fn part<S: Store>(
+    pieces: &[Piece<S::Key>],
+    store: &S,
+    place: Place,
+    field: &'static str,
+    side: Part,
+) -> Result<String, S::Error> {
+    let piece = &pieces[place.index];
+    let nothing = match side {
+        Part::Before => place.offset == 0,
+        Part::After => place.offset == piece.units,
+    };
+    if nothing {
+        return Ok(String::new());
+    }
+    let mut text = store.text(&piece.key)?;
+    let byte = byte_of(&text, place.offset, field)?;
+    match side {
+        Part::Before => text.truncate(byte),
+        Part::After => drop(text.drain(..byte)),
+    }
+    Ok(text)
+}
+
+/// A short rest together with the piece beside it, if they fit into one; else the rest alone.
+fn with_neighbour<S: Store>(
+    pieces: &[Piece<S::Key>],
+    store: &S,
+    touched: Range<usize>,
+    rest: String,
+) -> Result<(Range<usize>, String), S::Error> {
+    let rest_units = units(&rest);
+    let fits = |index: usize| {
+        pieces
+            .get(index)
+            .is_some_and(|piece| piece.units + rest_units <= PIECE_UNITS_TARGET)
+    };
+    if rest_units == 0 || rest_units >= PIECE_UNITS_MIN {
+        return Ok((touched, rest));
+    }
+    if let Some(before) = touched.start.checked_sub(1).filter(|&index| fits(index)) {
+        let text = store.text(&pieces[before].key)? + &rest;
+        return Ok((before..touched.end, text));
+    }
+    if fits(touched.end) {
+        let text = rest + &store.text(&pieces[touched.end].key)?;
+        return Ok((touched.start..touched.end + 1, text));
+    }
+    Ok((touched, rest))
+}
+
+/// Puts `text` in the place of the touched pieces: keys that stand there are used again, the others removed.
+fn put<S: Store>(
+    pieces: &mut Vec<Piece<S::Key>>,
+    store: &mut S,
+    touched: Range<usize>,
+    text: &str,
+) -> Result<(), S::Error> {
+    let mut keys = pieces[touched.clone()]
+        .iter()
+        .map(|piece| piece.key.clone());
+    let mut made = Vec::new();
+    for part in cut(text, PIECE_UNITS_TARGET, PIECE_UNITS_MAX) {
+        let key = match keys.next() {
+            Some(key) => {
+                store.replace(&key, part)?;
+                key
+            }
+            None => store.add(part)?,
+        };
+        made.push(Piece {
+            key,
+            units: units(part),
+        });
+    }
+    for key in keys {
+        store.remove(&key)?;
+    }
+    pieces.splice(touched, made);
+    Ok(())
+}
