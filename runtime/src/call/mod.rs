@@ -1,0 +1,1 @@
+//! From a path and JSON arguments to an envelope.

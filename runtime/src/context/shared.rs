@@ -1,0 +1,96 @@
+//! What every context knows of its call, and the trait of those that can read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::function::Entry;
+use crate::identity::{Caller, Identity};
+use crate::runtime::Runtime;
+use crate::store::Db;
+
+/// One call, as all its contexts share it.
+pub struct Call {
+    pub(crate) runtime: Runtime,
+    /// The function that was called from outside; functions it calls share its call.
+    pub(crate) entry: &'static Entry,
+    pub(crate) caller: Caller,
+    pub(crate) request_id: Arc<str>,
+    /// When the call began: the only time a query or mutation sees, the same in every attempt.
+    pub(crate) now: Millis,
+    /// Whether the call was charged to its caller's rate already.
+    charged: AtomicBool,
+}
+
+impl Call {
+    pub(crate) fn new(runtime: Runtime, entry: &'static Entry, caller: Caller, request_id: Arc<str>) -> Self {
+        let now = runtime.clock().now();
+        Self { runtime, entry, caller, request_id, now, charged: AtomicBool::new(false) }
+    }
+}
+
+/// What every context offers. Bring it into scope with `use convoke::prelude::*`.
+pub trait Context {
+    /// The call this context belongs to.
+    #[doc(hidden)]
+    fn call(&self) -> &Arc<Call>;
+
+    /// Who calls.
+    fn caller(&self) -> &Caller {
+        &self.call().caller
+    }
+
+    /// The identity the call runs as, if any.
+    fn identity(&self) -> Option<&Identity> {
+        self.call().caller.identity().map(|identity| &**identity)
+    }
+
+    /// When the call began, the same in every attempt of a mutation.
+    fn now(&self) -> Millis {
+        self.call().now
+    }
+
+    /// The id under which the call stands in logs.
+    fn request_id(&self) -> &str {
+        &self.call().request_id
+    }
+
+    /// The path of the function that was called from outside, e.g. `users/mutations/saveOnboarding`.
+    fn root_path(&self) -> &str {
+        self.call().runtime.path_of(self.call().entry)
+    }
+
+    /// The settings of one section of `convoke.toml`, read once.
+    fn settings<S: crate::settings::Section>(&self) -> Arc<S> {
+        self.call().runtime.settings::<S>()
+    }
+
+    /// State that lives in memory beside the database, one value a type and runtime: figures, not facts.
+    fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
+        self.call().runtime.memory::<S>()
+    }
+
+    /// Charges the call to its caller's rate, once however often it is asked.
+    ///
+    /// # Errors
+    /// `RATE_LIMITED` when the caller's bucket of the function's class is empty; `retryAfterMs` says when it is not.
+    fn charge_call(&self) -> Result<()> {
+        if self.call().charged.swap(true, Ordering::Relaxed) { Ok(()) } else { self.charge(1) }
+    }
+
+    /// Charges `cost` more to the caller's rate, for a call that carries many items.
+    ///
+    /// # Errors
+    /// As [`Context::charge_call`].
+    fn charge(&self, cost: u32) -> Result<()> {
+        let call = self.call();
+        call.runtime.charge(&call.caller, call.entry, cost)
+    }
+}
+
+/// A context that reads the database: helpers that only read take `&impl Read`.
+pub trait Read: Context {
+    /// The database.
+    fn db(&self) -> &Db;
+}

@@ -1,0 +1,199 @@
+//! What a function is to the runtime: a type that carries its kind, arguments, result and registration.
+//!
+//! The attributes write the implementations beside the untouched function; a call names the type
+//! (`ctx.run::<leave_meeting>(args)`), so rustc checks that the function exists, its kind, and its arguments.
+
+use std::future::Future;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::{ActionCtx, MutationCtx, QueryCtx};
+use crate::error::Result;
+
+/// What a call of a function may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Reads one snapshot.
+    Query,
+    /// Reads and writes one serializable transaction.
+    Mutation,
+    /// Works outside the database, and reaches it through queries and mutations.
+    Action,
+}
+
+impl Kind {
+    /// The name, as routes and tables of functions show it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Query => "query",
+            Kind::Mutation => "mutation",
+            Kind::Action => "action",
+        }
+    }
+}
+
+/// Who may call a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Everybody; the function decides.
+    Public,
+    /// A deploy key or an identity with the role `admin`; the function decides whose data.
+    Admin,
+    /// Other functions and the scheduler only.
+    Internal,
+}
+
+impl Visibility {
+    /// The name, as tables of functions show it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Visibility::Public => "public",
+            Visibility::Admin => "admin",
+            Visibility::Internal => "internal",
+        }
+    }
+}
+
+/// A registered function, as data.
+pub struct Entry {
+    /// `module_path!()` of the function: the crate and its modules.
+    pub module: &'static str,
+    /// The function's name, in snake_case.
+    pub name: &'static str,
+    /// What a call of it may do.
+    pub kind: Kind,
+    /// Who may call it.
+    pub visibility: Visibility,
+    /// The doc comment, line breaks kept.
+    pub doc: &'static str,
+    /// Where it stands.
+    pub file: &'static str,
+    /// The line there.
+    pub line: u32,
+    /// When it runs by itself: cron expressions (seconds first if there are six fields).
+    pub crons: &'static [&'static str],
+    /// The rate class it is charged to; none = the one of its kind.
+    pub rate: Option<&'static str>,
+    /// Whether it is the mutation that runs when an identity is first seen or its claims changed.
+    pub identity_hook: bool,
+    /// The JSON schema of its arguments.
+    pub args_schema: fn(&mut SchemaGenerator) -> Schema,
+    /// The JSON schema of its result.
+    pub output_schema: fn(&mut SchemaGenerator) -> Schema,
+    /// How it is called with arguments that are only known as JSON.
+    pub call: ErasedCall,
+}
+
+/// A function behind JSON. Made by [`erase_query`], [`erase_mutation`], [`erase_action`].
+#[derive(Clone, Copy)]
+pub struct ErasedCall(pub(crate) crate::call::erased::Erased);
+
+/// What the attributes submit; collected at start.
+pub struct Submitted(pub &'static Entry);
+inventory::collect!(Submitted);
+
+/// A table that `#[table]` submits; collected at start.
+pub struct SubmittedTable(pub &'static crate::store::TableDef);
+inventory::collect!(SubmittedTable);
+
+/// Marks a function's kind in types.
+pub struct IsQuery;
+/// Marks a function's kind in types.
+pub struct IsMutation;
+/// Marks a function's kind in types.
+pub struct IsAction;
+
+/// A registered function as a type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a registered function",
+    note = "put #[query], #[mutation] or #[action] above it"
+)]
+pub trait Function: Send + Sync + 'static {
+    /// [`IsQuery`], [`IsMutation`] or [`IsAction`].
+    type Kind;
+    /// What it takes; `()` for none.
+    type Args: Args;
+    /// What it returns.
+    type Output: Output;
+    /// Its registration.
+    const ENTRY: &'static Entry;
+}
+
+/// A function with `#[query]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a query")]
+pub trait QueryFn: Function<Kind = IsQuery> {
+    /// Calls it.
+    fn invoke(ctx: &QueryCtx, args: Self::Args) -> Result<Self::Output>;
+}
+
+/// A function with `#[mutation]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a mutation")]
+pub trait MutationFn: Function<Kind = IsMutation> {
+    /// Calls it.
+    fn invoke(ctx: &mut MutationCtx, args: Self::Args) -> Result<Self::Output>;
+}
+
+/// A function with `#[action]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not an action")]
+pub trait ActionFn: Function<Kind = IsAction> {
+    /// Calls it.
+    fn invoke(ctx: ActionCtx, args: Self::Args) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
+/// The arguments of a function: a struct with `#[args]`, or `()`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a function",
+    note = "put #[args] above the struct; a function without arguments takes the context alone"
+)]
+pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'static {}
+
+/// What a function returns: anything that can be written as JSON and described by a schema.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a function",
+    note = "put #[value] above the struct, or return (), a number, a String, an Id, or an Option or Vec of them"
+)]
+pub trait Output: Serialize + JsonSchema + Send + 'static {}
+impl<T: Serialize + JsonSchema + Send + 'static> Output for T {}
+
+/// Takes the result apart: what `#[query]` and the others use to name a function's output type.
+#[diagnostic::on_unimplemented(
+    message = "a function returns `convoke::Result<T>`, not `{Self}`",
+    note = "write `-> Result<T>` with convoke's `Result`"
+)]
+pub trait IsResult {
+    /// The `T` of `Result<T>`.
+    type Ok;
+}
+impl<T> IsResult for Result<T> {
+    type Ok = T;
+}
+
+/// No arguments: an empty object on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArgs {}
+impl Args for NoArgs {}
+
+/// Erases a query's types. Called in the constant that `#[query]` emits.
+pub const fn erase_query<F: QueryFn>() -> ErasedCall {
+    ErasedCall(crate::call::erased::query::<F>())
+}
+
+/// Erases a mutation's types. Called in the constant that `#[mutation]` emits.
+pub const fn erase_mutation<F: MutationFn>() -> ErasedCall {
+    ErasedCall(crate::call::erased::mutation::<F>())
+}
+
+/// Erases an action's types. Called in the constant that `#[action]` emits.
+pub const fn erase_action<F: ActionFn>() -> ErasedCall {
+    ErasedCall(crate::call::erased::action::<F>())
+}
+
+/// The schema of a type: what the attributes store in an [`Entry`].
+pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}

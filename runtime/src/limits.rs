@@ -1,0 +1,88 @@
+//! Every bound of the runtime, with its default and its reason, in one place (`http.md` §7).
+
+use std::time::Duration;
+
+/// Declares the limits once: the field, its default, and the doc that the configuration reference shows.
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])* $name:ident: $type:ty = $default:expr;)*) => {
+        /// The bounds within which the runtime works. All are settings (`[limits]` in `convoke.toml`).
+        #[derive(Clone, Debug)]
+        pub struct Limits { $($(#[doc = $doc])* pub $name: $type,)* }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        /// Name and description of every limit, for the configuration reference.
+        pub const LIMITS: &[(&str, &str)] = &[$((stringify!($name), concat!($($doc),*)),)*];
+    };
+}
+
+limits! {
+    /// Bytes of a request body. One call's arguments, not a file store.
+    request_body_bytes_max: usize = 1024 * 1024;
+    /// Bytes of a request's header block.
+    header_bytes_max: usize = 16 * 1024;
+    /// Fields of a request's header block.
+    header_fields_max: usize = 100;
+    /// Levels of nesting in a body's JSON. Deep nesting is an attack on recursive readers.
+    json_depth_max: usize = 64;
+    /// Bytes of a response body.
+    response_bytes_max: usize = 16 * 1024 * 1024;
+    /// Bytes after which a page of a list ends, so that a page always fits a response.
+    page_bytes_max: usize = 4 * 1024 * 1024;
+    /// Until the first byte of a request on a new connection.
+    first_byte_timeout: Duration = Duration::from_secs(10);
+    /// Between two requests of one connection.
+    idle_timeout: Duration = Duration::from_secs(75);
+    /// For a request's whole header block.
+    header_timeout: Duration = Duration::from_secs(10);
+    /// For a request's whole body.
+    body_timeout: Duration = Duration::from_secs(30);
+    /// Open connections; past it, accepting waits.
+    connections_max: usize = 10_000;
+    /// Open connections of one address; past it, they are refused.
+    connections_per_address_max: usize = 1_000;
+    /// Calls of one address a second; 0 = off.
+    calls_per_address_per_second: u32 = 0;
+    /// Concurrent HTTP/2 streams of a connection.
+    http2_streams_max: u32 = 256;
+    /// Mutations that may wait for the writer; past it, `OVERLOADED`.
+    writer_queue_max: usize = 1_024;
+    /// Queries that may wait for a reader; past it, `OVERLOADED`.
+    reader_queue_max: usize = 1_024;
+    /// Actions that may run at once; past it, `OVERLOADED`.
+    actions_max: usize = 256;
+    /// One query, from its start.
+    query_timeout: Duration = Duration::from_secs(5);
+    /// One mutation, from its start (not from its place in the queue).
+    mutation_timeout: Duration = Duration::from_secs(1);
+    /// One action.
+    action_timeout: Duration = Duration::from_secs(600);
+    /// For open calls at shutdown; then they are cut.
+    drain_timeout: Duration = Duration::from_secs(10);
+    /// Log lines kept of one call.
+    log_lines_max: usize = 256;
+    /// Bytes of one log line.
+    log_line_bytes_max: usize = 4 * 1024;
+    /// Bytes of a bearer token.
+    token_bytes_max: usize = 8 * 1024;
+    /// Verified tokens remembered until they expire.
+    tokens_remembered_max: usize = 100_000;
+    /// Clock difference to an identity provider that is forgiven.
+    token_leeway: Duration = Duration::from_secs(5);
+    /// Least time between two fetches of a provider's keys.
+    key_refresh_interval_min: Duration = Duration::from_secs(30);
+    /// Read connections, beside the one writer.
+    readers: usize = 8;
+    /// Mutations of one commit.
+    batch_max: usize = 256;
+    /// How long a batch may grow while mutations keep coming.
+    batch_age_max: Duration = Duration::from_millis(20);
+    /// WAL size above which the oldest reader is interrupted.
+    wal_bytes_interrupt: u64 = 256 * 1024 * 1024;
+    /// WAL size above which writes answer `OVERLOADED`.
+    wal_bytes_max: u64 = 1024 * 1024 * 1024;
+}

@@ -1,0 +1,89 @@
+//! What can go wrong in the store, and the code each failure becomes.
+
+use crate::error::{Code, Error};
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A row with the same values of a unique index stands there.
+    #[error("a row of {table} with the same {index} exists")]
+    UniqueViolation {
+        /// The table written to.
+        table: &'static str,
+        /// The index that refused.
+        index: &'static str,
+    },
+    /// The row to change is not there.
+    #[error("no row {id} in {table}")]
+    Missing {
+        /// The table looked in.
+        table: &'static str,
+        /// The id, as a TypeID.
+        id: String,
+    },
+    /// The transaction ran past its deadline.
+    #[error("the call ran longer than {limit_ms} ms")]
+    Deadline {
+        /// The limit, in milliseconds.
+        limit_ms: u64,
+    },
+    /// The read was interrupted, so that the WAL can shrink.
+    #[error("the read was interrupted")]
+    Interrupted,
+    /// The queue for the writer or a reader is full.
+    #[error("too many calls wait for the {0}")]
+    QueueFull(&'static str),
+    /// The transaction is gone: what it wrote is rolled back and nothing more runs in it.
+    #[error("the transaction was rolled back: {0}")]
+    TransactionLost(String),
+    /// COMMIT failed in a way that leaves open whether the mutation is stored.
+    #[error("it is unknown whether the commit took effect: {0}")]
+    CommitUnknown(String),
+    /// The store refuses writes until it has reopened and checked the database.
+    #[error("the store refuses writes: {0}")]
+    Closed(String),
+    /// A stored value is not what its table says.
+    #[error("{table}.{field} holds a value that does not fit: {reason}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The field.
+        field: &'static str,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A page's cursor was made by another query or is damaged.
+    #[error("the cursor does not belong to this query")]
+    BadCursor,
+    /// A result is larger than a response may be.
+    #[error("the result is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The engine failed.
+    #[error("the database failed: {0}")]
+    Engine(String),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::UniqueViolation { .. } => Error::conflict("It exists already").caused_by(error),
+            StoreError::Deadline { limit_ms } => Error::timeout(format!("The call ran longer than {limit_ms} ms")),
+            StoreError::Interrupted => Error::unavailable("The read was interrupted; try again"),
+            StoreError::QueueFull(_) => Error::overloaded("Too many calls are waiting; try again in a second"),
+            StoreError::BadCursor => Error::invalid("cursor", "cursor: must be one that a page of this list returned"),
+            StoreError::CommitUnknown(_) => {
+                Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
+            }
+            StoreError::Closed(_) => Error::not_ready("The store does not accept writes now").caused_by(error),
+            StoreError::Missing { .. }
+            | StoreError::TransactionLost(_)
+            | StoreError::Corrupt { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::Engine(_) => Error::internal(error),
+        }
+    }
+}

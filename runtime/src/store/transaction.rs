@@ -1,0 +1,91 @@
+//! The seam to the engine: what a transaction can do, over values and plans, object-safe.
+//!
+//! Everything above (typed queries, contexts, functions) is written against [`Transaction`]; everything engine-made
+//! (SQL, threads, savepoints) is below it.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::error::StoreError;
+use super::table::{IndexDef, TableDef};
+use super::value::{Value, ValueRef};
+
+/// A row that lies in the engine while it is visited.
+pub trait Row {
+    /// The bits of `_id`.
+    fn id(&self) -> Result<u128, StoreError>;
+
+    /// `_creationTime`, in milliseconds.
+    fn creation_time(&self) -> Result<i64, StoreError>;
+
+    /// The value of the field at this place of [`TableDef::fields`].
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError>;
+}
+
+/// Which rows, in which order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The table.
+    pub table: &'static TableDef,
+    /// The index that is read; none = by `_id`.
+    pub index: Option<&'static IndexDef>,
+    /// The values of the first keys.
+    pub eq: Vec<Value>,
+    /// The values of which the next key has one, each once; rows come in the index's order.
+    pub any: Option<Vec<Value>>,
+    /// The bounds of the next key.
+    pub range: Option<(Bound<Value>, Bound<Value>)>,
+    /// Backward through the index.
+    pub reverse: bool,
+    /// At most so many rows.
+    pub limit: Option<u64>,
+    /// Only rows behind this place: the values of all keys of the index and the id, as [`Plan`] orders them.
+    pub after: Option<(Vec<Value>, u128)>,
+}
+
+/// What a visitor says after each row.
+pub type Visit<'a> = dyn FnMut(&dyn Row) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// One transaction of the engine: a snapshot for reads; for a mutation also its writes.
+///
+/// After an error that lost the transaction, or past the deadline, every further call fails too: a function that
+/// swallows the error cannot write on outside of it.
+pub trait Transaction {
+    /// Visits the row with this id; says whether there is one.
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool, StoreError>;
+
+    /// Visits the rows of a plan, in order, until the visitor breaks off.
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<(), StoreError>;
+
+    /// Visits the rows with these ids, in no particular order, in one statement; unknown ids are left out.
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<(), StoreError>;
+
+    /// How many rows a plan has.
+    fn count(&self, plan: &Plan) -> Result<u64, StoreError>;
+
+    /// Adds a row.
+    fn insert(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        creation_time: i64,
+        values: &[Value],
+    ) -> Result<(), StoreError>;
+
+    /// Writes the fields of a row whose value changed, given by place; says whether there is such a row.
+    fn update(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> Result<bool, StoreError>;
+
+    /// Removes a row; says whether there was one.
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool, StoreError>;
+
+    /// Opens a savepoint inside the transaction (nested ones are a stack).
+    fn savepoint(&self) -> Result<(), StoreError>;
+
+    /// Keeps what was written since the innermost savepoint, and closes it.
+    fn release(&self) -> Result<(), StoreError>;
+
+    /// Drops what was written since the innermost savepoint, and closes it.
+    fn rollback(&self) -> Result<(), StoreError>;
+
+    /// How many statements ran in this transaction so far: for tests of cost.
+    fn statements(&self) -> u64;
+}

@@ -1,0 +1,91 @@
+//! The values a column holds, independent of the engine: null, bool, integer, float, text, bytes, id.
+//!
+//! Nested values travel as text of JSON. Order, in every engine: null first, numbers by size, text and bytes bytewise,
+//! ids by their bits (that is, by time).
+
+/// An owned value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// No value.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double; never NaN.
+    Float(f64),
+    /// Text without U+0000; JSON for nested values.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// The bits of an id.
+    Id(u128),
+}
+
+/// A value that still lies in the engine's row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// No value.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double.
+    Float(f64),
+    /// Text.
+    Text(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// The bits of an id.
+    Id(u128),
+}
+
+impl Value {
+    /// The same value, borrowed.
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Bool(value) => ValueRef::Bool(*value),
+            Value::Integer(value) => ValueRef::Integer(*value),
+            Value::Float(value) => ValueRef::Float(*value),
+            Value::Text(value) => ValueRef::Text(value),
+            Value::Bytes(value) => ValueRef::Bytes(value),
+            Value::Id(value) => ValueRef::Id(*value),
+        }
+    }
+}
+
+impl ValueRef<'_> {
+    /// The same value, owned.
+    pub fn to_value(self) -> Value {
+        match self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Bool(value) => Value::Bool(value),
+            ValueRef::Integer(value) => Value::Integer(value),
+            ValueRef::Float(value) => Value::Float(value),
+            ValueRef::Text(value) => Value::Text(value.to_owned()),
+            ValueRef::Bytes(value) => Value::Bytes(value.to_owned()),
+            ValueRef::Id(value) => Value::Id(value),
+        }
+    }
+}
+
+/// What a column holds beside null. The engine chooses how to keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// True or false.
+    Bool,
+    /// A 64-bit integer.
+    Integer,
+    /// A double.
+    Float,
+    /// Text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// The id of a row.
+    Id,
+    /// A nested value, as text of JSON.
+    Json,
+}
