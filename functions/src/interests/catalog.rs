@@ -113,14 +113,9 @@ const PERSONAL: &[&str] = &[
 
 /// The whole built-in catalog, by category.
 pub fn entries() -> impl Iterator<Item = Entry> {
-    [
-        ("industry", INDUSTRY),
-        ("skill", SKILL),
-        ("academic", ACADEMIC),
-        ("personal", PERSONAL),
-    ]
-    .into_iter()
-    .flat_map(|(category, keys)| keys.iter().map(move |key| Entry { key, category }))
+    [("industry", INDUSTRY), ("skill", SKILL), ("academic", ACADEMIC), ("personal", PERSONAL)]
+        .into_iter()
+        .flat_map(|(category, keys)| keys.iter().map(move |key| Entry { key, category }))
 }
 
 /// A key in words: each with a capital, except where people write it otherwise.
@@ -141,9 +136,7 @@ fn word(part: &str) -> String {
         "javascript" => "JavaScript".to_owned(),
         _ => {
             let mut chars = part.chars();
-            chars.next().map_or_else(String::new, |first| {
-                first.to_uppercase().chain(chars).collect()
-            })
+            chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
         }
     }
 }
@@ -155,11 +148,7 @@ fn word(part: &str) -> String {
 #[must_use]
 pub fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
-    for part in name
-        .to_lowercase()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|part| !part.is_empty())
-    {
+    for part in name.to_lowercase().split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
         if !slug.is_empty() {
             slug.push('-');
         }
@@ -176,10 +165,7 @@ pub fn slug(name: &str) -> String {
 
 fn fingerprint(name: &str) -> String {
     let normal: String = name.nfc().collect();
-    digest(&SHA256, normal.as_bytes()).as_ref()[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest(&SHA256, normal.as_bytes()).as_ref()[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -238,11 +224,7 @@ mod tests {
         // sha256 of the UTF-8 bytes of "読書" begins with these digits.
         assert_eq!(slug("読書"), READING);
         assert_eq!(slug("🦀").len(), 12);
-        assert_eq!(
-            slug("\u{3b9}\u{308}\u{301}"),
-            slug("\u{390}"),
-            "composed or not, the name is the same"
-        );
+        assert_eq!(slug("\u{3b9}\u{308}\u{301}"), slug("\u{390}"), "composed or not, the name is the same");
     }
 
     const READING: &str = "c71b9c3efaaa";

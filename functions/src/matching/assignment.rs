@@ -36,11 +36,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            exact_nodes_max: 400,
-            thinned_nodes_max: 2_000,
-            best_edges: 12,
-        }
+        Limits { exact_nodes_max: 400, thinned_nodes_max: 2_000, best_edges: 12 }
     }
 }
 
@@ -87,9 +83,7 @@ pub fn assign<I: Ord>(nodes: &[Node<I>], edges: &[Edge], limits: &Limits) -> Ass
             Method::Exact => solve_exactly(&graph, &component, &mut mates),
             Method::Thinned => {
                 let thin = graph.thinned(limits.best_edges);
-                thin.components_of(&component)
-                    .iter()
-                    .for_each(|part| solve_exactly(&thin, part, &mut mates));
+                thin.components_of(&component).iter().for_each(|part| solve_exactly(&thin, part, &mut mates));
                 add_greedily(&graph, &component, &mut mates);
             }
             Method::Greedy => {
@@ -113,30 +107,13 @@ fn method_for(nodes: usize, limits: &Limits) -> Method {
     }
 }
 
-fn assignment(
-    graph: &Graph,
-    by_rank: &[usize],
-    mates: &[Option<usize>],
-    method: Method,
-) -> Assignment {
-    let ranks = mates
-        .iter()
-        .enumerate()
-        .filter_map(|(rank, mate)| mate.filter(|mate| rank < *mate).map(|mate| (rank, mate)));
+fn assignment(graph: &Graph, by_rank: &[usize], mates: &[Option<usize>], method: Method) -> Assignment {
+    let ranks =
+        mates.iter().enumerate().filter_map(|(rank, mate)| mate.filter(|mate| rank < *mate).map(|mate| (rank, mate)));
     let pairs: Vec<(usize, usize)> = ranks.collect();
-    let total_weight = pairs
-        .iter()
-        .map(|&(a, b)| i64::from(graph.weight(a, b).unwrap_or_default()))
-        .sum();
-    let pairs = pairs
-        .into_iter()
-        .map(|(a, b)| (by_rank[a], by_rank[b]))
-        .collect();
-    Assignment {
-        pairs,
-        total_weight,
-        method,
-    }
+    let total_weight = pairs.iter().map(|&(a, b)| i64::from(graph.weight(a, b).unwrap_or_default())).sum();
+    let pairs = pairs.into_iter().map(|(a, b)| (by_rank[a], by_rank[b])).collect();
+    Assignment { pairs, total_weight, method }
 }
 
 /// Edges between ranks (0 waits longest), both ways, each node's sorted by the other's rank.
@@ -147,13 +124,8 @@ struct Graph {
 impl Graph {
     fn ranked(by_rank: &[usize], edges: &[Edge]) -> Graph {
         let mut ranks = vec![0; by_rank.len()];
-        by_rank
-            .iter()
-            .enumerate()
-            .for_each(|(rank, &node)| ranks[node] = rank);
-        let mut graph = Graph {
-            edges: vec![Vec::new(); by_rank.len()],
-        };
+        by_rank.iter().enumerate().for_each(|(rank, &node)| ranks[node] = rank);
+        let mut graph = Graph { edges: vec![Vec::new(); by_rank.len()] };
         for edge in edges {
             if edge.weight > 0 && edge.a != edge.b && edge.a.max(edge.b) < by_rank.len() {
                 let (a, b) = (ranks[edge.a], ranks[edge.b]);
@@ -170,9 +142,7 @@ impl Graph {
 
     fn weight(&self, a: usize, b: usize) -> Option<i32> {
         let list = &self.edges[a];
-        list.binary_search_by_key(&b, |&(other, _)| other)
-            .ok()
-            .map(|place| list[place].1)
+        list.binary_search_by_key(&b, |&(other, _)| other).ok().map(|place| list[place].1)
     }
 
     /// A node's heaviest edges, the heaviest first.
@@ -185,9 +155,7 @@ impl Graph {
 
     /// Every edge that is among the `count` heaviest of either of its ends.
     fn thinned(&self, count: usize) -> Graph {
-        let mut thin = Graph {
-            edges: vec![Vec::new(); self.edges.len()],
-        };
+        let mut thin = Graph { edges: vec![Vec::new(); self.edges.len()] };
         for node in 0..self.edges.len() {
             for (other, weight) in self.best(node, count) {
                 thin.edges[node].push((other, weight));
@@ -245,16 +213,8 @@ impl Graph {
 
 /// Edmonds' blossom method with Galil's duals, on one component.
 fn solve_exactly(graph: &Graph, component: &[usize], mates: &mut [Option<usize>]) {
-    let place = |node: usize| {
-        component
-            .binary_search(&node)
-            .expect("an edge of a component stays inside it")
-    };
-    let edges = graph
-        .edges_of(component)
-        .into_iter()
-        .map(|(a, b, weight)| (place(a), place(b), weight))
-        .collect();
+    let place = |node: usize| component.binary_search(&node).expect("an edge of a component stays inside it");
+    let edges = graph.edges_of(component).into_iter().map(|(a, b, weight)| (place(a), place(b), weight)).collect();
     for (index, mate) in Matching::new(edges).solve().into_iter().enumerate() {
         if mate != SENTINEL {
             mates[component[index]] = Some(component[mate]);
@@ -278,16 +238,8 @@ fn add_greedily(graph: &Graph, component: &[usize], mates: &mut [Option<usize>])
 /// rounds keeps a run's time foreseeable.
 fn improve(graph: &Graph, component: &[usize], best_edges: usize, mates: &mut [Option<usize>]) {
     const ROUNDS_MAX: usize = 32;
-    let best: Vec<Vec<(usize, i32)>> = component
-        .iter()
-        .map(|&node| graph.best(node, best_edges))
-        .collect();
-    let best_of = |node: usize| {
-        component
-            .binary_search(&node)
-            .map(|place| best[place].as_slice())
-            .unwrap_or_default()
-    };
+    let best: Vec<Vec<(usize, i32)>> = component.iter().map(|&node| graph.best(node, best_edges)).collect();
+    let best_of = |node: usize| component.binary_search(&node).map(|place| best[place].as_slice()).unwrap_or_default();
     for _ in 0..ROUNDS_MAX {
         let mut improved = false;
         for &node in component {
@@ -319,20 +271,9 @@ fn exchange<'a>(
         let (lost, left) = match mates[other] {
             Some(abandoned) => {
                 let lost = held + graph.weight(other, abandoned).unwrap_or_default();
-                (
-                    lost,
-                    graph
-                        .weight(mate, abandoned)
-                        .map(|gained| (abandoned, gained)),
-                )
+                (lost, graph.weight(mate, abandoned).map(|gained| (abandoned, gained)))
             }
-            None => (
-                held,
-                best_of(mate)
-                    .iter()
-                    .find(|(free, _)| *free != other && mates[*free].is_none())
-                    .copied(),
-            ),
+            None => (held, best_of(mate).iter().find(|(free, _)| *free != other && mates[*free].is_none()).copied()),
         };
         let gain = weight + left.map_or(0, |(_, gained)| gained) - lost;
         if gain > found.map_or(0, |(gain, _, _)| gain) {
@@ -361,8 +302,7 @@ fn prefer_the_longer_waiting(graph: &Graph, component: &[usize], mates: &mut [Op
         }
         let place = graph.edges[node].iter().find_map(|&(other, weight)| {
             let holder = mates[other]?;
-            (holder > node && graph.weight(other, holder) == Some(weight))
-                .then_some((other, holder))
+            (holder > node && graph.weight(other, holder) == Some(weight)).then_some((other, holder))
         });
         if let Some((other, holder)) = place {
             mates[holder] = None;
@@ -402,11 +342,7 @@ mod tests {
     #[test]
     fn of_three_alike_the_two_who_wait_longest_are_matched() {
         let alike = [edge(0, 1, 5), edge(1, 2, 5), edge(0, 2, 5)];
-        let waiting = [
-            Node { since: 30, id: 'a' },
-            Node { since: 10, id: 'c' },
-            Node { since: 10, id: 'b' },
-        ];
+        let waiting = [Node { since: 30, id: 'a' }, Node { since: 10, id: 'c' }, Node { since: 10, id: 'b' }];
 
         let assignment = assign(&waiting, &alike, &Limits::default());
 
@@ -415,38 +351,17 @@ mod tests {
 
     #[test]
     fn nobody_and_edges_that_are_none_make_no_pair() {
-        let none = Assignment {
-            pairs: vec![],
-            total_weight: 0,
-            method: Method::Exact,
-        };
+        let none = Assignment { pairs: vec![], total_weight: 0, method: Method::Exact };
 
         assert_eq!(assign(&nodes(0), &[], &Limits::default()), none);
-        assert_eq!(
-            assign(
-                &nodes(2),
-                &[edge(0, 0, 5), edge(0, 1, 0), edge(1, 7, 5)],
-                &Limits::default()
-            ),
-            none
-        );
+        assert_eq!(assign(&nodes(2), &[edge(0, 0, 5), edge(0, 1, 0), edge(1, 7, 5)], &Limits::default()), none);
     }
 
     #[test]
     fn a_component_over_a_limit_is_solved_the_next_way() {
         let path: Vec<Edge> = (0..5).map(|node| edge(node, node + 1, 5)).collect();
         let method = |exact_nodes_max, thinned_nodes_max| {
-            assign(
-                &nodes(6),
-                &path,
-                &Limits {
-                    exact_nodes_max,
-                    thinned_nodes_max,
-                    best_edges: 2,
-                },
-            )
-            .method
-            .name()
+            assign(&nodes(6), &path, &Limits { exact_nodes_max, thinned_nodes_max, best_edges: 2 }).method.name()
         };
 
         assert_eq!(method(6, 6), "exact");

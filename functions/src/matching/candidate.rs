@@ -20,10 +20,7 @@ impl Window {
     /// What is left of it at `now`; the empty window where nothing is.
     pub fn cut_at(self, now: i64) -> Window {
         let from = self.from.max(now);
-        Window {
-            from,
-            to: self.to.max(from),
-        }
+        Window { from, to: self.to.max(from) }
     }
 
     pub fn length_ms(self) -> i64 {
@@ -33,10 +30,7 @@ impl Window {
     /// The time that is in both; empty where they do not meet.
     pub fn overlap(self, other: Window) -> Window {
         let from = self.from.max(other.from);
-        Window {
-            from,
-            to: self.to.min(other.to).max(from),
-        }
+        Window { from, to: self.to.min(other.to).max(from) }
     }
 }
 
@@ -87,31 +81,17 @@ pub struct Candidate {
 pub fn candidates(people: &[Person]) -> Vec<Candidate> {
     let terms: Vec<Terms> = people.iter().map(terms).collect();
     let corpus = Corpus::of(&terms);
-    people
-        .iter()
-        .zip(&terms)
-        .map(|(person, terms)| candidate(person, corpus.vector(terms)))
-        .collect()
+    people.iter().zip(&terms).map(|(person, terms)| candidate(person, corpus.vector(terms))).collect()
 }
 
 fn terms(person: &Person) -> Terms {
     let own = [&person.bio, &person.goals, &person.field, &person.job_title];
-    let labels = person
-        .interests
-        .iter()
-        .map(|interest| interest.label.as_str());
-    Terms::of(
-        own.into_iter().flatten().map(String::as_str).chain(labels),
-        &person.languages,
-    )
+    let labels = person.interests.iter().map(|interest| interest.label.as_str());
+    Terms::of(own.into_iter().flatten().map(String::as_str).chain(labels), &person.languages)
 }
 
 fn candidate(person: &Person, vector: Option<Vector>) -> Candidate {
-    let keys: Vec<&str> = person
-        .interests
-        .iter()
-        .map(|interest| interest.key.as_str())
-        .collect();
+    let keys: Vec<&str> = person.interests.iter().map(|interest| interest.key.as_str()).collect();
     let field = fold_some(person.field.as_deref());
     let company = fold_some(person.company.as_deref());
     Candidate {
@@ -120,15 +100,8 @@ fn candidate(person: &Person, vector: Option<Vector>) -> Candidate {
         roles: Names::of(&person.roles),
         languages: Names::of(&person.languages),
         level: person.experience.as_deref().and_then(level),
-        work: Work {
-            groups: field.as_deref().map(Groups::of).unwrap_or_default(),
-            field,
-            company: company.clone(),
-        },
-        belonging: Belonging {
-            organization: person.organization.clone(),
-            company,
-        },
+        work: Work { groups: field.as_deref().map(Groups::of).unwrap_or_default(), field, company: company.clone() },
+        belonging: Belonging { organization: person.organization.clone(), company },
         wish: Wish::parse(person.organization_wish.as_deref()),
         window: person.window,
         vector,
@@ -146,10 +119,7 @@ mod tests {
         assert_eq!(window.cut_at(5), window);
         assert_eq!(window.cut_at(15), Window { from: 15, to: 20 });
         assert_eq!(window.cut_at(25).length_ms(), 0);
-        assert_eq!(
-            window.overlap(Window { from: 15, to: 30 }),
-            Window { from: 15, to: 20 }
-        );
+        assert_eq!(window.overlap(Window { from: 15, to: 30 }), Window { from: 15, to: 20 });
         assert_eq!(window.overlap(Window { from: 20, to: 30 }).length_ms(), 0);
     }
 }

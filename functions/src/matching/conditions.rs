@@ -142,25 +142,11 @@ mod tests {
     use super::*;
 
     const MINUTE: i64 = 60_000;
-    const STANDING: Standing<u8> = Standing {
-        user: 1,
-        waiting: true,
-        active: true,
-        in_open_match: false,
-    };
-    const OTHER: Standing<u8> = Standing {
-        user: 2,
-        ..STANDING
-    };
+    const STANDING: Standing<u8> = Standing { user: 1, waiting: true, active: true, in_open_match: false };
+    const OTHER: Standing<u8> = Standing { user: 2, ..STANDING };
 
     fn person(from: i64, to: i64) -> Person {
-        Person {
-            window: Some(Window {
-                from: from * MINUTE,
-                to: to * MINUTE,
-            }),
-            ..Person::default()
-        }
+        Person { window: Some(Window { from: from * MINUTE, to: to * MINUTE }), ..Person::default() }
     }
 
     fn judged(
@@ -170,97 +156,42 @@ mod tests {
         now: i64,
     ) -> Option<Obstacle> {
         let [a, b] = <[Candidate; 2]>::try_from(candidates(&people)).unwrap();
-        let side = |standing, candidate| Side {
-            standing,
-            candidate,
-        };
-        judge(
-            side(&standings[0], &a),
-            side(&standings[1], &b),
-            declined_at,
-            now,
-            &Rules::default(),
-        )
-        .err()
+        let side = |standing, candidate| Side { standing, candidate };
+        judge(side(&standings[0], &a), side(&standings[1], &b), declined_at, now, &Rules::default()).err()
     }
 
     #[test]
     fn fifteen_minutes_in_common_are_enough_and_fourteen_are_not() {
         let both = [STANDING, OTHER];
 
-        assert_eq!(
-            judged([person(0, 60), person(45, 100)], both, None, 0),
-            None
-        );
-        assert_eq!(
-            judged([person(0, 60), person(46, 100)], both, None, 0),
-            Some(Obstacle::WindowsApart)
-        );
+        assert_eq!(judged([person(0, 60), person(45, 100)], both, None, 0), None);
+        assert_eq!(judged([person(0, 60), person(46, 100)], both, None, 0), Some(Obstacle::WindowsApart));
         // What has passed does not count: 15 minutes of one are left, and 10 of them are common.
-        assert_eq!(
-            judged([person(0, 60), person(50, 100)], both, None, 45 * MINUTE),
-            Some(Obstacle::WindowsApart)
-        );
+        assert_eq!(judged([person(0, 60), person(50, 100)], both, None, 45 * MINUTE), Some(Obstacle::WindowsApart));
     }
 
     #[test]
     fn a_shorter_window_must_lie_inside_as_a_whole() {
         let both = [STANDING, OTHER];
 
-        assert_eq!(
-            judged([person(10, 20), person(0, 100)], both, None, 0),
-            None
-        );
-        assert_eq!(
-            judged([person(10, 20), person(11, 100)], both, None, 0),
-            Some(Obstacle::WindowsApart)
-        );
-        assert_eq!(
-            judged([person(10, 20), person(0, 100)], both, None, 20 * MINUTE),
-            Some(Obstacle::WindowsApart)
-        );
+        assert_eq!(judged([person(10, 20), person(0, 100)], both, None, 0), None);
+        assert_eq!(judged([person(10, 20), person(11, 100)], both, None, 0), Some(Obstacle::WindowsApart));
+        assert_eq!(judged([person(10, 20), person(0, 100)], both, None, 20 * MINUTE), Some(Obstacle::WindowsApart));
     }
 
     #[test]
     fn the_standing_of_either_is_an_obstacle() {
         let people = || [person(0, 100), person(0, 100)];
 
-        assert_eq!(
-            judged(people(), [STANDING, STANDING], None, 0),
-            Some(Obstacle::SameUser)
-        );
+        assert_eq!(judged(people(), [STANDING, STANDING], None, 0), Some(Obstacle::SameUser));
         let cases = [
-            (
-                Standing {
-                    waiting: false,
-                    ..OTHER
-                },
-                Obstacle::NotWaiting,
-            ),
-            (
-                Standing {
-                    active: false,
-                    ..OTHER
-                },
-                Obstacle::NotActive,
-            ),
-            (
-                Standing {
-                    in_open_match: true,
-                    ..OTHER
-                },
-                Obstacle::InOpenMatch,
-            ),
+            (Standing { waiting: false, ..OTHER }, Obstacle::NotWaiting),
+            (Standing { active: false, ..OTHER }, Obstacle::NotActive),
+            (Standing { in_open_match: true, ..OTHER }, Obstacle::InOpenMatch),
         ];
         for (standing, obstacle) in cases {
-            assert_eq!(
-                judged(people(), [STANDING, standing], None, 0),
-                Some(obstacle)
-            );
-            assert_eq!(
-                judged(people(), [standing, STANDING], None, 0),
-                Some(obstacle)
-            );
+            assert_eq!(judged(people(), [STANDING, standing], None, 0), Some(obstacle));
+            assert_eq!(judged(people(), [standing, STANDING], None, 0), Some(obstacle));
         }
     }
 
@@ -269,10 +200,7 @@ mod tests {
         let month = 30 * 24 * 60 * MINUTE;
         let people = || [person(0, 10 * month), person(0, 10 * month)];
 
-        assert_eq!(
-            judged(people(), [STANDING, OTHER], Some(0), month - 1),
-            Some(Obstacle::Declined)
-        );
+        assert_eq!(judged(people(), [STANDING, OTHER], Some(0), month - 1), Some(Obstacle::Declined));
         assert_eq!(judged(people(), [STANDING, OTHER], Some(0), month), None);
     }
 
@@ -285,31 +213,16 @@ mod tests {
         };
         let both = [STANDING, OTHER];
 
-        assert_eq!(
-            judged([wishing(Some("A")), wishing(Some("B"))], both, None, 0),
-            Some(Obstacle::Organizations)
-        );
-        assert_eq!(
-            judged([wishing(Some("A")), wishing(None)], both, None, 0),
-            None
-        );
-        assert_eq!(
-            judged([wishing(Some("A")), wishing(Some("a"))], both, None, 0),
-            None
-        );
+        assert_eq!(judged([wishing(Some("A")), wishing(Some("B"))], both, None, 0), Some(Obstacle::Organizations));
+        assert_eq!(judged([wishing(Some("A")), wishing(None)], both, None, 0), None);
+        assert_eq!(judged([wishing(Some("A")), wishing(Some("a"))], both, None, 0), None);
     }
 
     #[test]
     fn a_low_score_is_an_obstacle() {
-        let wanting = |interest: &str| Person {
-            wanted_interests: vec![interest.into()],
-            ..person(0, 100)
-        };
+        let wanting = |interest: &str| Person { wanted_interests: vec![interest.into()], ..person(0, 100) };
 
-        assert_eq!(
-            judged([wanting("a"), wanting("b")], [STANDING, OTHER], None, 0),
-            Some(Obstacle::ScoreTooLow)
-        );
+        assert_eq!(judged([wanting("a"), wanting("b")], [STANDING, OTHER], None, 0), Some(Obstacle::ScoreTooLow));
     }
 
     #[test]

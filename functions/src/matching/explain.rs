@@ -7,32 +7,15 @@ use super::score::Features;
 /// The sentences of one feature, each with the value that must be exceeded, the strongest first.
 type Sentences = &'static [(f64, &'static str)];
 
-const INTERESTS: Sentences = &[
-    (0.7, "Strong interest alignment"),
-    (0.4, "Some shared interests"),
-];
-const EXPERIENCE: Sentences = &[
-    (0.8, "Complementary levels of experience"),
-    (0.65, "The same level of experience"),
-];
-const INDUSTRY: Sentences = &[
-    (0.95, "The same professional field"),
-    (0.85, "The same company"),
-    (0.7, "Related professional fields"),
-];
-const WINDOWS: Sentences = &[
-    (0.7, "Availability fits well"),
-    (0.3, "Availability overlaps"),
-];
-const TEXTS: Sentences = &[
-    (0.7, "Very similar backgrounds and goals"),
-    (0.5, "Some common ground in backgrounds and goals"),
-];
+const INTERESTS: Sentences = &[(0.7, "Strong interest alignment"), (0.4, "Some shared interests")];
+const EXPERIENCE: Sentences = &[(0.8, "Complementary levels of experience"), (0.65, "The same level of experience")];
+const INDUSTRY: Sentences =
+    &[(0.95, "The same professional field"), (0.85, "The same company"), (0.7, "Related professional fields")];
+const WINDOWS: Sentences = &[(0.7, "Availability fits well"), (0.3, "Availability overlaps")];
+const TEXTS: Sentences =
+    &[(0.7, "Very similar backgrounds and goals"), (0.5, "Some common ground in backgrounds and goals")];
 const ORGANIZATIONS: Sentences = &[(0.9, "Organization preferences are met")];
-const LANGUAGES: Sentences = &[
-    (0.9, "All languages in common"),
-    (0.5, "Languages in common"),
-];
+const LANGUAGES: Sentences = &[(0.9, "All languages in common"), (0.5, "Languages in common")];
 const ROLES: Sentences = &[(0.9, "Complementary roles")];
 
 /// One sentence for every feature above a threshold of its own, in the features' order.
@@ -47,17 +30,11 @@ pub fn explain(features: &Features) -> Vec<&'static str> {
         (LANGUAGES, features.language_overlap),
         (ROLES, features.role_complementarity),
     ];
-    spoken
-        .into_iter()
-        .filter_map(|(sentences, value)| strongest(sentences, value))
-        .collect()
+    spoken.into_iter().filter_map(|(sentences, value)| strongest(sentences, value)).collect()
 }
 
 fn strongest(sentences: Sentences, value: f64) -> Option<&'static str> {
-    sentences
-        .iter()
-        .find(|(threshold, _)| value > *threshold)
-        .map(|(_, sentence)| *sentence)
+    sentences.iter().find(|(threshold, _)| value > *threshold).map(|(_, sentence)| *sentence)
 }
 
 #[cfg(test)]
@@ -82,12 +59,7 @@ mod tests {
 
     #[test]
     fn a_threshold_must_be_exceeded() {
-        let of = |value| {
-            explain(&Features {
-                interest_overlap: value,
-                ..UNKNOWN
-            })
-        };
+        let of = |value| explain(&Features { interest_overlap: value, ..UNKNOWN });
 
         assert_eq!(of(0.4), Vec::<&str>::new());
         assert_eq!(of(0.41), ["Some shared interests"]);

@@ -203,19 +203,8 @@ const PUBLIC: Group = &[
     "compliance",
 ];
 
-const GROUPS: [Group; 11] = [
-    TECHNOLOGY,
-    FINANCE,
-    HEALTH,
-    EDUCATION,
-    SCIENCE,
-    BUSINESS,
-    COMMERCE,
-    CREATIVE,
-    INDUSTRY,
-    ENVIRONMENT,
-    PUBLIC,
-];
+const GROUPS: [Group; 11] =
+    [TECHNOLOGY, FINANCE, HEALTH, EDUCATION, SCIENCE, BUSINESS, COMMERCE, CREATIVE, INDUSTRY, ENVIRONMENT, PUBLIC];
 
 /// The groups a field belongs to; none for a field that no group knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -224,20 +213,13 @@ pub struct Groups(u16);
 impl Groups {
     /// The groups of a field's folded name.
     pub fn of(field: &str) -> Groups {
-        let words: Vec<&str> = field
-            .split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> =
+            field.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let pairs: Vec<String> = words.windows(2).map(|pair| pair.join(" ")).collect();
         let names = |group: Group| {
-            words.iter().any(|word| group.contains(word))
-                || pairs.iter().any(|pair| group.contains(&pair.as_str()))
+            words.iter().any(|word| group.contains(word)) || pairs.iter().any(|pair| group.contains(&pair.as_str()))
         };
-        let bits = GROUPS
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| names(group))
-            .map(|(bit, _)| 1 << bit);
+        let bits = GROUPS.iter().enumerate().filter(|(_, group)| names(group)).map(|(bit, _)| 1 << bit);
         Groups(bits.fold(0, |all, bit: u16| all | bit))
     }
 
@@ -278,30 +260,17 @@ mod tests {
 
     fn work(field: Option<&str>, company: Option<&str>) -> Work {
         let field = field.map(fold);
-        Work {
-            groups: field.as_deref().map(Groups::of).unwrap_or_default(),
-            field,
-            company: company.map(fold),
-        }
+        Work { groups: field.as_deref().map(Groups::of).unwrap_or_default(), field, company: company.map(fold) }
     }
 
     #[test]
     fn the_highest_value_that_applies_counts() {
         let software = work(Some("Software Engineering"), Some("Acme"));
 
-        assert_eq!(
-            industry_value(&software, &work(Some("software-engineering"), None)),
-            1.0
-        );
-        assert_eq!(
-            industry_value(&software, &work(Some("Law"), Some("ACME"))),
-            0.9
-        );
+        assert_eq!(industry_value(&software, &work(Some("software-engineering"), None)), 1.0);
+        assert_eq!(industry_value(&software, &work(Some("Law"), Some("ACME"))), 0.9);
         assert_eq!(industry_value(&software, &work(None, Some("ACME"))), 0.9);
-        assert_eq!(
-            industry_value(&software, &work(Some("Data science"), Some("Other"))),
-            0.8
-        );
+        assert_eq!(industry_value(&software, &work(Some("Data science"), Some("Other"))), 0.8);
         assert_eq!(industry_value(&software, &work(None, None)), 0.5);
         assert_eq!(industry_value(&software, &work(Some("Law"), None)), 0.3);
         assert_eq!(industry_value(&work(None, None), &work(None, None)), 0.5);
@@ -314,9 +283,7 @@ mod tests {
         assert!(fintech.meet(Groups::of("banking")));
         assert!(fintech.meet(Groups::of("cloud computing")));
         assert!(!fintech.meet(Groups::of("nursing")));
-        assert!(
-            !Groups::of("underwater basket weaving").meet(Groups::of("underwater basket weaving"))
-        );
+        assert!(!Groups::of("underwater basket weaving").meet(Groups::of("underwater basket weaving")));
     }
 
     #[test]

@@ -15,52 +15,21 @@ pub enum Level {
 
 /// Words that name a level. Words that as often mean something else ("manager", "graduate", "associate") are not here.
 const WORDS: [(Level, &[&str]); 6] = [
-    (
-        Level::Entry,
-        &[
-            "entry",
-            "intern",
-            "internship",
-            "trainee",
-            "apprentice",
-            "student",
-            "beginner",
-            "novice",
-        ],
-    ),
+    (Level::Entry, &["entry", "intern", "internship", "trainee", "apprentice", "student", "beginner", "novice"]),
     (Level::Junior, &["junior", "jr"]),
     (Level::Mid, &["mid", "middle", "midlevel", "intermediate"]),
     (Level::Senior, &["senior", "sr", "expert", "veteran"]),
-    (
-        Level::Lead,
-        &["lead", "leader", "principal", "staff", "head"],
-    ),
+    (Level::Lead, &["lead", "leader", "principal", "staff", "head"]),
     (
         Level::Executive,
-        &[
-            "executive",
-            "exec",
-            "director",
-            "vp",
-            "president",
-            "chief",
-            "ceo",
-            "cto",
-            "cfo",
-            "coo",
-            "cio",
-            "cmo",
-            "cpo",
-        ],
+        &["executive", "exec", "director", "vp", "president", "chief", "ceo", "cto", "cfo", "coo", "cio", "cmo", "cpo"],
     ),
 ];
 
 const YEARS: [&str; 5] = ["years", "year", "yrs", "yr", "y"];
 const MONTHS: [&str; 4] = ["months", "month", "mos", "mo"];
-const NUMBERS: [&str; 13] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve",
-];
+const NUMBERS: [&str; 13] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// The level that a text names: by its words (the highest of several), else by its years; none if it says neither.
 ///
@@ -117,11 +86,7 @@ fn years(words: &[String]) -> Option<f64> {
             Some((number, unit)) => (open.or(Some(number)), unit),
             None => (open, word.as_str()),
         };
-        open = if unit.is_empty() || matches!(unit, "to" | "or") {
-            number
-        } else {
-            None
-        };
+        open = if unit.is_empty() || matches!(unit, "to" | "or") { number } else { None };
         let span = number.and_then(|number| in_years(number, unit));
         longest = match (longest, span) {
             (Some(longest), Some(span)) => Some(longest.max(span)),
@@ -146,9 +111,8 @@ fn number(word: &str) -> Option<(f64, &str)> {
     if let Some(value) = NUMBERS.iter().position(|name| *name == word) {
         return Some((value as f64, ""));
     }
-    let end = word
-        .find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',')
-        .unwrap_or(word.len());
+    let end =
+        word.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',').unwrap_or(word.len());
     let value: f64 = word[..end].replace(',', ".").parse().ok()?;
     Some((value, &word[end..]))
 }

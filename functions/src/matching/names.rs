@@ -10,13 +10,7 @@ pub fn fold(name: &str) -> String {
     let spaced: String = name
         .nfkc()
         .flat_map(char::to_lowercase)
-        .map(|letter| {
-            if is_dash(letter) || letter.is_whitespace() {
-                ' '
-            } else {
-                letter
-            }
-        })
+        .map(|letter| if is_dash(letter) || letter.is_whitespace() { ' ' } else { letter })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -37,11 +31,8 @@ pub struct Names(Vec<String>);
 impl Names {
     /// The names, each once however often and however it is written. Empty ones are left out.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Names {
-        let mut folded: Vec<String> = names
-            .iter()
-            .map(|name| fold(name.as_ref()))
-            .filter(|name| !name.is_empty())
-            .collect();
+        let mut folded: Vec<String> =
+            names.iter().map(|name| fold(name.as_ref())).filter(|name| !name.is_empty()).collect();
         folded.sort_unstable();
         folded.dedup();
         Names(folded)
@@ -84,12 +75,7 @@ mod tests {
 
     #[test]
     fn spellings_of_one_name_fold_to_one() {
-        for spelling in [
-            "Machine Learning",
-            "machine-learning",
-            " MACHINE_LEARNING ",
-            "machine\u{2011}learning",
-        ] {
+        for spelling in ["Machine Learning", "machine-learning", " MACHINE_LEARNING ", "machine\u{2011}learning"] {
             assert_eq!(fold(spelling), "machine learning");
         }
         assert_eq!(fold("Ｃａｆｅ\u{301}"), "café");

@@ -80,14 +80,8 @@ pub fn organization_value(verdict: Verdict) -> f64 {
 /// The same organization if either mark is the same; another one if a mark that both have differs.
 fn same(a: &Belonging, b: &Belonging) -> Verdict {
     let marks = [
-        a.organization
-            .as_ref()
-            .zip(b.organization.as_ref())
-            .map(|(a, b)| a == b),
-        a.company
-            .as_ref()
-            .zip(b.company.as_ref())
-            .map(|(a, b)| a == b),
+        a.organization.as_ref().zip(b.organization.as_ref()).map(|(a, b)| a == b),
+        a.company.as_ref().zip(b.company.as_ref()).map(|(a, b)| a == b),
     ];
     if marks.contains(&Some(true)) {
         Verdict::Holds
@@ -114,17 +108,11 @@ mod tests {
     use super::*;
 
     fn of(company: &str) -> Belonging {
-        Belonging {
-            organization: None,
-            company: Some(fold(company)),
-        }
+        Belonging { organization: None, company: Some(fold(company)) }
     }
 
     fn in_organization(issuer: &str, id: &str) -> Belonging {
-        Belonging {
-            organization: Some((issuer.into(), id.into())),
-            company: None,
-        }
+        Belonging { organization: Some((issuer.into(), id.into())), company: None }
     }
 
     #[test]
@@ -157,56 +145,26 @@ mod tests {
         let named = Wish::Named("other".into());
         let unknown = Belonging::default();
 
-        assert_eq!(
-            both((&named, &unknown), (&Wish::Same, &of("Acme"))),
-            Verdict::Fails
-        );
-        assert_eq!(
-            both((&Wish::Any, &unknown), (&Wish::Same, &of("Acme"))),
-            Verdict::Unknown
-        );
+        assert_eq!(both((&named, &unknown), (&Wish::Same, &of("Acme"))), Verdict::Fails);
+        assert_eq!(both((&Wish::Any, &unknown), (&Wish::Same, &of("Acme"))), Verdict::Unknown);
     }
 
     #[test]
     fn organization_ids_of_two_issuers_are_two_organizations() {
         let here = in_organization("https://a", "1");
 
-        assert_eq!(
-            Wish::Same.verdict(&here, &in_organization("https://a", "1")),
-            Verdict::Holds
-        );
-        assert_eq!(
-            Wish::Same.verdict(&here, &in_organization("https://b", "1")),
-            Verdict::Fails
-        );
-        assert_eq!(
-            Wish::Different.verdict(&here, &in_organization("https://b", "1")),
-            Verdict::Holds
-        );
+        assert_eq!(Wish::Same.verdict(&here, &in_organization("https://a", "1")), Verdict::Holds);
+        assert_eq!(Wish::Same.verdict(&here, &in_organization("https://b", "1")), Verdict::Fails);
+        assert_eq!(Wish::Different.verdict(&here, &in_organization("https://b", "1")), Verdict::Holds);
     }
 
     #[test]
     fn a_named_organization_is_the_company_or_the_organization() {
         let wish = Wish::parse(Some("Acme Corp"));
 
-        assert_eq!(
-            wish.verdict(&Belonging::default(), &of("acme-corp")),
-            Verdict::Holds
-        );
-        assert_eq!(
-            wish.verdict(
-                &Belonging::default(),
-                &in_organization("https://a", "ACME-CORP")
-            ),
-            Verdict::Holds
-        );
-        assert_eq!(
-            wish.verdict(&Belonging::default(), &of("Other")),
-            Verdict::Fails
-        );
-        assert_eq!(
-            wish.verdict(&Belonging::default(), &Belonging::default()),
-            Verdict::Unknown
-        );
+        assert_eq!(wish.verdict(&Belonging::default(), &of("acme-corp")), Verdict::Holds);
+        assert_eq!(wish.verdict(&Belonging::default(), &in_organization("https://a", "ACME-CORP")), Verdict::Holds);
+        assert_eq!(wish.verdict(&Belonging::default(), &of("Other")), Verdict::Fails);
+        assert_eq!(wish.verdict(&Belonging::default(), &Belonging::default()), Verdict::Unknown);
     }
 }

@@ -19,9 +19,7 @@ pub fn roles_value(a: &Names, b: &Names) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.7;
     }
-    let complementary = a
-        .iter()
-        .any(|ours| b.iter().any(|theirs| complement(ours, theirs)));
+    let complementary = a.iter().any(|ours| b.iter().any(|theirs| complement(ours, theirs)));
     if complementary {
         1.0
     } else if a.shared(b) > 0 {
@@ -31,7 +29,8 @@ pub fn roles_value(a: &Names, b: &Names) -> f64 {
     }
 }
 
-fn complement(a: &str, b: &str) -> bool {
+/// Whether two roles, in lower case, complement each other.
+pub fn complement(a: &str, b: &str) -> bool {
     COMPLEMENTARY.contains(&(a, b)) || COMPLEMENTARY.contains(&(b, a))
 }
 

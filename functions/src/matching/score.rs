@@ -49,8 +49,7 @@ impl Weights {
     pub fn new(weights: Features) -> Option<Weights> {
         let values = weights.named().map(|(_, value)| value);
         let sum: f64 = values.iter().sum();
-        (values.iter().all(|value| *value >= 0.0) && (sum - 1.0).abs() < 1e-6)
-            .then_some(Weights(weights))
+        (values.iter().all(|value| *value >= 0.0) && (sum - 1.0).abs() < 1e-6).then_some(Weights(weights))
     }
 }
 
@@ -71,11 +70,7 @@ impl Default for Weights {
 
 /// Σ weight · feature.
 pub fn score(features: &Features, weights: &Weights) -> f64 {
-    let weighted = features
-        .named()
-        .into_iter()
-        .zip(weights.0.named())
-        .map(|((_, value), (_, weight))| value * weight);
+    let weighted = features.named().into_iter().zip(weights.0.named()).map(|((_, value), (_, weight))| value * weight);
     weighted.sum::<f64>().clamp(0.0, 1.0)
 }
 
@@ -87,10 +82,7 @@ pub fn features(a: &Candidate, b: &Candidate, now: i64) -> Features {
         industry_match: industry_value(&a.work, &b.work),
         timezone_compatibility: windows_value(a.window, b.window, now),
         vector_similarity: similarity_value(a.vector.as_ref(), b.vector.as_ref()),
-        org_constraint_match: organization_value(both(
-            (&a.wish, &a.belonging),
-            (&b.wish, &b.belonging),
-        )),
+        org_constraint_match: organization_value(both((&a.wish, &a.belonging), (&b.wish, &b.belonging))),
         language_overlap: languages_value(&a.languages, &b.languages),
         role_complementarity: roles_value(&a.roles, &b.roles),
     }
@@ -98,11 +90,7 @@ pub fn features(a: &Candidate, b: &Candidate, now: i64) -> Features {
 
 /// Profile interests count .7, wished-for ones .3; a profile without interests leaves the wishes alone.
 fn interests_value(a: &Candidate, b: &Candidate) -> f64 {
-    let wished = if a.wanted.is_empty() || b.wanted.is_empty() {
-        1.0
-    } else {
-        of_the_smaller(&a.wanted, &b.wanted)
-    };
+    let wished = if a.wanted.is_empty() || b.wanted.is_empty() { 1.0 } else { of_the_smaller(&a.wanted, &b.wanted) };
     if a.interests.is_empty() || b.interests.is_empty() {
         return wished;
     }
@@ -139,12 +127,7 @@ mod tests {
     use super::*;
 
     fn interests(keys: &[&str]) -> Vec<Interest> {
-        keys.iter()
-            .map(|key| Interest {
-                key: (*key).into(),
-                label: (*key).into(),
-            })
-            .collect()
+        keys.iter().map(|key| Interest { key: (*key).into(), label: (*key).into() }).collect()
     }
 
     fn compared(a: Person, b: Person, now: i64) -> Features {
@@ -168,25 +151,16 @@ mod tests {
         let value = compared(a.clone(), b.clone(), 0).interest_overlap;
         assert!((value - (0.7 * 0.5 + 0.3 * 0.5)).abs() < 1e-12, "{value}");
 
-        let unwished = Person {
-            wanted_interests: vec![],
-            ..b.clone()
-        };
+        let unwished = Person { wanted_interests: vec![], ..b.clone() };
         assert!((compared(a.clone(), unwished, 0).interest_overlap - (0.35 + 0.3)).abs() < 1e-12);
 
-        let without = Person {
-            interests: vec![],
-            ..b
-        };
+        let without = Person { interests: vec![], ..b };
         assert_eq!(compared(a, without, 0).interest_overlap, 0.5);
     }
 
     #[test]
     fn windows_are_cut_at_now_before_they_are_compared() {
-        let person = |from, to| Person {
-            window: Some(Window { from, to }),
-            ..Person::default()
-        };
+        let person = |from, to| Person { window: Some(Window { from, to }), ..Person::default() };
         let value = |a, b, now| compared(a, b, now).timezone_compatibility;
 
         assert_eq!(value(person(0, 100), person(50, 150), 0), 0.5);
@@ -203,18 +177,9 @@ mod tests {
             ..Person::default()
         };
 
-        assert_eq!(
-            compared(person(&["English", "de"]), person(&["english"]), 0).language_overlap,
-            0.5
-        );
-        assert_eq!(
-            compared(person(&["en"]), person(&["EN"]), 0).language_overlap,
-            1.0
-        );
-        assert_eq!(
-            compared(person(&[]), person(&["EN"]), 0).language_overlap,
-            0.5
-        );
+        assert_eq!(compared(person(&["English", "de"]), person(&["english"]), 0).language_overlap, 0.5);
+        assert_eq!(compared(person(&["en"]), person(&["EN"]), 0).language_overlap, 1.0);
+        assert_eq!(compared(person(&[]), person(&["EN"]), 0).language_overlap, 0.5);
     }
 
     #[test]
@@ -226,28 +191,16 @@ mod tests {
         assert_eq!(features.interest_overlap, 1.0);
         assert_eq!(features.org_constraint_match, 1.0);
         assert_eq!(features.role_complementarity, 0.7);
-        let expected =
-            0.25 + 0.15 * 0.5 + 0.1 * 0.5 + 0.1 * 0.5 + 0.2 * 0.5 + 0.05 + 0.1 * 0.5 + 0.05 * 0.7;
+        let expected = 0.25 + 0.15 * 0.5 + 0.1 * 0.5 + 0.1 * 0.5 + 0.2 * 0.5 + 0.05 + 0.1 * 0.5 + 0.05 * 0.7;
         assert!((score(&features, &Weights::default()) - expected).abs() < 1e-12);
     }
 
     #[test]
     fn weights_sum_to_one() {
         assert!(Weights::new(Weights::default().0).is_some());
+        assert!(Weights::new(Features { experience_gap: 0.2, ..Weights::default().0 }).is_none());
         assert!(
-            Weights::new(Features {
-                experience_gap: 0.2,
-                ..Weights::default().0
-            })
-            .is_none()
-        );
-        assert!(
-            Weights::new(Features {
-                experience_gap: -0.15,
-                vector_similarity: 0.5,
-                ..Weights::default().0
-            })
-            .is_none()
+            Weights::new(Features { experience_gap: -0.15, vector_similarity: 0.5, ..Weights::default().0 }).is_none()
         );
     }
 }

@@ -27,10 +27,7 @@ impl Terms {
         let mut terms = HashMap::new();
         for text in texts {
             let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();
-            let words: Vec<&str> = normal
-                .unicode_words()
-                .filter(|word| !stop_words.contains(word))
-                .collect();
+            let words: Vec<&str> = normal.unicode_words().filter(|word| !stop_words.contains(word)).collect();
             for word in &words {
                 *terms.entry((*word).to_owned()).or_default() += 1;
             }
@@ -47,30 +44,12 @@ impl Terms {
 }
 
 /// Words of the English stop word list that do say something about what a person does.
-const MEANINGFUL: [&str; 8] = [
-    "computer",
-    "home",
-    "information",
-    "invention",
-    "research",
-    "system",
-    "test",
-    "web",
-];
+pub const MEANINGFUL: [&str; 8] = ["computer", "home", "information", "invention", "research", "system", "test", "web"];
 
 fn stop_words(languages: &[String]) -> HashSet<&'static str> {
-    let codes = languages
-        .iter()
-        .filter_map(|language| language.split(['-', '_']).next())
-        .map(str::to_lowercase);
-    let lists = std::iter::once("en".to_owned())
-        .chain(codes)
-        .filter_map(stop_words::lookup);
-    lists
-        .flatten()
-        .copied()
-        .filter(|word| !MEANINGFUL.contains(word))
-        .collect()
+    let codes = languages.iter().filter_map(|language| language.split(['-', '_']).next()).map(str::to_lowercase);
+    let lists = std::iter::once("en".to_owned()).chain(codes).filter_map(stop_words::lookup);
+    lists.flatten().copied().filter(|word| !MEANINGFUL.contains(word)).collect()
 }
 
 /// In how many texts of a run each term stands.
@@ -136,13 +115,7 @@ pub struct Vector(Vec<f64>);
 /// The value of the feature `vectorSimilarity`: the cosine, not below 0; .5 if a side has no text.
 pub fn similarity_value(a: Option<&Vector>, b: Option<&Vector>) -> f64 {
     match (a, b) {
-        (Some(a), Some(b)) => {
-            a.0.iter()
-                .zip(&b.0)
-                .map(|(a, b)| a * b)
-                .sum::<f64>()
-                .clamp(0.0, 1.0)
-        }
+        (Some(a), Some(b)) => a.0.iter().zip(&b.0).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0),
         (None, _) | (_, None) => 0.5,
     }
 }
@@ -165,11 +138,7 @@ mod tests {
     fn terms_are_words_and_pairs_without_stop_words() {
         let terms = terms("The Rust compiler, and the Rust language");
 
-        let mut names: Vec<(&str, u32)> = terms
-            .0
-            .iter()
-            .map(|(term, count)| (term.as_str(), *count))
-            .collect();
+        let mut names: Vec<(&str, u32)> = terms.0.iter().map(|(term, count)| (term.as_str(), *count)).collect();
         names.sort_unstable();
 
         assert_eq!(
@@ -190,11 +159,7 @@ mod tests {
         let text = "die Liebe und das Meer";
 
         assert!(Terms::of([text], &[]).0.contains_key("und"));
-        assert!(
-            !Terms::of([text], &["de-AT".to_owned()])
-                .0
-                .contains_key("und")
-        );
+        assert!(!Terms::of([text], &["de-AT".to_owned()]).0.contains_key("und"));
     }
 
     #[test]
@@ -218,11 +183,7 @@ mod tests {
 
     #[test]
     fn a_rare_term_weighs_more_than_one_that_everybody_uses() {
-        let everybody = [
-            terms("coffee rust"),
-            terms("coffee chess"),
-            terms("coffee opera"),
-        ];
+        let everybody = [terms("coffee rust"), terms("coffee chess"), terms("coffee opera")];
         let corpus = Corpus::of(&everybody);
 
         assert!((corpus.weight("coffee") - 1.0).abs() < 1e-9);

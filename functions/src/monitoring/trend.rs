@@ -81,29 +81,17 @@ pub fn trends(buckets: &[Bucket], last: LastBucket) -> Trends {
         LastBucket::Complete => buckets,
         LastBucket::Incomplete => &buckets[..buckets.len().saturating_sub(1)],
     };
-    let called: Vec<(f64, &Bucket)> = complete
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| b.call_count > 0)
-        .map(|(i, b)| (float(i as u64), b))
-        .collect();
+    let called: Vec<(f64, &Bucket)> =
+        complete.iter().enumerate().filter(|(_, b)| b.call_count > 0).map(|(i, b)| (float(i as u64), b)).collect();
     if called.len() < 2 {
-        return Trends {
-            latency: Health::Stable,
-            throughput: Volume::Stable,
-            error: Health::Stable,
-        };
+        return Trends { latency: Health::Stable, throughput: Volume::Stable, error: Health::Stable };
     }
     let first_called = complete.iter().position(|b| b.call_count > 0).unwrap_or(0);
     let latencies: Vec<Point> = called.iter().map(|&(x, b)| (x, b.avg_latency)).collect();
-    let error_rates: Vec<Point> = called
-        .iter()
-        .map(|&(x, b)| (x, float(b.error_count) / float(b.call_count)))
-        .collect();
-    let counts: Vec<Point> = (0u64..)
-        .zip(&complete[first_called..])
-        .map(|(i, b)| (float(i), float(b.call_count)))
-        .collect();
+    let error_rates: Vec<Point> =
+        called.iter().map(|&(x, b)| (x, float(b.error_count) / float(b.call_count))).collect();
+    let counts: Vec<Point> =
+        (0u64..).zip(&complete[first_called..]).map(|(i, b)| (float(i), float(b.call_count))).collect();
     Trends {
         latency: health(Change::of(&latencies).relative),
         throughput: volume(Change::of(&counts).relative),
@@ -141,11 +129,7 @@ impl Change {
 fn slope(points: &[Point]) -> f64 {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (i, &(x, y)) in points.iter().enumerate() {
-        slopes.extend(
-            points[i + 1..]
-                .iter()
-                .map(|&(later, figure)| (figure - y) / (later - x)),
-        );
+        slopes.extend(points[i + 1..].iter().map(|&(later, figure)| (figure - y) / (later - x)));
     }
     median(&mut slopes)
 }
@@ -177,11 +161,7 @@ fn health(relative: f64) -> Health {
 }
 
 fn error_health(change: &Change) -> Health {
-    if change.absolute.abs() > ERROR_CHANGE {
-        health(change.relative)
-    } else {
-        Health::Stable
-    }
+    if change.absolute.abs() > ERROR_CHANGE { health(change.relative) } else { Health::Stable }
 }
 
 fn volume(relative: f64) -> Volume {
@@ -203,11 +183,7 @@ mod tests {
     use super::*;
 
     fn bucket(call_count: u64, error_count: u64, avg_latency: f64) -> Bucket {
-        Bucket {
-            call_count,
-            error_count,
-            avg_latency,
-        }
+        Bucket { call_count, error_count, avg_latency }
     }
 
     fn latencies(of: &[f64]) -> Vec<Bucket> {
@@ -218,44 +194,22 @@ mod tests {
         of.iter().map(|&count| bucket(count, 0, 5.0)).collect()
     }
 
-    const STABLE: Trends = Trends {
-        latency: Health::Stable,
-        throughput: Volume::Stable,
-        error: Health::Stable,
-    };
+    const STABLE: Trends = Trends { latency: Health::Stable, throughput: Volume::Stable, error: Health::Stable };
 
     #[test]
     fn a_rising_latency_degrades_and_a_falling_one_improves() {
         let rising = latencies(&[10.0, 11.0, 12.0, 13.0]);
-        assert_eq!(
-            trends(&rising, LastBucket::Complete),
-            Trends {
-                latency: Health::Degrading,
-                ..STABLE
-            }
-        );
+        assert_eq!(trends(&rising, LastBucket::Complete), Trends { latency: Health::Degrading, ..STABLE });
         let falling = latencies(&[13.0, 12.0, 11.0, 10.0]);
-        assert_eq!(
-            trends(&falling, LastBucket::Complete),
-            Trends {
-                latency: Health::Improving,
-                ..STABLE
-            }
-        );
+        assert_eq!(trends(&falling, LastBucket::Complete), Trends { latency: Health::Improving, ..STABLE });
         assert_eq!(trends(&latencies(&[10.0; 8]), LastBucket::Complete), STABLE);
     }
 
     #[test]
     fn a_change_of_a_tenth_is_not_yet_a_trend() {
         // Slope 0.5 over 2 buckets is 1.0, a tenth of the median 10.
-        assert_eq!(
-            trends(&latencies(&[9.5, 10.0, 10.5]), LastBucket::Complete).latency,
-            Health::Stable
-        );
-        assert_eq!(
-            trends(&latencies(&[9.4, 10.0, 10.6]), LastBucket::Complete).latency,
-            Health::Degrading
-        );
+        assert_eq!(trends(&latencies(&[9.5, 10.0, 10.5]), LastBucket::Complete).latency, Health::Stable);
+        assert_eq!(trends(&latencies(&[9.4, 10.0, 10.6]), LastBucket::Complete).latency, Health::Degrading);
     }
 
     #[test]
@@ -267,21 +221,12 @@ mod tests {
     #[test]
     fn throughput_counts_the_empty_buckets_after_the_first_call() {
         let rising = counts(&[0, 0, 10, 20, 30]);
-        assert_eq!(
-            trends(&rising, LastBucket::Complete).throughput,
-            Volume::Increasing
-        );
+        assert_eq!(trends(&rising, LastBucket::Complete).throughput, Volume::Increasing);
         let fading = counts(&[30, 20, 10, 0, 0]);
-        assert_eq!(
-            trends(&fading, LastBucket::Complete).throughput,
-            Volume::Decreasing
-        );
+        assert_eq!(trends(&fading, LastBucket::Complete).throughput, Volume::Decreasing);
         // The leading silence is before the function was there: by it alone nothing increases.
         let steady = counts(&[0, 0, 0, 10, 10, 10]);
-        assert_eq!(
-            trends(&steady, LastBucket::Complete).throughput,
-            Volume::Stable
-        );
+        assert_eq!(trends(&steady, LastBucket::Complete).throughput, Volume::Stable);
     }
 
     #[test]
@@ -290,46 +235,23 @@ mod tests {
         let sparse = counts(&[5, 0, 0, 0, 0, 0, 0, 5]);
         assert_eq!(trends(&sparse, LastBucket::Complete), STABLE);
         let ending = counts(&[8, 6, 0, 0, 0]);
-        assert_eq!(
-            trends(&ending, LastBucket::Complete).throughput,
-            Volume::Decreasing
-        );
+        assert_eq!(trends(&ending, LastBucket::Complete).throughput, Volume::Decreasing);
     }
 
     #[test]
     fn gaps_in_latency_are_skipped_but_keep_their_width() {
-        let series = [
-            bucket(10, 0, 10.0),
-            bucket(0, 0, 0.0),
-            bucket(0, 0, 0.0),
-            bucket(10, 0, 10.9),
-        ];
+        let series = [bucket(10, 0, 10.0), bucket(0, 0, 0.0), bucket(0, 0, 0.0), bucket(10, 0, 10.9)];
         // (10.9 - 10) / 3 · 3 / 10.45 is below a tenth.
-        assert_eq!(
-            trends(&series, LastBucket::Complete).latency,
-            Health::Stable
-        );
+        assert_eq!(trends(&series, LastBucket::Complete).latency, Health::Stable);
     }
 
     #[test]
     fn errors_need_an_absolute_change_as_well() {
         let rates = |errors: [u64; 4]| errors.map(|count| bucket(1000, count, 5.0));
-        assert_eq!(
-            trends(&rates([1, 2, 3, 4]), LastBucket::Complete).error,
-            Health::Stable
-        );
-        assert_eq!(
-            trends(&rates([10, 20, 30, 40]), LastBucket::Complete).error,
-            Health::Degrading
-        );
-        assert_eq!(
-            trends(&rates([40, 30, 20, 10]), LastBucket::Complete).error,
-            Health::Improving
-        );
-        assert_eq!(
-            trends(&rates([0; 4]), LastBucket::Complete).error,
-            Health::Stable
-        );
+        assert_eq!(trends(&rates([1, 2, 3, 4]), LastBucket::Complete).error, Health::Stable);
+        assert_eq!(trends(&rates([10, 20, 30, 40]), LastBucket::Complete).error, Health::Degrading);
+        assert_eq!(trends(&rates([40, 30, 20, 10]), LastBucket::Complete).error, Health::Improving);
+        assert_eq!(trends(&rates([0; 4]), LastBucket::Complete).error, Health::Stable);
     }
 
     #[test]
@@ -337,10 +259,7 @@ mod tests {
         let series = counts(&[100, 100, 100, 3]);
         assert_eq!(trends(&series, LastBucket::Incomplete), STABLE);
         // Two buckets, one of them current: not enough for a trend.
-        assert_eq!(
-            trends(&latencies(&[10.0, 20.0]), LastBucket::Incomplete),
-            STABLE
-        );
+        assert_eq!(trends(&latencies(&[10.0, 20.0]), LastBucket::Incomplete), STABLE);
     }
 
     #[test]

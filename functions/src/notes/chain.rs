@@ -44,11 +44,7 @@ impl<K: Clone + PartialEq> Chain<K> {
 
     /// Adds what was committed by others after the bridge was stored, in order.
     pub fn extend(&mut self, since: impl IntoIterator<Item = Committed<K>>) {
-        self.bridge.extend(
-            since
-                .into_iter()
-                .filter(|committed| !committed.shape.is_idle()),
-        );
+        self.bridge.extend(since.into_iter().filter(|committed| !committed.shape.is_idle()));
     }
 
     /// What a later drain continues with: hand it to [`Chain::new`], then [`Chain::extend`] with what came since.
@@ -85,17 +81,11 @@ impl<K: Clone + PartialEq> Chain<K> {
         let mut bridge = Vec::with_capacity(self.bridge.len() + 1);
         for committed in &self.bridge {
             // The parts of one committed operation lie side by side in the bridge, so the last key is the one to ask.
-            if pass(&mut pieces, committed, &mut bridge)
-                && changed_by.last() != Some(&committed.key)
-            {
+            if pass(&mut pieces, committed, &mut bridge) && changed_by.last() != Some(&committed.key) {
                 changed_by.push(committed.key.clone());
             }
         }
-        Ok(Walked {
-            pieces: with_content(joined(&pieces), operation.content),
-            changed_by,
-            bridge,
-        })
+        Ok(Walked { pieces: with_content(joined(&pieces), operation.content), changed_by, bridge })
     }
 
     /// Moves the chain behind an operation that was applied.
@@ -105,15 +95,8 @@ impl<K: Clone + PartialEq> Chain<K> {
 }
 
 /// Carries `pieces` and one committed operation past each other; true if that changed the pieces.
-fn pass<K: Clone>(
-    pieces: &mut Vec<Shape>,
-    committed: &Committed<K>,
-    bridge: &mut Vec<Committed<K>>,
-) -> bool {
-    let onward = |shape: Shape| Committed {
-        key: committed.key.clone(),
-        shape,
-    };
+fn pass<K: Clone>(pieces: &mut Vec<Shape>, committed: &Committed<K>, bridge: &mut Vec<Committed<K>>) -> bool {
+    let onward = |shape: Shape| Committed { key: committed.key.clone(), shape };
     if let [only] = pieces[..] {
         // The common case, thousands of times for a chain that was long away: nothing is allocated.
         let moved = transform(only, committed.shape, Side::Incoming);
@@ -124,12 +107,7 @@ fn pass<K: Clone>(
         return pieces[..] != [only];
     }
     let (moved, carried) = cross(pieces, committed.shape);
-    bridge.extend(
-        carried
-            .into_iter()
-            .filter(|shape| !shape.is_idle())
-            .map(onward),
-    );
+    bridge.extend(carried.into_iter().filter(|shape| !shape.is_idle()).map(onward));
     let changed = moved != *pieces;
     *pieces = moved;
     changed
@@ -141,9 +119,7 @@ fn joined(pieces: &[Shape]) -> Vec<Shape> {
     for &piece in pieces.iter().filter(|piece| !piece.is_idle()) {
         match kept.last_mut() {
             // A delete right where the one before it left off takes the text behind it.
-            Some(last) if last.kind == Kind::Delete && last.position == piece.position => {
-                last.length += piece.length
-            }
+            Some(last) if last.kind == Kind::Delete && last.position == piece.position => last.length += piece.length,
             Some(_) | None => kept.push(piece),
         }
     }
@@ -156,13 +132,7 @@ fn joined(pieces: &[Shape]) -> Vec<Shape> {
 /// Gives the text back to the operation it belongs to. Only deletes are ever split, so it has one owner.
 fn with_content(shapes: Vec<Shape>, content: String) -> Vec<Operation> {
     let mut content = Some(content);
-    shapes
-        .into_iter()
-        .map(|shape| Operation {
-            shape,
-            content: content.take().unwrap_or_default(),
-        })
-        .collect()
+    shapes.into_iter().map(|shape| Operation { shape, content: content.take().unwrap_or_default() }).collect()
 }
 
 #[cfg(test)]
@@ -171,21 +141,10 @@ mod tests {
     use super::*;
 
     fn log(operations: &[Operation]) -> Vec<Committed<usize>> {
-        operations
-            .iter()
-            .enumerate()
-            .map(|(key, operation)| Committed {
-                key,
-                shape: operation.shape,
-            })
-            .collect()
+        operations.iter().enumerate().map(|(key, operation)| Committed { key, shape: operation.shape }).collect()
     }
 
-    fn drain(
-        chain: &mut Chain<usize>,
-        text: &mut Text,
-        operations: &[Operation],
-    ) -> Vec<Result<Vec<usize>, Refused>> {
+    fn drain(chain: &mut Chain<usize>, text: &mut Text, operations: &[Operation]) -> Vec<Result<Vec<usize>, Refused>> {
         operations
             .iter()
             .map(|operation| {
@@ -206,11 +165,7 @@ mod tests {
         let mut text = Text::from("abc hello");
         let mut chain = Chain::new(log(&[Operation::insert(0, "abc ")]));
 
-        let outcomes = drain(
-            &mut chain,
-            &mut text,
-            &[Operation::insert(5, "X"), Operation::insert(6, "Y")],
-        );
+        let outcomes = drain(&mut chain, &mut text, &[Operation::insert(5, "X"), Operation::insert(6, "Y")]);
 
         assert_eq!(String::from(&text), "abc helloXY");
         assert_eq!(outcomes, [Ok(vec![0]), Ok(vec![0])]);
@@ -224,11 +179,7 @@ mod tests {
         let outcomes = drain(
             &mut chain,
             &mut text,
-            &[
-                Operation::insert(3, "d"),
-                Operation::delete(4, 1),
-                Operation::insert(4, "e"),
-            ],
+            &[Operation::insert(3, "d"), Operation::delete(4, 1), Operation::insert(4, "e")],
         );
 
         assert_eq!(outcomes[1], Err(Refused::DeleteLength));
@@ -240,10 +191,7 @@ mod tests {
         let chain = Chain::new(log(&[Operation::insert(4, "XY")]));
         let split = chain.walk(Operation::delete(2, 5), 12).unwrap();
 
-        assert_eq!(
-            split.pieces,
-            [Operation::delete(2, 2), Operation::delete(4, 3)]
-        );
+        assert_eq!(split.pieces, [Operation::delete(2, 2), Operation::delete(4, 3)]);
 
         let chain = Chain::new(log(&[Operation::insert(4, "XY"), Operation::delete(4, 2)]));
         let whole = chain.walk(Operation::delete(2, 5), 10).unwrap();
@@ -263,11 +211,7 @@ mod tests {
 
     #[test]
     fn the_bridge_leads_from_the_chains_document_to_todays() {
-        let chain = Chain::new(log(&[
-            Operation::insert(0, "ab"),
-            Operation::delete(5, 1),
-            Operation::retain(0, 0),
-        ]));
+        let chain = Chain::new(log(&[Operation::insert(0, "ab"), Operation::delete(5, 1), Operation::retain(0, 0)]));
 
         assert_eq!(chain.bridge().len(), 2);
         assert_eq!(chain.length(11), 10);

@@ -26,20 +26,11 @@ pub fn difference(from: &str, to: &str, insert_units_max: usize) -> Vec<Operatio
 }
 
 fn common_beginning(a: &str, b: &str) -> usize {
-    a.chars()
-        .zip(b.chars())
-        .take_while(|(a, b)| a == b)
-        .map(|(letter, _)| letter.len_utf8())
-        .sum()
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(letter, _)| letter.len_utf8()).sum()
 }
 
 fn common_end(a: &str, b: &str) -> usize {
-    a.chars()
-        .rev()
-        .zip(b.chars().rev())
-        .take_while(|(a, b)| a == b)
-        .map(|(letter, _)| letter.len_utf8())
-        .sum()
+    a.chars().rev().zip(b.chars().rev()).take_while(|(a, b)| a == b).map(|(letter, _)| letter.len_utf8()).sum()
 }
 
 #[cfg(test)]
@@ -59,10 +50,7 @@ mod tests {
     fn what_begins_and_ends_alike_is_kept() {
         let operations = difference("one two three", "one 2 three", 100);
 
-        assert_eq!(
-            operations,
-            [Operation::delete(4, 3), Operation::insert(4, "2")]
-        );
+        assert_eq!(operations, [Operation::delete(4, 3), Operation::insert(4, "2")]);
     }
 
     #[test]
@@ -77,10 +65,7 @@ mod tests {
         // The two letters share their first unit.
         let operations = difference("x😀y", "x😁y", 100);
 
-        assert_eq!(
-            operations,
-            [Operation::delete(1, 2), Operation::insert(1, "😁")]
-        );
+        assert_eq!(operations, [Operation::delete(1, 2), Operation::insert(1, "😁")]);
     }
 
     #[test]
@@ -89,11 +74,7 @@ mod tests {
 
         let operations = difference("the end", &to, 30);
 
-        assert!(
-            operations
-                .iter()
-                .all(|operation| operation.check_form(30).is_ok())
-        );
+        assert!(operations.iter().all(|operation| operation.check_form(30).is_ok()));
         assert_eq!(applied("the end", &operations), to);
     }
 }

@@ -56,27 +56,15 @@ pub enum Refused {
 
 impl Shape {
     pub fn insert(position: usize, length: usize) -> Shape {
-        Shape {
-            kind: Kind::Insert,
-            position,
-            length,
-        }
+        Shape { kind: Kind::Insert, position, length }
     }
 
     pub fn delete(position: usize, length: usize) -> Shape {
-        Shape {
-            kind: Kind::Delete,
-            position,
-            length,
-        }
+        Shape { kind: Kind::Delete, position, length }
     }
 
     pub fn retain(position: usize, length: usize) -> Shape {
-        Shape {
-            kind: Kind::Retain,
-            position,
-            length,
-        }
+        Shape { kind: Kind::Retain, position, length }
     }
 
     /// The position behind the last unit this shape speaks of.
@@ -119,24 +107,15 @@ impl Shape {
 impl Operation {
     pub fn insert(position: usize, content: impl Into<String>) -> Operation {
         let content = content.into();
-        Operation {
-            shape: Shape::insert(position, units(&content)),
-            content,
-        }
+        Operation { shape: Shape::insert(position, units(&content)), content }
     }
 
     pub fn delete(position: usize, length: usize) -> Operation {
-        Operation {
-            shape: Shape::delete(position, length),
-            content: String::new(),
-        }
+        Operation { shape: Shape::delete(position, length), content: String::new() }
     }
 
     pub fn retain(position: usize, length: usize) -> Operation {
-        Operation {
-            shape: Shape::retain(position, length),
-            content: String::new(),
-        }
+        Operation { shape: Shape::retain(position, length), content: String::new() }
     }
 
     /// Checks what can be said without a document: an insert has 1 … `insert_units_max` units, a delete at least one.
@@ -159,9 +138,7 @@ impl Operation {
     /// [`Refused::DocumentTooLarge`].
     pub fn check_size(&self, length: usize, document_units_max: usize) -> Result<(), Refused> {
         match self.shape.kind {
-            Kind::Insert if length + self.shape.length > document_units_max => {
-                Err(Refused::DocumentTooLarge)
-            }
+            Kind::Insert if length + self.shape.length > document_units_max => Err(Refused::DocumentTooLarge),
             Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
         }
     }
@@ -197,9 +174,7 @@ impl Text {
 
     /// True if `position` lies between the two halves of one letter.
     pub fn splits_pair(&self, position: usize) -> bool {
-        let high = position
-            .checked_sub(1)
-            .and_then(|before| self.units.get(before));
+        let high = position.checked_sub(1).and_then(|before| self.units.get(before));
         let low = self.units.get(position);
         matches!((high, low), (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)))
     }
@@ -214,10 +189,7 @@ impl Text {
         match shape.kind {
             Kind::Insert => {
                 self.check_pair(shape.position, "position")?;
-                self.units.splice(
-                    shape.position..shape.position,
-                    operation.content.encode_utf16(),
-                );
+                self.units.splice(shape.position..shape.position, operation.content.encode_utf16());
             }
             Kind::Delete => {
                 self.check_pair(shape.position, "position")?;
@@ -230,19 +202,13 @@ impl Text {
     }
 
     fn check_pair(&self, position: usize, field: &'static str) -> Result<(), Refused> {
-        if self.splits_pair(position) {
-            Err(Refused::SplitsPair { field })
-        } else {
-            Ok(())
-        }
+        if self.splits_pair(position) { Err(Refused::SplitsPair { field }) } else { Ok(()) }
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
-        Text {
-            units: text.encode_utf16().collect(),
-        }
+        Text { units: text.encode_utf16().collect() }
     }
 }
 
@@ -264,10 +230,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_text_is_a_place_to_insert_and_one_further_is_not() {
-        assert_eq!(
-            applied("ab", Operation::insert(2, "c")).as_deref(),
-            Ok("abc")
-        );
+        assert_eq!(applied("ab", Operation::insert(2, "c")).as_deref(), Ok("abc"));
 
         let refused = applied("ab", Operation::insert(3, "c")).unwrap_err();
 
@@ -278,85 +241,39 @@ mod tests {
     #[test]
     fn a_delete_ends_at_the_end_and_not_behind_it() {
         assert_eq!(applied("abc", Operation::delete(1, 2)).as_deref(), Ok("a"));
-        assert_eq!(
-            applied("abc", Operation::delete(1, 3)),
-            Err(Refused::DeleteLength)
-        );
-        assert_eq!(
-            applied("abc", Operation::delete(3, 1)),
-            Err(Refused::DeleteLength)
-        );
-        assert_eq!(
-            applied("abc", Operation::delete(4, 1)),
-            Err(Refused::DeletePosition { position: 4 })
-        );
-        assert_eq!(
-            applied("abc", Operation::delete(1, usize::MAX)),
-            Err(Refused::DeleteLength)
-        );
+        assert_eq!(applied("abc", Operation::delete(1, 3)), Err(Refused::DeleteLength));
+        assert_eq!(applied("abc", Operation::delete(3, 1)), Err(Refused::DeleteLength));
+        assert_eq!(applied("abc", Operation::delete(4, 1)), Err(Refused::DeletePosition { position: 4 }));
+        assert_eq!(applied("abc", Operation::delete(1, usize::MAX)), Err(Refused::DeleteLength));
     }
 
     #[test]
     fn a_retain_changes_nothing_and_still_has_a_place() {
-        assert_eq!(
-            applied("abc", Operation::retain(3, 9)).as_deref(),
-            Ok("abc")
-        );
-        assert_eq!(
-            applied("abc", Operation::retain(4, 0)),
-            Err(Refused::Format { field: "position" })
-        );
+        assert_eq!(applied("abc", Operation::retain(3, 9)).as_deref(), Ok("abc"));
+        assert_eq!(applied("abc", Operation::retain(4, 0)), Err(Refused::Format { field: "position" }));
     }
 
     #[test]
     fn no_edge_may_lie_inside_a_pair() {
-        assert_eq!(
-            applied("a😀b", Operation::insert(2, "x")),
-            Err(Refused::SplitsPair { field: "position" })
-        );
-        assert_eq!(
-            applied("a😀b", Operation::delete(2, 2)),
-            Err(Refused::SplitsPair { field: "position" })
-        );
-        assert_eq!(
-            applied("a😀b", Operation::delete(0, 2)),
-            Err(Refused::SplitsPair { field: "length" })
-        );
-        assert_eq!(
-            applied("a😀b", Operation::delete(1, 2)).as_deref(),
-            Ok("ab")
-        );
+        assert_eq!(applied("a😀b", Operation::insert(2, "x")), Err(Refused::SplitsPair { field: "position" }));
+        assert_eq!(applied("a😀b", Operation::delete(2, 2)), Err(Refused::SplitsPair { field: "position" }));
+        assert_eq!(applied("a😀b", Operation::delete(0, 2)), Err(Refused::SplitsPair { field: "length" }));
+        assert_eq!(applied("a😀b", Operation::delete(1, 2)).as_deref(), Ok("ab"));
     }
 
     #[test]
     fn an_insert_has_one_to_the_limit_of_units() {
-        assert!(
-            Operation::insert(0, "x".repeat(100))
-                .check_form(100)
-                .is_ok()
-        );
-        assert_eq!(
-            Operation::insert(0, "x".repeat(101)).check_form(100),
-            Err(Refused::Format { field: "content" })
-        );
-        assert_eq!(
-            Operation::insert(0, "").check_form(100),
-            Err(Refused::Format { field: "content" })
-        );
-        assert_eq!(
-            Operation::delete(0, 0).check_form(100),
-            Err(Refused::Format { field: "length" })
-        );
+        assert!(Operation::insert(0, "x".repeat(100)).check_form(100).is_ok());
+        assert_eq!(Operation::insert(0, "x".repeat(101)).check_form(100), Err(Refused::Format { field: "content" }));
+        assert_eq!(Operation::insert(0, "").check_form(100), Err(Refused::Format { field: "content" }));
+        assert_eq!(Operation::delete(0, 0).check_form(100), Err(Refused::Format { field: "length" }));
         assert!(Operation::retain(0, 0).check_form(100).is_ok());
     }
 
     #[test]
     fn a_document_may_be_full_and_not_fuller() {
         assert!(Operation::insert(0, "ab").check_size(8, 10).is_ok());
-        assert_eq!(
-            Operation::insert(0, "ab").check_size(9, 10),
-            Err(Refused::DocumentTooLarge)
-        );
+        assert_eq!(Operation::insert(0, "ab").check_size(9, 10), Err(Refused::DocumentTooLarge));
         assert!(Operation::delete(0, 2).check_size(10, 10).is_ok());
     }
 }

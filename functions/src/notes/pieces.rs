@@ -47,19 +47,12 @@ pub fn length<K>(pieces: &[Piece<K>]) -> usize {
 ///
 /// # Errors
 /// [`Refused`], or what the store says.
-pub fn check<S: Store>(
-    pieces: &[Piece<S::Key>],
-    store: &S,
-    shapes: &[Shape],
-) -> Result<(), S::Error> {
+pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) -> Result<(), S::Error> {
     let total = length(pieces);
     let mut deleted = 0;
     for shape in shapes {
         // The deletes before this one all lie before it, so what they took is added to find its place in today's text.
-        let today = Shape {
-            position: shape.position.saturating_add(deleted),
-            ..*shape
-        };
+        let today = Shape { position: shape.position.saturating_add(deleted), ..*shape };
         today.check_range(total)?;
         match shape.kind {
             Kind::Insert => check_edge(pieces, store, today.position, "position")?,
@@ -82,11 +75,7 @@ pub fn check<S: Store>(
 /// # Errors
 /// [`Refused`] if its range is not in the document or cuts a surrogate pair (list and store are then untouched), or what
 /// the store says (then the transaction has to be given up).
-pub fn apply<S: Store>(
-    pieces: &mut Vec<Piece<S::Key>>,
-    store: &mut S,
-    operation: &Operation,
-) -> Result<(), S::Error> {
+pub fn apply<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, operation: &Operation) -> Result<(), S::Error> {
     let shape = operation.shape;
     shape.check_range(length(pieces))?;
     match shape.kind {
@@ -103,12 +92,7 @@ pub fn apply<S: Store>(
 pub fn fill<S: Store>(store: &mut S, text: &str) -> Result<Vec<Piece<S::Key>>, S::Error> {
     cut(text, PIECE_UNITS_TARGET, PIECE_UNITS_MAX)
         .into_iter()
-        .map(|part| {
-            Ok(Piece {
-                key: store.add(part)?,
-                units: units(part),
-            })
-        })
+        .map(|part| Ok(Piece { key: store.add(part)?, units: units(part) }))
         .collect()
 }
 
@@ -124,17 +108,11 @@ fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> Place {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
         if position <= before + piece.units {
-            return Place {
-                index,
-                offset: position - before,
-            };
+            return Place { index, offset: position - before };
         }
         before += piece.units;
     }
-    Place {
-        index: pieces.len(),
-        offset: 0,
-    }
+    Place { index: pieces.len(), offset: 0 }
 }
 
 /// The place of `position`. Between two pieces it is the beginning of the one after.
@@ -142,17 +120,11 @@ fn place_before<K>(pieces: &[Piece<K>], position: usize) -> Place {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
         if position < before + piece.units {
-            return Place {
-                index,
-                offset: position - before,
-            };
+            return Place { index, offset: position - before };
         }
         before += piece.units;
     }
-    Place {
-        index: pieces.len(),
-        offset: 0,
-    }
+    Place { index: pieces.len(), offset: 0 }
 }
 
 /// A piece holds whole letters, so only a place inside one can cut a pair.
@@ -196,28 +168,15 @@ fn insert<S: Store>(
 
 /// Between two pieces, the one after takes the text if the one before would have to be cut for it and this one not.
 fn roomy<K>(pieces: &[Piece<K>], place: Place, added: usize) -> Place {
-    let fits = |index: usize| {
-        pieces
-            .get(index)
-            .is_some_and(|piece: &Piece<K>| piece.units + added <= PIECE_UNITS_MAX)
-    };
-    let at_end = pieces
-        .get(place.index)
-        .is_some_and(|piece| piece.units == place.offset);
+    let fits = |index: usize| pieces.get(index).is_some_and(|piece: &Piece<K>| piece.units + added <= PIECE_UNITS_MAX);
+    let at_end = pieces.get(place.index).is_some_and(|piece| piece.units == place.offset);
     if at_end && !fits(place.index) && fits(place.index + 1) {
-        return Place {
-            index: place.index + 1,
-            offset: 0,
-        };
+        return Place { index: place.index + 1, offset: 0 };
     }
     place
 }
 
-fn delete<S: Store>(
-    pieces: &mut Vec<Piece<S::Key>>,
-    store: &mut S,
-    shape: Shape,
-) -> Result<(), S::Error> {
+fn delete<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, shape: Shape) -> Result<(), S::Error> {
     let first = place_before(pieces, shape.position);
     let last = place_behind(pieces, shape.end());
     let left = part(pieces, store, first, "position", Part::Before)?;
@@ -225,11 +184,7 @@ fn delete<S: Store>(
     let touched = first.index..last.index + 1;
     let both = units(&left) + units(&right);
     // What is left of two pieces stays in two, unless it is little enough for one.
-    if first.index != last.index
-        && !left.is_empty()
-        && !right.is_empty()
-        && both > PIECE_UNITS_TARGET
-    {
+    if first.index != last.index && !left.is_empty() && !right.is_empty() && both > PIECE_UNITS_TARGET {
         put(pieces, store, last.index..last.index + 1, &right)?;
         return put(pieces, store, first.index..last.index, &left);
     }
@@ -275,11 +230,7 @@ fn with_neighbour<S: Store>(
     rest: String,
 ) -> Result<(Range<usize>, String), S::Error> {
     let rest_units = units(&rest);
-    let fits = |index: usize| {
-        pieces
-            .get(index)
-            .is_some_and(|piece| piece.units + rest_units <= PIECE_UNITS_TARGET)
-    };
+    let fits = |index: usize| pieces.get(index).is_some_and(|piece| piece.units + rest_units <= PIECE_UNITS_TARGET);
     if rest_units == 0 || rest_units >= PIECE_UNITS_MIN {
         return Ok((touched, rest));
     }
@@ -301,9 +252,7 @@ fn put<S: Store>(
     touched: Range<usize>,
     text: &str,
 ) -> Result<(), S::Error> {
-    let mut keys = pieces[touched.clone()]
-        .iter()
-        .map(|piece| piece.key.clone());
+    let mut keys = pieces[touched.clone()].iter().map(|piece| piece.key.clone());
     let mut made = Vec::new();
     for part in cut(text, PIECE_UNITS_TARGET, PIECE_UNITS_MAX) {
         let key = match keys.next() {
@@ -313,10 +262,7 @@ fn put<S: Store>(
             }
             None => store.add(part)?,
         };
-        made.push(Piece {
-            key,
-            units: units(part),
-        });
+        made.push(Piece { key, units: units(part) });
     }
     for key in keys {
         store.remove(&key)?;

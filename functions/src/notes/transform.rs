@@ -26,10 +26,7 @@ pub struct Pieces {
 
 impl Pieces {
     fn one(shape: Shape) -> Pieces {
-        Pieces {
-            first: shape,
-            second: None,
-        }
+        Pieces { first: shape, second: None }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Shape> {
@@ -77,15 +74,10 @@ pub fn cross(ours: &[Shape], theirs: Shape) -> (Vec<Shape>, Vec<Shape>) {
 fn past_insert(a: Shape, b: Shape, side: Side) -> Pieces {
     let before = match (a.kind, side) {
         (Kind::Insert, Side::Committed) => b.position < a.position,
-        (Kind::Insert, Side::Incoming) | (Kind::Delete | Kind::Retain, _) => {
-            b.position <= a.position
-        }
+        (Kind::Insert, Side::Incoming) | (Kind::Delete | Kind::Retain, _) => b.position <= a.position,
     };
     if before {
-        return Pieces::one(Shape {
-            position: a.position + b.length,
-            ..a
-        });
+        return Pieces::one(Shape { position: a.position + b.length, ..a });
     }
     match a.kind {
         Kind::Delete if b.position < a.end() => Pieces {
@@ -107,10 +99,7 @@ fn past_delete(a: Shape, b: Shape) -> Shape {
     match a.kind {
         Kind::Insert | Kind::Retain => Shape { position, ..a },
         Kind::Delete => {
-            let overlap = a
-                .end()
-                .min(b.end())
-                .saturating_sub(a.position.max(b.position));
+            let overlap = a.end().min(b.end()).saturating_sub(a.position.max(b.position));
             match a.length - overlap {
                 0 => Shape::retain(position, 0),
                 length => Shape::delete(position, length),
@@ -129,11 +118,7 @@ mod tests {
         let mut text = Text::from(text);
         text.apply(first).unwrap();
         for shape in transform(second.shape, first.shape, Side::Incoming).iter() {
-            text.apply(&Operation {
-                shape,
-                content: second.content.clone(),
-            })
-            .unwrap();
+            text.apply(&Operation { shape, content: second.content.clone() }).unwrap();
         }
         String::from(&text)
     }
@@ -158,16 +143,8 @@ mod tests {
 
     #[test]
     fn of_two_insertions_at_one_place_the_committed_one_stays_left() {
-        assert_eq!(
-            both("ab", &Operation::insert(1, "1"), &Operation::insert(1, "2")),
-            "a12b"
-        );
-        assert_eq!(
-            transform(Shape::insert(1, 1), Shape::insert(1, 1), Side::Committed)
-                .first
-                .position,
-            1
-        );
+        assert_eq!(both("ab", &Operation::insert(1, "1"), &Operation::insert(1, "2")), "a12b");
+        assert_eq!(transform(Shape::insert(1, 1), Shape::insert(1, 1), Side::Committed).first.position, 1);
     }
 
     #[test]
@@ -191,27 +168,15 @@ mod tests {
     fn the_second_piece_of_a_split_counts_from_after_the_first() {
         let split = transform(Shape::delete(2, 5), Shape::insert(4, 2), Side::Incoming);
 
-        assert_eq!(
-            split.iter().collect::<Vec<_>>(),
-            [Shape::delete(2, 2), Shape::delete(4, 3)]
-        );
+        assert_eq!(split.iter().collect::<Vec<_>>(), [Shape::delete(2, 2), Shape::delete(4, 3)]);
     }
 
     #[test]
     fn a_retain_moves_and_keeps_its_length() {
         let retain = Shape::retain(4, 3);
 
-        assert_eq!(
-            transform(retain, Shape::insert(4, 2), Side::Incoming).first,
-            Shape::retain(6, 3)
-        );
-        assert_eq!(
-            transform(retain, Shape::delete(2, 9), Side::Incoming).first,
-            Shape::retain(2, 3)
-        );
-        assert_eq!(
-            transform(Shape::delete(2, 9), retain, Side::Incoming).first,
-            Shape::delete(2, 9)
-        );
+        assert_eq!(transform(retain, Shape::insert(4, 2), Side::Incoming).first, Shape::retain(6, 3));
+        assert_eq!(transform(retain, Shape::delete(2, 9), Side::Incoming).first, Shape::retain(2, 3));
+        assert_eq!(transform(Shape::delete(2, 9), retain, Side::Incoming).first, Shape::delete(2, 9));
     }
 }

@@ -49,13 +49,7 @@ pub fn rate(metrics: &Metrics) -> Option<Quality> {
         usable(metrics.latency).map(|latency_ms| graded(latency_ms, [100.0, 150.0, 300.0])),
         // Jitter has no step between good and fair: up to 30 ms the receiver's buffer hides it.
         usable(metrics.jitter).map(|jitter_ms| graded(jitter_ms, [f64::INFINITY, 30.0, 50.0])),
-        usable(metrics.bitrate).map(|bitrate| {
-            if bitrate < BITRATE_MIN {
-                Quality::Fair
-            } else {
-                Quality::Excellent
-            }
-        }),
+        usable(metrics.bitrate).map(|bitrate| if bitrate < BITRATE_MIN { Quality::Fair } else { Quality::Excellent }),
     ]
     .into_iter()
     .flatten()
@@ -86,55 +80,29 @@ mod tests {
     use super::*;
 
     fn loss(value: f64) -> Option<Quality> {
-        rate(&Metrics {
-            packet_loss: Some(value),
-            ..Metrics::default()
-        })
+        rate(&Metrics { packet_loss: Some(value), ..Metrics::default() })
     }
 
     fn latency(value: f64) -> Option<Quality> {
-        rate(&Metrics {
-            latency: Some(value),
-            ..Metrics::default()
-        })
+        rate(&Metrics { latency: Some(value), ..Metrics::default() })
     }
 
     fn jitter(value: f64) -> Option<Quality> {
-        rate(&Metrics {
-            jitter: Some(value),
-            ..Metrics::default()
-        })
+        rate(&Metrics { jitter: Some(value), ..Metrics::default() })
     }
 
     fn bitrate(value: f64) -> Option<Quality> {
-        rate(&Metrics {
-            bitrate: Some(value),
-            ..Metrics::default()
-        })
+        rate(&Metrics { bitrate: Some(value), ..Metrics::default() })
     }
 
     #[test]
     fn a_threshold_itself_still_belongs_to_the_better_grade() {
         use Quality::{Excellent, Fair, Good, Poor};
-        let steps = [
-            (0.5, Excellent),
-            (0.51, Good),
-            (2.0, Good),
-            (2.1, Fair),
-            (5.0, Fair),
-            (5.1, Poor),
-        ];
+        let steps = [(0.5, Excellent), (0.51, Good), (2.0, Good), (2.1, Fair), (5.0, Fair), (5.1, Poor)];
         for (value, expected) in steps {
             assert_eq!(loss(value), Some(expected), "loss {value}");
         }
-        let steps = [
-            (100.0, Excellent),
-            (101.0, Good),
-            (150.0, Good),
-            (151.0, Fair),
-            (300.0, Fair),
-            (301.0, Poor),
-        ];
+        let steps = [(100.0, Excellent), (101.0, Good), (150.0, Good), (151.0, Fair), (300.0, Fair), (301.0, Poor)];
         for (value, expected) in steps {
             assert_eq!(latency(value), Some(expected), "latency {value}");
         }
@@ -149,11 +117,7 @@ mod tests {
 
     #[test]
     fn a_low_bitrate_does_not_lift_a_poor_connection_to_fair() {
-        let metrics = Metrics {
-            packet_loss: Some(9.0),
-            bitrate: Some(50_000.0),
-            ..Metrics::default()
-        };
+        let metrics = Metrics { packet_loss: Some(9.0), bitrate: Some(50_000.0), ..Metrics::default() };
         assert_eq!(rate(&metrics), Some(Quality::Poor));
     }
 

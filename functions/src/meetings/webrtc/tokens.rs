@@ -75,9 +75,7 @@ pub struct RoomKey {
 
 impl std::fmt::Debug for RoomKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RoomKey")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("RoomKey").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -190,27 +188,15 @@ pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) 
 fn grant(admission: &Admission<'_>) -> VideoGrant {
     let publishes = admission.seat != Seat::Viewer;
     let shares = permissions(admission.seat, admission.recording).can_share;
-    let media: &[&str] = if publishes {
-        &["camera", "microphone"]
-    } else {
-        &[]
-    };
-    let screen: &[&str] = if shares {
-        &["screen_share", "screen_share_audio"]
-    } else {
-        &[]
-    };
+    let media: &[&str] = if publishes { &["camera", "microphone"] } else { &[] };
+    let screen: &[&str] = if shares { &["screen_share", "screen_share_audio"] } else { &[] };
     VideoGrant {
         room: admission.room_id.to_owned(),
         room_join: true,
         can_subscribe: true,
         can_publish_data: true,
         can_publish: publishes,
-        can_publish_sources: media
-            .iter()
-            .chain(screen)
-            .map(|source| (*source).to_owned())
-            .collect(),
+        can_publish_sources: media.iter().chain(screen).map(|source| (*source).to_owned()).collect(),
         room_admin: admission.seat == Seat::Host,
     }
 }
@@ -226,11 +212,7 @@ pub fn mint(
 ) -> Result<String, jsonwebtoken::errors::Error> {
     install_crypto();
     let claims = claims(&key.id, admission, validity);
-    jsonwebtoken::encode(
-        &Header::new(Algorithm::HS256),
-        &claims,
-        &EncodingKey::from_secret(&key.secret),
-    )
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(&key.secret))
 }
 
 /// Names the crypto library, which jsonwebtoken would otherwise guess from the features that the whole build
@@ -247,11 +229,7 @@ mod tests {
 
     use super::*;
 
-    const NOW: Validity<'static> = Validity {
-        now_s: 1_700_000_000,
-        valid_s: VALID_S,
-        jti: "t1",
-    };
+    const NOW: Validity<'static> = Validity { now_s: 1_700_000_000, valid_s: VALID_S, jti: "t1" };
 
     fn admission(seat: Seat) -> Admission<'static> {
         Admission {
@@ -267,10 +245,7 @@ mod tests {
     }
 
     fn key() -> RoomKey {
-        RoomKey {
-            id: "key1".to_owned(),
-            secret: b"a secret of thirty-two bytes ....".to_vec(),
-        }
+        RoomKey { id: "key1".to_owned(), secret: b"a secret of thirty-two bytes ....".to_vec() }
     }
 
     #[test]
@@ -311,12 +286,7 @@ mod tests {
     fn rights_follow_the_table() {
         let all = |seat| {
             let rights = permissions(seat, Recording::Enabled);
-            [
-                rights.can_record,
-                rights.can_mute,
-                rights.can_kick,
-                rights.can_share,
-            ]
+            [rights.can_record, rights.can_mute, rights.can_kick, rights.can_share]
         };
         assert_eq!(all(Seat::Host), [true; 4]);
         assert_eq!(all(Seat::Participant), [false, false, false, true]);
@@ -329,38 +299,21 @@ mod tests {
         let token = mint(&key(), &admission(Seat::Host), &NOW).unwrap();
         let mut validation = Validation::new(Algorithm::HS256);
         validation.validate_exp = false;
-        let decoded = jsonwebtoken::decode::<Claims>(
-            &token,
-            &DecodingKey::from_secret(&key().secret),
-            &validation,
-        );
-        assert_eq!(
-            decoded.unwrap().claims,
-            claims("key1", &admission(Seat::Host), &NOW)
-        );
-        let foreign =
-            jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(b"other"), &validation);
+        let decoded = jsonwebtoken::decode::<Claims>(&token, &DecodingKey::from_secret(&key().secret), &validation);
+        assert_eq!(decoded.unwrap().claims, claims("key1", &admission(Seat::Host), &NOW));
+        let foreign = jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(b"other"), &validation);
         assert!(foreign.is_err());
     }
 
     #[test]
     fn a_lifetime_is_held_to_its_bounds() {
-        let exp = |valid_s| {
-            claims("k", &admission(Seat::Host), &Validity { valid_s, ..NOW }).exp - NOW.now_s
-        };
-        assert_eq!(
-            [exp(1), exp(60), exp(900), exp(21_600), exp(99_999)],
-            [60, 60, 900, 21_600, 21_600]
-        );
+        let exp = |valid_s| claims("k", &admission(Seat::Host), &Validity { valid_s, ..NOW }).exp - NOW.now_s;
+        assert_eq!([exp(1), exp(60), exp(900), exp(21_600), exp(99_999)], [60, 60, 900, 21_600, 21_600]);
     }
 
     #[test]
     fn a_name_with_quotes_and_emoji_stays_intact() {
-        let odd = Admission {
-            name: "A\"d\\a 🦀",
-            session_id: "s\"1",
-            ..admission(Seat::Participant)
-        };
+        let odd = Admission { name: "A\"d\\a 🦀", session_id: "s\"1", ..admission(Seat::Participant) };
         let made = claims("k", &odd, &NOW);
         assert_eq!(made.name, "A\"d\\a 🦀");
         let metadata: Value = serde_json::from_str(&made.metadata).unwrap();

@@ -27,11 +27,7 @@ pub fn turn_credentials(secret: &str, user_id: &str, now_s: i64) -> TurnCredenti
     let expires_at_s = now_s + VALID_S;
     let username = format!("{expires_at_s}:{user_id}");
     let credential = credential(secret, &username);
-    TurnCredentials {
-        username,
-        credential,
-        expires_at_s,
-    }
+    TurnCredentials { username, credential, expires_at_s }
 }
 
 fn credential(secret: &str, username: &str) -> String {
@@ -46,14 +42,8 @@ mod tests {
 
     #[test]
     fn the_published_vectors_come_out() {
-        assert_eq!(
-            credential("north", "1700003600:user_1"),
-            "BiDrRnmpQ1DBFbRLdXQDlXR3BtU="
-        );
-        assert_eq!(
-            credential("my_secret", "1433895918:12334"),
-            "LeYiM01GePX1AC5MBiw9MchqHc0="
-        );
+        assert_eq!(credential("north", "1700003600:user_1"), "BiDrRnmpQ1DBFbRLdXQDlXR3BtU=");
+        assert_eq!(credential("my_secret", "1433895918:12334"), "LeYiM01GePX1AC5MBiw9MchqHc0=");
     }
 
     #[test]

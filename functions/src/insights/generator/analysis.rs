@@ -1,0 +1,201 @@
+//! One meeting, understood once, and the insights of each of its readers.
+//!
+//! The order of the steps is written here and only here. What all readers share (sentences, topics, tasks, summary,
+//! links) is found once a meeting; what is personal (whose tasks come first, the recommendations) once a reader.
+
+use super::action_items::{ActionItem, action_items, lines_for};
+use super::commitments::Names;
+use super::decisions::decisions;
+use super::insights::{Insights, Link};
+use super::links::links;
+use super::material::Material;
+use super::questions::open_questions;
+use super::recommendations::recommendations;
+use super::summary::{MAIN_TOPICS, summary};
+use super::text::Text;
+use super::topics::{Topic, topics};
+
+/// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
+/// insights.
+pub const GENERATOR: &str = "builtin/1";
+
+/// A meeting, understood.
+#[derive(Debug)]
+pub struct Analysis<'m> {
+    /// The main topics, best first.
+    pub topics: Vec<Topic>,
+    pub items: Vec<ActionItem>,
+    pub decisions: Vec<String>,
+    pub open_questions: Vec<String>,
+    pub links: Vec<Link>,
+    pub summary: String,
+    text: Text,
+    material: &'m Material,
+}
+
+impl<'m> Analysis<'m> {
+    /// Understands a meeting. Deterministic; the time it takes grows with the length of the material, about a second for a
+    /// day of talk, so it belongs outside of transactions.
+    #[must_use]
+    pub fn of(material: &'m Material) -> Analysis<'m> {
+        let text = Text::of(material);
+        let topics = topics(&text, MAIN_TOPICS);
+        let items = action_items(&text, material, &Names::of(&material.people));
+        let decisions = decisions(&text);
+        let open_questions = open_questions(&text, material);
+        let summary = summary(&text, material, &topics, &decisions, &open_questions);
+        Analysis { topics, items, decisions, open_questions, links: links(material), summary, text, material }
+    }
+
+    /// The insights of one reader.
+    #[must_use]
+    pub fn insights_for(&self, reader_id: &str) -> Insights {
+        Insights {
+            summary: self.summary.clone(),
+            action_items: lines_for(&self.items, reader_id),
+            recommendations: recommendations(&self.text, self.material, &self.topics, &self.items, reader_id),
+            links: self.links.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::insights::{ACTION_ITEMS_MAX, SUMMARY_CHARS_MAX};
+    use super::super::material::{Chunk, Person};
+    use super::*;
+
+    fn person(name: &str, interests: &[&str]) -> Person {
+        let interests = interests.iter().map(|label| (*label).to_owned()).collect();
+        Person { id: name.to_lowercase(), name: name.to_owned(), interests }
+    }
+
+    fn meeting(lines: &[(&str, &str)], notes: &str) -> Material {
+        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
+            speaker_id: speaker.to_lowercase(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: at * 20_000,
+            end_ms: at * 20_000 + 18_000,
+            text: (*text).to_owned(),
+            language: None,
+        };
+        Material {
+            chunks: (0..).zip(lines).map(chunk).collect(),
+            notes: notes.to_owned(),
+            people: vec![person("Ada", &["Rust", "Databases"]), person("Bob", &["Rust"])],
+        }
+    }
+
+    #[test]
+    fn a_meeting_becomes_the_insights_of_each_reader() {
+        let lines = [
+            ("Ada", "Good morning. The release plan of the mobile app is late."),
+            ("Bob", "The release plan needs a date because the search index is slow."),
+            ("Ada", "We decided to move the release plan to May."),
+            ("Bob", "I'll rebuild the search index by Friday, see https://example.org/index."),
+            ("Ada", "Who pays for the search index?"),
+        ];
+        let material = meeting(&lines, "- [ ] Ada: write to the vendor");
+        let analysis = Analysis::of(&material);
+        let ada = analysis.insights_for("ada");
+        assert!(ada.summary.starts_with("2 minutes, 2 speakers (Ada, Bob). Main topics: "), "{}", ada.summary);
+        assert!(ada.summary.contains("release plan") && ada.summary.contains("search index"), "{}", ada.summary);
+        assert_eq!(ada.action_items[0], "Ada: write to the vendor");
+        assert!(ada.action_items[1].starts_with("Bob: rebuild the search index by Friday"));
+        assert_eq!(ada.links.len(), 1);
+        assert_eq!(analysis.decisions, ["We decided to move the release plan to May."]);
+        assert_eq!(analysis.open_questions, ["Who pays for the search index?"]);
+        let bob = analysis.insights_for("bob");
+        assert!(bob.action_items[0].starts_with("Bob: "));
+        assert_ne!(ada.recommendations, bob.recommendations);
+    }
+
+    #[test]
+    fn the_same_meeting_always_gives_the_same_insights() {
+        let lines = [
+            ("Ada", "The budget of the team is tight, and the team needs a budget for disks."),
+            ("Bob", "Disks are cheap, the database is not. Let's ask the vendor about the database."),
+        ];
+        let material = meeting(&lines, "Notes about the budget, the team, the disks and the database.");
+        let first = Analysis::of(&material).insights_for("ada");
+        for _ in 0..5 {
+            assert_eq!(Analysis::of(&material).insights_for("ada"), first);
+        }
+    }
+
+    #[test]
+    fn edges_do_no_harm() {
+        let odd = [
+            "",
+            "🎉🎉🎉 👩‍👩‍👧‍👦!",
+            "مرحبا بالجميع. سوف نراجع الخطة الجديدة للمشروع. هل نبدأ الاجتماع؟",
+            "שלום לכולם. התוכנית החדשה מוכנה.",
+            "今日はデータベースの計画について話します。データベースは遅いです。",
+            "Wir müssen die Datenbank prüfen. Ich werde das bis Freitag erledigen.",
+            "L'équipe va bien. Je vais envoyer le rapport d'ici lundi.",
+            "a\u{0}b \u{200b} ???!!!",
+            "word word word word word word word word",
+        ];
+        for text in odd {
+            for material in [meeting(&[("Ada", text)], ""), meeting(&[], text)] {
+                let insights = Analysis::of(&material).insights_for("ada");
+                assert!(insights.summary.chars().count() <= SUMMARY_CHARS_MAX, "{text}");
+                for one in &insights.recommendations {
+                    assert!((0.0..=1.0).contains(&one.confidence));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_speaker_alone_gets_a_summary() {
+        let mut material = meeting(&[("Ada", "The database plan is ready. The database plan needs a disk.")], "");
+        material.people.truncate(1);
+        let insights = Analysis::of(&material).insights_for("ada");
+        assert!(insights.summary.starts_with("1 minute, 1 speaker (Ada)."), "{}", insights.summary);
+    }
+
+    #[test]
+    fn ten_thousand_sentences_are_understood_within_seconds() {
+        let subjects = ["budget", "database", "release", "vendor", "contract", "office", "design", "index"];
+        let verbs = ["needs", "covers", "delays", "changes", "supports", "replaces", "blocks"];
+        let line = |i: usize| {
+            let pick = |step: usize, words: &[&'static str]| words[(i / step + i) % words.len()];
+            format!("The {} {} the {} of team {}.", pick(1, &subjects), pick(3, &verbs), pick(7, &subjects), i % 97)
+        };
+        let lines: Vec<String> = (0..10_000).map(line).collect();
+        let said: Vec<(&str, &str)> = lines.iter().map(|text| ("Ada", text.as_str())).collect();
+        let material = meeting(&said, "");
+        let (done, finished) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(Analysis::of(&material).insights_for("ada")));
+        // Unoptimized on a loaded machine; comparing all pairs of sentences takes minutes.
+        let insights = finished.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
+        assert!(insights.summary.contains("Main topics"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn nothing_is_invented(
+            lines in prop::collection::vec("(I'll |We need to |Bob will |We decided to |Who )?([a-z]{2,9} ){1,12}(https://[a-z]{3}\\.org/[a-z]{2})?[.?!]", 0..12),
+            notes in "((- \\[ \\] )?[a-z]{2,8} [a-z]{2,8}\n){0,4}",
+        ) {
+            let said: Vec<(&str, &str)> = lines.iter().map(|text| ("Ada", text.as_str())).collect();
+            let material = meeting(&said, &notes);
+            let insights = Analysis::of(&material).insights_for("ada");
+            let source = format!("{} {notes}", lines.join(" ")).to_lowercase();
+            prop_assert!(insights.summary.chars().count() <= SUMMARY_CHARS_MAX);
+            prop_assert!(insights.action_items.len() <= ACTION_ITEMS_MAX);
+            for line in &insights.action_items {
+                let task = line.strip_prefix("Ada: ").or(line.strip_prefix("Bob: ")).unwrap_or(line);
+                let words = task.trim_end_matches('…').to_lowercase();
+                prop_assert!(source.contains(&words), "{} not in {}", words, source);
+            }
+            for link in &insights.links {
+                prop_assert!(source.contains(&link.url));
+            }
+        }
+    }
+}

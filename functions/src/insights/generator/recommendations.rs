@@ -1,0 +1,255 @@
+//! What a reader could do next, and the evidence for it.
+//!
+//! Owns which evidence makes which recommendation and how sure it is: no evidence, no recommendation.
+
+use std::collections::HashMap;
+
+use super::action_items::ActionItem;
+use super::insights::{LINE_CHARS_MAX, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, clipped, rounded};
+use super::material::{Material, Person};
+use super::summary::counted;
+use super::text::{Source, Text};
+use super::topics::Topic;
+
+/// Below this much talk in all, nobody's share of it says anything, ms.
+const TALK_MS_MIN: i64 = 60_000;
+/// A share of the talk below this is little.
+const SHARE_LOW: f64 = 0.10;
+/// A share above this is much.
+const SHARE_HIGH: f64 = 0.60;
+/// A topic has to come up this often to be worth learning about.
+const MENTIONS_MIN: usize = 3;
+/// People to connect with that are named, those with most in common.
+const PEOPLE_MAX: usize = 3;
+/// No rule of thumb is surer than this.
+const CONFIDENCE_MAX: f64 = 0.95;
+
+/// The recommendations for one reader, the surest first. `topics` are the main ones.
+#[must_use]
+pub fn recommendations(
+    text: &Text,
+    material: &Material,
+    topics: &[Topic],
+    items: &[ActionItem],
+    reader_id: &str,
+) -> Vec<Recommendation> {
+    let Some(reader) = material.people.iter().find(|person| person.id == reader_id) else { return Vec::new() };
+    let mut found: Vec<Recommendation> = Vec::new();
+    found.extend(follow_up(items, reader));
+    found.extend(networking(material, reader));
+    found.extend(learning(text, material, topics, reader));
+    found.extend(participation(material, reader));
+    // A stable order: of equals the one named first above.
+    found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    found.truncate(RECOMMENDATIONS_MAX);
+    found
+}
+
+fn made(kind: RecommendationKind, content: &str, confidence: f64) -> Recommendation {
+    Recommendation {
+        kind,
+        content: clipped(content, LINE_CHARS_MAX),
+        confidence: rounded(confidence.clamp(0.0, CONFIDENCE_MAX)),
+    }
+}
+
+fn follow_up(items: &[ActionItem], reader: &Person) -> Option<Recommendation> {
+    let own: Vec<&ActionItem> = items.iter().filter(|item| item.is_of(&reader.id)).collect();
+    let free: Vec<&ActionItem> = items.iter().filter(|item| item.owner.is_none()).collect();
+    let content = match (&own[..], &free[..]) {
+        ([], []) => return None,
+        ([only], _) => format!("Follow up on your action item: {}", only.task),
+        ([first, ..], _) => {
+            let number = counted(own.len() as i64, "action item");
+            format!("Follow up on your {number}, first: {}", first.task)
+        }
+        ([], [only]) => format!("Find out who takes on: {}", only.task),
+        ([], [first, ..]) => {
+            let number = counted(free.len() as i64, "task");
+            format!("Find out who takes on the {number} that nobody has, first: {}", first.task)
+        }
+    };
+    // Tasks of one's own are surer than tasks that somebody may take.
+    let confidence = if own.is_empty() { 0.3 + 0.05 * free.len() as f64 } else { 0.6 + 0.1 * own.len() as f64 };
+    Some(made(RecommendationKind::FollowUp, &content, confidence))
+}
+
+fn networking(material: &Material, reader: &Person) -> Vec<Recommendation> {
+    let mut others: Vec<(&Person, Vec<&str>)> = material
+        .people
+        .iter()
+        .filter(|person| person.id != reader.id)
+        .map(|person| (person, shared_interests(reader, person)))
+        .filter(|(_, shared)| !shared.is_empty())
+        .collect();
+    others.sort_by_key(|(_, shared)| std::cmp::Reverse(shared.len()));
+    others
+        .into_iter()
+        .take(PEOPLE_MAX)
+        .map(|(person, shared)| {
+            let content = format!("Connect with {}: you share an interest in {}", person.name, shared.join(", "));
+            made(RecommendationKind::Networking, &content, 0.4 + 0.1 * shared.len() as f64)
+        })
+        .collect()
+}
+
+/// The labels of interests that two people both have, in the order of the first one's.
+#[must_use]
+pub fn shared_interests<'p>(one: &'p Person, other: &Person) -> Vec<&'p str> {
+    let has = |label: &String| other.interests.iter().any(|theirs| theirs.to_lowercase() == label.to_lowercase());
+    one.interests.iter().filter(|label| has(label)).map(String::as_str).collect()
+}
+
+fn learning(text: &Text, material: &Material, topics: &[Topic], reader: &Person) -> Option<Recommendation> {
+    let known: Vec<u32> = reader.interests.iter().flat_map(|label| text.terms_of(label)).collect();
+    let spoken_by_reader = |sentence: &&usize| match text.sentences[**sentence].source {
+        Source::Chunk(index) => material.chunks[index].speaker_id == reader.id,
+        Source::Notes | Source::OpenTask | Source::DoneTask => false,
+    };
+    let new = |topic: &&Topic| {
+        let own = topic.sentences.iter().filter(spoken_by_reader).count();
+        let outside = !topic.terms.iter().any(|term| known.contains(term));
+        // Who speaks of it most knows it, whatever his profile says.
+        outside && topic.sentences.len() >= MENTIONS_MIN && own * 2 <= topic.sentences.len()
+    };
+    let topic = topics.iter().find(new)?;
+    let times = topic.sentences.len();
+    let content =
+        format!("Learn more about {}: it came up {times} times and is not among your interests", topic.phrase);
+    Some(made(RecommendationKind::Learning, &content, 0.3 + 0.05 * times as f64))
+}
+
+fn participation(material: &Material, reader: &Person) -> Option<Recommendation> {
+    let mut spoken: HashMap<&str, i64> = HashMap::new();
+    for chunk in &material.chunks {
+        *spoken.entry(&chunk.speaker_id).or_default() += chunk.end_ms.saturating_sub(chunk.start_ms).max(0);
+    }
+    let all: i64 = spoken.values().sum();
+    if all < TALK_MS_MIN || material.people.len() < 2 {
+        return None;
+    }
+    let share = spoken.get(reader.id.as_str()).copied().unwrap_or(0) as f64 / all as f64;
+    let percent = (share * 100.0).round();
+    let content = if share == 0.0 {
+        "You did not speak in this meeting: a question or a short summary would bring in your view".to_owned()
+    } else if share < SHARE_LOW {
+        format!("You had {percent} % of the talk: a question or a short summary would bring in your view")
+    } else if share > SHARE_HIGH {
+        format!("You had {percent} % of the talk: asking the others would bring in their views")
+    } else {
+        return None;
+    };
+    let minutes = all as f64 / 60_000.0;
+    Some(made(RecommendationKind::Participation, &content, 0.4 + 0.02 * minutes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::action_items::{Owner, action_items};
+    use super::super::commitments::Names;
+    use super::super::material::Chunk;
+    use super::super::topics::topics;
+    use super::*;
+    use RecommendationKind::{FollowUp, Learning, Networking, Participation};
+
+    fn person(name: &str, interests: &[&str]) -> Person {
+        let interests = interests.iter().map(|label| (*label).to_owned()).collect();
+        Person { id: name.to_lowercase(), name: name.to_owned(), interests }
+    }
+
+    fn chunk(speaker: &str, seconds: i64, text: &str) -> Chunk {
+        Chunk {
+            speaker_id: speaker.to_lowercase(),
+            speaker_name: speaker.to_owned(),
+            end_ms: seconds * 1000,
+            text: text.to_owned(),
+            language: Some("en".to_owned()),
+            ..Chunk::default()
+        }
+    }
+
+    fn for_reader(material: &Material, reader: &str) -> Vec<Recommendation> {
+        let text = Text::of(material);
+        let items = action_items(&text, material, &Names::of(&material.people));
+        recommendations(&text, material, &topics(&text, 3), &items, reader)
+    }
+
+    fn of_kind(found: &[Recommendation], kind: RecommendationKind) -> Vec<String> {
+        found.iter().filter(|one| one.kind == kind).map(|one| one.content.clone()).collect()
+    }
+
+    #[test]
+    fn without_evidence_there_is_none() {
+        let people = vec![person("Ada", &["Rust"]), person("Bob", &["Chess"])];
+        let material =
+            Material { chunks: vec![chunk("Ada", 5, "Good morning everybody")], people, ..Material::default() };
+        assert_eq!(for_reader(&material, "ada"), []);
+        assert_eq!(for_reader(&material, "stranger"), []);
+    }
+
+    #[test]
+    fn a_shared_interest_names_the_person_and_the_interest() {
+        let people = vec![
+            person("Ada", &["Rust", "Hiking", "Chess"]),
+            person("Bob", &["rust"]),
+            person("Eve", &["Chess", "Hiking"]),
+            person("Dan", &["Law"]),
+        ];
+        let found = for_reader(&Material { people, ..Material::default() }, "ada");
+        let expected = [
+            "Connect with Eve: you share an interest in Hiking, Chess",
+            "Connect with Bob: you share an interest in Rust",
+        ];
+        assert_eq!(of_kind(&found, Networking), expected);
+        assert!(found[0].confidence > found[1].confidence);
+    }
+
+    #[test]
+    fn own_tasks_are_followed_up_and_free_ones_find_somebody() {
+        let people = vec![person("Ada", &[]), person("Bob", &[])];
+        let chunks = vec![chunk("Ada", 5, "I'll send the report. I'll call Bob today. We need to update the docs.")];
+        let material = Material { chunks, people, ..Material::default() };
+        let ada = for_reader(&material, "ada");
+        assert_eq!(of_kind(&ada, FollowUp), ["Follow up on your 2 action items, first: send the report"]);
+        let bob = for_reader(&material, "bob");
+        assert_eq!(of_kind(&bob, FollowUp), ["Find out who takes on: update the docs"]);
+        assert!(ada[0].confidence > bob[0].confidence);
+    }
+
+    #[test]
+    fn another_persons_task_is_no_evidence() {
+        let owner = Owner { id: "bob".into(), name: "Bob".into() };
+        let item = ActionItem { owner: Some(owner), task: "call".into(), due: None };
+        assert_eq!(follow_up(&[item], &person("Ada", &[])), None);
+    }
+
+    #[test]
+    fn a_main_topic_outside_the_interests_is_worth_learning() {
+        let said = "The vector database is slow. Our vector database grows. Nobody likes the vector database.";
+        let people = vec![person("Ada", &["Hiking"]), person("Bob", &["Databases"]), person("Eve", &[])];
+        let material = Material { chunks: vec![chunk("Eve", 5, said)], people, ..Material::default() };
+        let expected = "Learn more about vector database: it came up 3 times and is not among your interests";
+        assert_eq!(of_kind(&for_reader(&material, "ada"), Learning), [expected]);
+        assert!(of_kind(&for_reader(&material, "bob"), Learning).is_empty(), "it touches his interests");
+        assert!(of_kind(&for_reader(&material, "eve"), Learning).is_empty(), "she explained it herself");
+    }
+
+    #[test]
+    fn a_share_of_talk_is_remarked_beyond_its_bounds_only() {
+        let people = vec![person("Ada", &[]), person("Bob", &[]), person("Eve", &[]), person("Dan", &[])];
+        let chunks = vec![chunk("Ada", 61, "a"), chunk("Bob", 10, "b"), chunk("Eve", 29, "c")];
+        let material = Material { chunks, people, ..Material::default() };
+        let told = |reader| of_kind(&for_reader(&material, reader), Participation);
+        assert_eq!(told("ada"), ["You had 61 % of the talk: asking the others would bring in their views"]);
+        assert!(told("bob").is_empty(), "a tenth is not below a tenth");
+        assert!(told("eve").is_empty());
+        assert!(told("dan")[0].starts_with("You did not speak"));
+    }
+
+    #[test]
+    fn a_short_exchange_says_nothing_of_shares() {
+        let people = vec![person("Ada", &[]), person("Bob", &[])];
+        let material = Material { chunks: vec![chunk("Ada", 59, "a")], people, ..Material::default() };
+        assert!(for_reader(&material, "ada").is_empty());
+    }
+}

@@ -1,0 +1,3 @@
+//! What a meeting meant to one of its participants: summary, action items, recommendations, links.
+
+pub mod generator;
