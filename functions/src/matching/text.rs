@@ -5,9 +5,10 @@
 //! weights of rare terms come from the texts of one run.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hasher;
+use std::sync::LazyLock;
 
 use fnv::FnvHasher;
-use std::hash::Hasher;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -23,11 +24,12 @@ impl Terms {
     ///
     /// Stop words of English are left out, and those of `languages` that are language codes ("de", "pt-BR").
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>, languages: &[String]) -> Terms {
-        let stop_words = stop_words(languages);
+        let further = further_stop_words(languages);
+        let is_stop_word = |word: &str| ENGLISH.contains(word) || further.contains(word);
         let mut terms = HashMap::new();
         for text in texts {
             let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();
-            let words: Vec<&str> = normal.unicode_words().filter(|word| !stop_words.contains(word)).collect();
+            let words: Vec<&str> = normal.unicode_words().filter(|word| !is_stop_word(word)).collect();
             for word in &words {
                 *terms.entry((*word).to_owned()).or_default() += 1;
             }
@@ -46,9 +48,16 @@ impl Terms {
 /// Words of the English stop word list that do say something about what a person does.
 pub const MEANINGFUL: [&str; 8] = ["computer", "home", "information", "invention", "research", "system", "test", "web"];
 
-fn stop_words(languages: &[String]) -> HashSet<&'static str> {
+/// Made once: everybody's texts are read with it.
+static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let list = stop_words::lookup("en").unwrap_or_default();
+    list.iter().copied().filter(|word| !MEANINGFUL.contains(word)).collect()
+});
+
+/// The stop words of the languages other than English.
+fn further_stop_words(languages: &[String]) -> HashSet<&'static str> {
     let codes = languages.iter().filter_map(|language| language.split(['-', '_']).next()).map(str::to_lowercase);
-    let lists = std::iter::once("en".to_owned()).chain(codes).filter_map(stop_words::lookup);
+    let lists = codes.filter(|code| code != "en").filter_map(stop_words::lookup);
     lists.flatten().copied().filter(|word| !MEANINGFUL.contains(word)).collect()
 }
 
