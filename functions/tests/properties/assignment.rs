@@ -81,6 +81,33 @@ proptest! {
     }
 
     #[test]
+    fn no_exchange_is_left_that_would_add_weight((count, mut edges) in graph()) {
+        // No two weights alike, so that what comes after the exchanges finds no tie to turn.
+        for (index, edge) in edges.iter_mut().enumerate() {
+            edge.weight = edge.weight * 64 + index as i32;
+        }
+        let weight = |a: usize, b: usize| {
+            let between = edges.iter().filter(|edge| (edge.a, edge.b) == (a, b) || (edge.a, edge.b) == (b, a));
+            between.map(|edge| edge.weight).max()
+        };
+        let assignment = assign(&nodes(count), &edges, &Limits { best_edges: 12, ..GREEDY });
+        let matched: BTreeSet<usize> = assignment.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+
+        for (place, &(a, b)) in assignment.pairs.iter().enumerate() {
+            let held = weight(a, b).unwrap_or_default();
+            for free in (0..count).filter(|node| !matched.contains(node)) {
+                prop_assert!(weight(a, free).max(weight(b, free)).is_none_or(|weight| weight <= held));
+            }
+            for &(c, d) in &assignment.pairs[place + 1..] {
+                let both = held + weight(c, d).unwrap_or_default();
+                for (one, other) in [(weight(a, c), weight(b, d)), (weight(a, d), weight(b, c))] {
+                    prop_assert!(one.zip(other).is_none_or(|(one, other)| one + other <= both));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn nothing_is_lost_by_thinning_that_keeps_every_edge((count, edges) in graph()) {
         let all = assign(&nodes(count), &edges, &Limits { best_edges: 12, ..THINNED });
 
