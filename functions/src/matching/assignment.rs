@@ -358,6 +358,22 @@ mod tests {
     }
 
     #[test]
+    fn whom_thinning_left_without_an_edge_is_still_matched() {
+        // Everybody's heaviest edge leads to 0; the one between 2 and 3 is thinned away.
+        let edges = [edge(0, 1, 10), edge(0, 2, 9), edge(0, 3, 8), edge(2, 3, 5)];
+        let limits = Limits {
+            exact_nodes_max: 3,
+            best_edges: 1,
+            ..Limits::default()
+        };
+
+        let assignment = assign(&nodes(4), &edges, &limits);
+
+        assert_eq!(assignment.pairs, [(0, 1), (2, 3)]);
+        assert_eq!(assignment.total_weight, 15);
+    }
+
+    #[test]
     fn a_component_over_a_limit_is_solved_the_next_way() {
         let path: Vec<Edge> = (0..5).map(|node| edge(node, node + 1, 5)).collect();
         let method = |exact_nodes_max, thinned_nodes_max| {
