@@ -361,11 +361,7 @@ mod tests {
     fn whom_thinning_left_without_an_edge_is_still_matched() {
         // Everybody's heaviest edge leads to 0; the one between 2 and 3 is thinned away.
         let edges = [edge(0, 1, 10), edge(0, 2, 9), edge(0, 3, 8), edge(2, 3, 5)];
-        let limits = Limits {
-            exact_nodes_max: 3,
-            best_edges: 1,
-            ..Limits::default()
-        };
+        let limits = Limits { exact_nodes_max: 3, best_edges: 1, ..Limits::default() };
 
         let assignment = assign(&nodes(4), &edges, &limits);
 
