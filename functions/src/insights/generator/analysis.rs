@@ -47,6 +47,12 @@ impl<'m> Analysis<'m> {
         Analysis { topics, items, decisions, open_questions, links: links(material), summary, text, material }
     }
 
+    /// What was understood.
+    #[must_use]
+    pub fn material(&self) -> &'m Material {
+        self.material
+    }
+
     /// The insights of one reader.
     #[must_use]
     pub fn insights_for(&self, reader_id: &str) -> Insights {

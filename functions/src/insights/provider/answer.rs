@@ -1,0 +1,297 @@
+//! What of a language model's answer is believed.
+//!
+//! An answer counts if it has the form that was asked for. Even then an address counts only if it stands in the
+//! meeting: a model may make one up, or be talked into one by what somebody said.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+
+use super::super::generator::insights::{
+    ACTION_ITEMS_MAX, Insights, LINE_CHARS_MAX, LINKS_MAX, Link, RECOMMENDATIONS_MAX, Recommendation,
+    RecommendationKind, SUMMARY_CHARS_MAX, clipped, rounded,
+};
+use super::super::generator::links::spans;
+use super::super::generator::text::normalized;
+
+/// Why an answer cannot be used. For the operator's log; the client only learns that the provider failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    #[error("the answer is not that of a chat completion: {0}")]
+    Envelope(serde_json::Error),
+    #[error("the answer has no choice")]
+    Empty,
+    #[error("the model refused")]
+    Refused,
+    #[error("the answer was cut off")]
+    CutOff,
+    #[error("the answer does not match the schema: {0}")]
+    Schema(serde_json::Error),
+    #[error("{0} is out of its bounds")]
+    Bounds(&'static str),
+}
+
+/// Reads the body of a chat completion. `known` are the links of the meeting by address.
+///
+/// # Errors
+/// [`Unusable`], if the answer is not of the form that was asked for.
+pub fn read(body: &[u8], known: &BTreeMap<String, Link>) -> Result<Insights, Unusable> {
+    let answer: Answer = serde_json::from_str(unfenced(&content(body)?)).map_err(Unusable::Schema)?;
+    if answer.summary.trim().is_empty() {
+        return Err(Unusable::Bounds("summary"));
+    }
+    let recommendations =
+        answer.recommendations.into_iter().map(|found| found.checked(known)).collect::<Result<Vec<_>, _>>()?;
+    Ok(bounded(Insights {
+        summary: line(&answer.summary, known, SUMMARY_CHARS_MAX),
+        action_items: answer.action_items.iter().map(|item| line(item, known, LINE_CHARS_MAX)).collect(),
+        recommendations,
+        links: answer.links.into_iter().filter_map(|found| found.checked(known)).collect(),
+    }))
+}
+
+/// The insights of a whole meeting from those of its parts, in order.
+#[must_use]
+pub fn merged(parts: Vec<Insights>) -> Insights {
+    let summaries: Vec<&str> = parts.iter().map(|part| part.summary.as_str()).collect();
+    let summary = clipped(&summaries.join(" "), SUMMARY_CHARS_MAX);
+    let mut whole = Insights { summary, ..Insights::default() };
+    for part in parts {
+        whole.action_items.extend(part.action_items);
+        whole.recommendations.extend(part.recommendations);
+        whole.links.extend(part.links);
+    }
+    whole.recommendations.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    bounded(whole)
+}
+
+/// Insights without repetitions and blanks, and within their bounds.
+fn bounded(mut insights: Insights) -> Insights {
+    let mut seen = HashSet::new();
+    insights.action_items.retain(|item| !item.is_empty() && seen.insert(normalized(item)));
+    insights.action_items.truncate(ACTION_ITEMS_MAX);
+    let mut seen = HashSet::new();
+    insights.recommendations.retain(|one| !one.content.is_empty() && seen.insert(normalized(&one.content)));
+    insights.recommendations.truncate(RECOMMENDATIONS_MAX);
+    let mut seen = HashSet::new();
+    insights.links.retain(|link| seen.insert(link.url.clone()));
+    insights.links.truncate(LINKS_MAX);
+    insights
+}
+
+#[derive(Deserialize)]
+struct Completion {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<String>,
+    refusal: Option<String>,
+}
+
+fn content(body: &[u8]) -> Result<String, Unusable> {
+    let completion: Completion = serde_json::from_slice(body).map_err(Unusable::Envelope)?;
+    let choice = completion.choices.into_iter().next().ok_or(Unusable::Empty)?;
+    if choice.message.refusal.is_some_and(|refusal| !refusal.is_empty()) {
+        return Err(Unusable::Refused);
+    }
+    if choice.finish_reason.as_deref() == Some("length") {
+        return Err(Unusable::CutOff);
+    }
+    choice.message.content.ok_or(Unusable::Empty)
+}
+
+/// The text inside a Markdown code fence, which models without an enforced format like to put around JSON.
+fn unfenced(content: &str) -> &str {
+    let content = content.trim();
+    let Some(inner) = content.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return content };
+    inner.strip_prefix("json").unwrap_or(inner).trim()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Answer {
+    summary: String,
+    action_items: Vec<String>,
+    recommendations: Vec<Recommended>,
+    links: Vec<Linked>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recommended {
+    #[serde(rename = "type")]
+    kind: RecommendationKind,
+    content: String,
+    confidence: f64,
+}
+
+impl Recommended {
+    fn checked(self, known: &BTreeMap<String, Link>) -> Result<Recommendation, Unusable> {
+        if !(0.0..=1.0).contains(&self.confidence) {
+            return Err(Unusable::Bounds("confidence"));
+        }
+        let content = line(&self.content, known, LINE_CHARS_MAX);
+        Ok(Recommendation { kind: self.kind, content, confidence: rounded(self.confidence) })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Linked {
+    url: String,
+    title: String,
+}
+
+impl Linked {
+    /// The link, if its address stands in the meeting.
+    fn checked(self, known: &BTreeMap<String, Link>) -> Option<Link> {
+        let found = known.get(&self.url)?;
+        let title = line(&self.title, known, LINE_CHARS_MAX);
+        Some(Link { title: if title.is_empty() { found.title.clone() } else { title }, ..found.clone() })
+    }
+}
+
+/// A text within its bound and without addresses that do not stand in the meeting.
+fn line(text: &str, known: &BTreeMap<String, Link>, chars_max: usize) -> String {
+    // Cut first, because a cut can make another address of a known one; then again and again, because what stood on
+    // both sides of a removed address can make a new one.
+    let mut kept = clipped(text.trim(), chars_max);
+    while let Some(span) = spans(&kept).into_iter().find(|span| !known.contains_key(&kept[span.clone()])) {
+        let (before, after) = (&kept[..span.start], &kept[span.end..]);
+        kept =
+            if before.ends_with(' ') { format!("{before}{}", after.trim_start()) } else { format!("{before}{after}") };
+    }
+    kept.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::super::super::generator::insights::LinkKind;
+    use super::*;
+
+    fn known() -> BTreeMap<String, Link> {
+        let url = "https://example.org/plan".to_owned();
+        [(url.clone(), Link { kind: LinkKind::Notes, url, title: "example.org/plan".to_owned() })].into()
+    }
+
+    fn completion(content: &str) -> Vec<u8> {
+        json!({"choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]})
+            .to_string()
+            .into_bytes()
+    }
+
+    fn good() -> Value {
+        json!({
+            "summary": "They planned.",
+            "actionItems": ["Ada: write", "ada:  WRITE!", ""],
+            "recommendations": [{"type": "learning", "content": "Read about plans", "confidence": 0.456}],
+            "links": [{"url": "https://example.org/plan", "title": "The plan"}, {"url": "https://evil.example", "title": "x"}],
+        })
+    }
+
+    fn with(field: &str, value: Value) -> Vec<u8> {
+        let mut answer = good();
+        answer[field] = value;
+        completion(&answer.to_string())
+    }
+
+    #[test]
+    fn a_good_answer_is_taken_without_repetitions_and_foreign_addresses() {
+        let read = read(&completion(&good().to_string()), &known()).unwrap();
+        assert_eq!(read.action_items, ["Ada: write"]);
+        assert_eq!(read.recommendations[0].confidence, 0.46);
+        let plan = Link { kind: LinkKind::Notes, url: "https://example.org/plan".into(), title: "The plan".into() };
+        assert_eq!(read.links, [plan]);
+    }
+
+    #[test]
+    fn a_made_up_address_goes_from_every_text() {
+        let body = with("summary", json!("See https://evil.example/a?b and https://example.org/plan."));
+        assert_eq!(read(&body, &known()).unwrap().summary, "See and https://example.org/plan.");
+    }
+
+    #[test]
+    fn what_does_not_match_the_schema_is_refused() {
+        let wrong = [
+            with("summary", json!("  ")),
+            with("summary", json!(5)),
+            with("surprise", json!(1)),
+            with("actionItems", json!("one")),
+            with("links", json!([{"url": "https://example.org/plan"}])),
+            with("recommendations", json!([{"type": "advice", "content": "x", "confidence": 0.5}])),
+            with("recommendations", json!([{"type": "learning", "content": "x", "confidence": 1.5}])),
+            completion("Certainly! Here is the JSON:"),
+            completion("{\"summary\": \"x\"}"),
+            b"not json".to_vec(),
+            json!({"choices": []}).to_string().into_bytes(),
+            json!({"choices": [{"message": {"content": null}}]}).to_string().into_bytes(),
+        ];
+        for body in wrong {
+            assert!(read(&body, &known()).is_err(), "{}", String::from_utf8_lossy(&body));
+        }
+    }
+
+    #[test]
+    fn refusals_and_cut_off_answers_are_told_apart() {
+        let refused = json!({"choices": [{"message": {"content": null, "refusal": "No."}}]}).to_string();
+        assert!(matches!(read(refused.as_bytes(), &known()), Err(Unusable::Refused)));
+        let content = good().to_string();
+        let cut = json!({"choices": [{"message": {"content": content}, "finish_reason": "length"}]}).to_string();
+        assert!(matches!(read(cut.as_bytes(), &known()), Err(Unusable::CutOff)));
+    }
+
+    #[test]
+    fn a_code_fence_around_the_object_does_not_matter() {
+        let fenced = format!("```json\n{}\n```", good());
+        assert!(read(&completion(&fenced), &known()).is_ok());
+    }
+
+    #[test]
+    fn long_answers_are_cut_to_their_bounds() {
+        let body = with("summary", json!("word ".repeat(1000)));
+        assert!(read(&body, &known()).unwrap().summary.chars().count() <= SUMMARY_CHARS_MAX);
+        let items: Vec<String> = (0..50).map(|i| format!("task {i}")).collect();
+        assert_eq!(read(&with("actionItems", json!(items)), &known()).unwrap().action_items.len(), ACTION_ITEMS_MAX);
+    }
+
+    #[test]
+    fn parts_become_one_with_the_surest_first() {
+        let part = |summary: &str, item: &str, confidence: f64| Insights {
+            summary: summary.to_owned(),
+            action_items: vec![item.to_owned(), "Both: share".to_owned()],
+            recommendations: vec![Recommendation {
+                kind: RecommendationKind::Learning,
+                content: format!("Read {item}"),
+                confidence,
+            }],
+            links: known().into_values().collect(),
+        };
+        let whole = merged(vec![part("One.", "a", 0.3), part("Two.", "b", 0.6)]);
+        assert_eq!(whole.summary, "One. Two.");
+        assert_eq!(whole.action_items, ["a", "Both: share", "b"]);
+        assert_eq!(whole.recommendations[0].content, "Read b");
+        assert_eq!(whole.links.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_makes_it_panic_and_no_foreign_address_passes(content in "(\\PC|https://[a-z]{2}\\.org){0,60}") {
+            let body = with("summary", json!(format!("x {content}")));
+            if let Ok(read) = read(&body, &known()) {
+                prop_assert!(spans(&read.summary).into_iter().all(|span| known().contains_key(&read.summary[span])));
+            }
+            let _ = super::read(content.as_bytes(), &known());
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! How often a language model is asked, and what happens when it fails.
+//!
+//! The order is written here and only here: with an enforced schema, then with an enforced JSON, then the built-in
+//! generator. Each request has 30 s; busy, broken and silent servers are asked twice more.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::{Duration, SystemTime};
+
+use super::super::generator::analysis::{Analysis, GENERATOR};
+use super::super::generator::insights::{Insights, Link};
+use super::super::generator::links::known_links;
+use super::super::generator::material::{Material, Person};
+use super::answer::{Unusable, merged, read};
+use super::request::{Format, Question, body, parts};
+
+/// How long one request may take.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a request is repeated.
+const RETRIES: u32 = 2;
+/// The pause before the first repetition, before chance shortens it; each further one is twice as long.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A server that wants to be left alone for longer is not waited for: somebody waits for the insights.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
+
+/// The way to the model.
+pub trait Endpoint: Sync {
+    /// Sends a body to `{base}/chat/completions`, with the key, and waits for the answer at most so long.
+    fn post(&self, body: Vec<u8>, timeout: Duration) -> impl Future<Output = Reply> + Send;
+    /// Waits.
+    fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
+    /// A random number in [0, 1).
+    fn random(&self) -> f64;
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    Answered {
+        status: u16,
+        /// From the header `Retry-After`, see [`retry_after`].
+        retry_after: Option<Duration>,
+        body: Vec<u8>,
+    },
+    /// Nothing within the time.
+    TimedOut,
+    /// No connection.
+    Unreachable,
+}
+
+/// Reads the header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. A date that has passed means at once.
+#[must_use]
+pub fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
+    let header = header.trim();
+    if let Ok(seconds) = header.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(header).ok()?;
+    Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+}
+
+/// Why there are no insights from the model.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    #[error("the insight provider did not answer in time")]
+    TimedOut,
+    #[error("the insight provider cannot be reached")]
+    Unreachable,
+    #[error("the insight provider answered with status {0}")]
+    Status(u16),
+    #[error("the insight provider's answer cannot be used")]
+    Unusable(#[from] Unusable),
+}
+
+/// What happens when the model fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// The built-in generator answers.
+    BuiltIn,
+    /// The call fails.
+    None,
+}
+
+/// Insights, and who made them.
+#[derive(Debug)]
+pub struct Generated {
+    pub insights: Insights,
+    /// `openai/<model>`, or the built-in generator's name.
+    pub generator: String,
+    /// Why the model did not make them, if it was asked and failed. For the operator's log.
+    pub failure: Option<ProviderError>,
+}
+
+/// The name under which a model's insights are kept.
+#[must_use]
+pub fn generator(model: &str) -> String {
+    format!("openai/{model}")
+}
+
+/// Asks the model for the insights of one reader. A long meeting is asked for part by part.
+///
+/// # Errors
+/// [`ProviderError`] of the last attempt, only without a fallback.
+pub async fn generate<E: Endpoint>(
+    endpoint: &E,
+    model: &str,
+    fallback: Fallback,
+    analysis: &Analysis<'_>,
+    reader: &Person,
+) -> Result<Generated, ProviderError> {
+    let asking =
+        Asking { endpoint, model, material: analysis.material(), reader, known: known_links(analysis.material()) };
+    match asking.ask().await {
+        Ok(insights) => Ok(Generated { insights, generator: generator(model), failure: None }),
+        Err(failure) => match fallback {
+            Fallback::BuiltIn => Ok(Generated {
+                insights: analysis.insights_for(&reader.id),
+                generator: GENERATOR.to_owned(),
+                failure: Some(failure),
+            }),
+            Fallback::None => Err(failure),
+        },
+    }
+}
+
+struct Asking<'a, E> {
+    endpoint: &'a E,
+    model: &'a str,
+    material: &'a Material,
+    reader: &'a Person,
+    known: BTreeMap<String, Link>,
+}
+
+impl<E: Endpoint> Asking<'_, E> {
+    async fn ask(&self) -> Result<Insights, ProviderError> {
+        let parts = parts(self.material);
+        let mut answers = Vec::with_capacity(parts.len());
+        let mut format = Format::JsonSchema;
+        for (index, part) in parts.iter().enumerate() {
+            let question = Question {
+                model: self.model,
+                material: self.material,
+                reader: self.reader,
+                part,
+                number: index + 1,
+                of: parts.len(),
+            };
+            let mut answer = self.answer(&question, format).await;
+            if format == Format::JsonSchema && answer.as_ref().is_err_and(form_is_the_cause) {
+                // A server that does not know the first form will not learn it for the next part.
+                format = Format::JsonObject;
+                answer = self.answer(&question, format).await;
+            }
+            answers.push(answer?);
+        }
+        Ok(merged(answers))
+    }
+
+    async fn answer(&self, question: &Question<'_>, format: Format) -> Result<Insights, ProviderError> {
+        let answered = self.persistently(body(question, format)).await?;
+        Ok(read(&answered, &self.known)?)
+    }
+
+    /// Sends a body until there is an answer that a repetition would not change.
+    async fn persistently(&self, body: Vec<u8>) -> Result<Vec<u8>, ProviderError> {
+        let mut attempt = 0;
+        loop {
+            let (failure, wanted) = match self.endpoint.post(body.clone(), TIMEOUT).await {
+                Reply::Answered { status: 200..=299, body, .. } => return Ok(body),
+                Reply::Answered { status: status @ (429 | 500..=599), retry_after, .. } => {
+                    (ProviderError::Status(status), retry_after)
+                }
+                Reply::Answered { status, .. } => return Err(ProviderError::Status(status)),
+                Reply::TimedOut => (ProviderError::TimedOut, None),
+                Reply::Unreachable => return Err(ProviderError::Unreachable),
+            };
+            let wanted = wanted.unwrap_or_default();
+            if attempt == RETRIES || wanted > RETRY_AFTER_MAX {
+                return Err(failure);
+            }
+            // Half of the pause is chance, so that those who failed together do not come back together.
+            let pause = (PAUSE * 2_u32.pow(attempt)).mul_f64(0.5 + 0.5 * self.endpoint.random().clamp(0.0, 1.0));
+            self.endpoint.pause(wanted.max(pause)).await;
+            attempt += 1;
+        }
+    }
+}
+
+/// Whether another form of the request may help: the server did not understand this one, or the model ignored it.
+fn form_is_the_cause(failure: &ProviderError) -> bool {
+    match failure {
+        ProviderError::Status(status) => matches!(status, 400 | 422),
+        ProviderError::Unusable(_) => true,
+        ProviderError::TimedOut | ProviderError::Unreachable => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use serde_json::{Value, json};
+
+    use super::super::super::generator::material::Chunk;
+    use super::super::request::PART_CHARS;
+    use super::*;
+
+    /// Answers from a list, and notes what it was asked and how long it was made to wait.
+    struct Scripted {
+        replies: Mutex<VecDeque<Reply>>,
+        asked: Mutex<Vec<Value>>,
+        pauses: Mutex<Vec<Duration>>,
+    }
+
+    impl Scripted {
+        fn new(replies: Vec<Reply>) -> Scripted {
+            Scripted { replies: Mutex::new(replies.into()), asked: Mutex::default(), pauses: Mutex::default() }
+        }
+
+        fn formats(&self) -> Vec<String> {
+            let asked = self.asked.lock().unwrap();
+            asked.iter().map(|body| body["response_format"]["type"].as_str().unwrap().to_owned()).collect()
+        }
+
+        fn pauses(&self) -> Vec<Duration> {
+            self.pauses.lock().unwrap().clone()
+        }
+    }
+
+    impl Endpoint for Scripted {
+        async fn post(&self, body: Vec<u8>, timeout: Duration) -> Reply {
+            assert_eq!(timeout, Duration::from_secs(30));
+            self.asked.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            self.replies.lock().unwrap().pop_front().expect("asked more often than the script has answers")
+        }
+
+        async fn pause(&self, time: Duration) {
+            self.pauses.lock().unwrap().push(time);
+        }
+
+        fn random(&self) -> f64 {
+            0.5
+        }
+    }
+
+    fn status(status: u16) -> Reply {
+        Reply::Answered { status, retry_after: None, body: b"{}".to_vec() }
+    }
+
+    fn busy(seconds: u64) -> Reply {
+        Reply::Answered { status: 429, retry_after: Some(Duration::from_secs(seconds)), body: Vec::new() }
+    }
+
+    fn good(summary: &str) -> Reply {
+        let content = json!({"summary": summary, "actionItems": [], "recommendations": [], "links": []}).to_string();
+        let body = json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]});
+        Reply::Answered { status: 200, retry_after: None, body: body.to_string().into_bytes() }
+    }
+
+    fn run(endpoint: &Scripted, fallback: Fallback, notes: &str) -> Result<Generated, ProviderError> {
+        let chunk = Chunk { speaker_name: "Ada".into(), text: "I'll write the plan.".into(), ..Chunk::default() };
+        let material = Material { chunks: vec![chunk], notes: notes.to_owned(), ..Material::default() };
+        let analysis = Analysis::of(&material);
+        let reader = Person { id: "user_1".into(), name: "Ada".into(), ..Person::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let generated = runtime.block_on(generate(endpoint, "m1", fallback, &analysis, &reader));
+        assert!(endpoint.replies.lock().unwrap().is_empty(), "an answer of the script was not asked for");
+        generated
+    }
+
+    #[test]
+    fn a_good_answer_is_asked_for_once() {
+        let endpoint = Scripted::new(vec![good("They planned.")]);
+        let generated = run(&endpoint, Fallback::BuiltIn, "").unwrap();
+        assert_eq!(generated.insights.summary, "They planned.");
+        assert_eq!(generated.generator, "openai/m1");
+        assert_eq!(endpoint.formats(), ["json_schema"]);
+        assert!(endpoint.pauses().is_empty());
+    }
+
+    #[test]
+    fn busy_broken_and_silent_servers_are_asked_twice_more() {
+        for failing in [status(429), status(500), status(503), Reply::TimedOut] {
+            let endpoint = Scripted::new(vec![failing.clone(), failing, good("Late.")]);
+            assert_eq!(run(&endpoint, Fallback::None, "").unwrap().insights.summary, "Late.");
+            assert_eq!(endpoint.pauses(), [Duration::from_millis(750), Duration::from_millis(1500)]);
+        }
+    }
+
+    #[test]
+    fn after_three_failures_the_built_in_generator_answers() {
+        let endpoint = Scripted::new(vec![status(503), Reply::TimedOut, status(502)]);
+        let generated = run(&endpoint, Fallback::BuiltIn, "").unwrap();
+        assert_eq!(generated.generator, GENERATOR);
+        assert_eq!(generated.insights.action_items, ["Ada: write the plan"]);
+        assert!(matches!(generated.failure, Some(ProviderError::Status(502))));
+        assert_eq!(endpoint.formats(), ["json_schema"; 3], "another form does not help a broken server");
+    }
+
+    #[test]
+    fn without_a_fallback_the_last_failure_is_told() {
+        let endpoint = Scripted::new(vec![Reply::TimedOut, Reply::TimedOut, Reply::TimedOut]);
+        assert!(matches!(run(&endpoint, Fallback::None, ""), Err(ProviderError::TimedOut)));
+        assert!(matches!(run(&Scripted::new(vec![status(401)]), Fallback::None, ""), Err(ProviderError::Status(401))));
+        assert!(matches!(
+            run(&Scripted::new(vec![Reply::Unreachable]), Fallback::None, ""),
+            Err(ProviderError::Unreachable)
+        ));
+    }
+
+    #[test]
+    fn a_server_that_does_not_know_schemas_is_asked_for_json() {
+        for failing in [status(400), status(422), status(200)] {
+            let endpoint = Scripted::new(vec![failing, good("Plain.")]);
+            assert_eq!(run(&endpoint, Fallback::None, "").unwrap().insights.summary, "Plain.");
+            assert_eq!(endpoint.formats(), ["json_schema", "json_object"]);
+        }
+        let endpoint = Scripted::new(vec![status(400), status(400)]);
+        assert_eq!(run(&endpoint, Fallback::BuiltIn, "").unwrap().generator, GENERATOR);
+    }
+
+    #[test]
+    fn the_servers_own_wish_for_a_pause_is_honoured_within_reason() {
+        let endpoint = Scripted::new(vec![busy(7), busy(0), good("Late.")]);
+        assert!(run(&endpoint, Fallback::None, "").is_ok());
+        assert_eq!(endpoint.pauses(), [Duration::from_secs(7), Duration::from_millis(1500)]);
+        let endpoint = Scripted::new(vec![busy(31)]);
+        assert!(matches!(run(&endpoint, Fallback::None, ""), Err(ProviderError::Status(429))));
+        assert!(endpoint.pauses().is_empty());
+    }
+
+    #[test]
+    fn a_long_meeting_is_asked_for_in_parts_and_the_form_is_learned_once() {
+        let notes = "The budget is tight. ".repeat(PART_CHARS * 2 / 21);
+        let endpoint = Scripted::new(vec![status(400), good("One."), good("Two."), good("Three.")]);
+        assert_eq!(run(&endpoint, Fallback::None, &notes).unwrap().insights.summary, "One. Two. Three.");
+        assert_eq!(endpoint.formats(), ["json_schema", "json_object", "json_object", "json_object"]);
+    }
+
+    #[test]
+    fn a_part_that_fails_fails_the_whole() {
+        let notes = "The budget is tight. ".repeat(PART_CHARS * 2 / 21);
+        let endpoint = Scripted::new(vec![good("One."), status(403)]);
+        let generated = run(&endpoint, Fallback::BuiltIn, &notes).unwrap();
+        assert_eq!(generated.generator, GENERATOR);
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(retry_after("120", now), Some(Duration::from_secs(120)));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), Some(Duration::from_secs(60)));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:48:37 GMT", now), Some(Duration::ZERO));
+        assert_eq!(retry_after("soon", now), None);
+        assert_eq!(retry_after("-5", now), None);
+    }
+}
