@@ -9,3 +9,4 @@ pub mod matching;
 pub mod meetings;
 pub mod monitoring;
 pub mod notes;
+pub mod prompts;

@@ -1,0 +1,371 @@
+//! Prompts: what a participant could bring up before a call, and when it falls silent.
+//!
+//! Owns which evidence makes which prompt and how relevant it is. Every prompt names what it rests on, in its words and
+//! in its tags; without evidence there is none. Whose earlier meetings may be looked at is the caller's to decide.
+
+use std::collections::HashSet;
+
+use crate::insights::generator::analysis::Analysis;
+use crate::insights::generator::commitments::is_question;
+use crate::insights::generator::insights::{LINE_CHARS_MAX, clipped, rounded};
+use crate::insights::generator::material::{Chunk, Material, Person};
+use crate::insights::generator::recommendations::shared_interests;
+use crate::insights::generator::text::{Text, normalized};
+use crate::insights::generator::topics::topics;
+use crate::interests::catalog::slug;
+use crate::matching::roles::complement;
+
+/// The most prompts of one user, meeting and kind.
+pub const PROMPTS_MAX: usize = 10;
+/// Silence after which a call may want a prompt, ms.
+pub const LULL_MS: i64 = 30_000;
+/// How far back prompts in a call look, ms.
+pub const RECENT_MS: i64 = 5 * 60_000;
+
+/// Interests that one prompt names.
+const INTERESTS_MAX: usize = 3;
+/// Topics of the title and description, or of the last minutes, that get a prompt.
+const TOPICS_MAX: usize = 3;
+/// Action items of one earlier meeting that get a prompt.
+const ITEMS_MAX: usize = 3;
+/// Open questions that get a prompt, the latest.
+const QUESTIONS_MAX: usize = 4;
+
+/// A prompt, ready to be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    pub content: String,
+    /// 0 … 1.
+    pub relevance: f64,
+    /// Why it is made, in kebab case, the kind of evidence first.
+    pub tags: Vec<String>,
+}
+
+/// Somebody who is invited, as far as the others may see him.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guest {
+    pub person: Person,
+    /// "mentor", "founder", …, whatever he says of himself.
+    pub roles: Vec<String>,
+}
+
+/// An earlier meeting in which the reader took part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EarlierMeeting {
+    pub title: String,
+    /// Ids of those who took part.
+    pub people: Vec<String>,
+    /// The action items of the reader's own insights, as lines, his own first.
+    pub action_items: Vec<String>,
+}
+
+/// What prompts before a call rest on.
+#[derive(Debug, Clone, Copy)]
+pub struct PreCall<'a> {
+    pub reader: &'a Guest,
+    /// The other participants.
+    pub others: &'a [Guest],
+    pub title: &'a str,
+    /// Empty when there is none.
+    pub description: &'a str,
+    /// The latest first. Those without any of the others are passed over.
+    pub earlier: &'a [EarlierMeeting],
+    /// Contents of the pre-call prompts that the reader has of this meeting already.
+    pub existing: &'a [String],
+}
+
+/// What prompts in a call rest on.
+#[derive(Debug, Clone, Copy)]
+pub struct InCall<'a> {
+    /// The transcript; only its last five minutes are looked at.
+    pub chunks: &'a [Chunk],
+    /// The participants.
+    pub people: &'a [Person],
+    /// Contents of the in-call prompts that the reader has of this meeting already.
+    pub existing: &'a [String],
+}
+
+/// New prompts before a call, the most relevant first; with the existing ones ten at most, none twice.
+#[must_use]
+pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
+    let mut found = from_earlier(call);
+    found.extend(call.others.iter().filter_map(|other| from_roles(call.reader, other)));
+    found.extend(call.others.iter().filter_map(|other| from_interests(call.reader, other)));
+    found.extend(from_agenda(call.title, call.description));
+    chosen(found, call.existing)
+}
+
+/// New prompts for a silence, the most relevant first; with the existing ones ten at most, none twice.
+#[must_use]
+pub fn in_call(call: &InCall<'_>) -> Vec<Prompt> {
+    let material = Material { chunks: recent(call.chunks), people: call.people.to_vec(), ..Material::default() };
+    let analysis = Analysis::of(&material);
+    let mut found = Vec::new();
+    for (age, question) in analysis.open_questions.iter().rev().take(QUESTIONS_MAX).enumerate() {
+        let content = format!("Still open: “{question}” Who can answer it?");
+        found.push(made(&content, 0.95 - 0.05 * age as f64, &["open-question"]));
+    }
+    for topic in analysis.topics.iter().take(TOPICS_MAX).filter(|topic| topic.sentences.len() > 1) {
+        let content = format!("You spoke of “{}”: what would be the next step?", topic.phrase);
+        let relevance = (0.5 + 0.05 * topic.sentences.len() as f64).min(0.8);
+        found.push(made(&content, relevance, &["topic", &slug(&topic.phrase)]));
+    }
+    chosen(found, call.existing)
+}
+
+/// Whether an active meeting has fallen silent: nobody spoke for 30 s and at least two are there to speak.
+#[must_use]
+pub fn is_lull(last_spoken_ms: i64, now_ms: i64, joined: usize) -> bool {
+    joined >= 2 && now_ms.saturating_sub(last_spoken_ms) >= LULL_MS
+}
+
+/// The chunks of the last five minutes of talk.
+fn recent(chunks: &[Chunk]) -> Vec<Chunk> {
+    let end_ms = chunks.iter().map(|chunk| chunk.end_ms).max().unwrap_or(0);
+    chunks.iter().filter(|chunk| chunk.end_ms > end_ms.saturating_sub(RECENT_MS)).cloned().collect()
+}
+
+fn made(content: &str, relevance: f64, tags: &[&str]) -> Prompt {
+    Prompt {
+        content: clipped(content, LINE_CHARS_MAX),
+        relevance: rounded(relevance.clamp(0.0, 1.0)),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+    }
+}
+
+/// The most relevant of those found that do not exist yet, as many as there is room for.
+fn chosen(mut found: Vec<Prompt>, existing: &[String]) -> Vec<Prompt> {
+    let mut seen: HashSet<String> = existing.iter().map(|content| normalized(content)).collect();
+    // A stable order: of equals the one found first.
+    found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+    found.retain(|prompt| seen.insert(normalized(&prompt.content)));
+    found.truncate(PROMPTS_MAX.saturating_sub(existing.len()));
+    found
+}
+
+fn from_earlier(call: &PreCall<'_>) -> Vec<Prompt> {
+    let mut found = Vec::new();
+    for (age, meeting) in call.earlier.iter().enumerate() {
+        let again = call.others.iter().filter(|other| meeting.people.contains(&other.person.id));
+        let names: Vec<&str> = again.map(|other| other.person.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        // What was said last is what people remember.
+        let faded = 0.05 * age as f64;
+        for item in meeting.action_items.iter().take(ITEMS_MAX) {
+            let content = format!("From “{}”: what became of “{item}”?", meeting.title);
+            found.push(made(&content, 0.9 - faded, &["earlier-meeting", "action-item"]));
+        }
+        let content = format!("You met {} in “{}”: what has changed since?", listed(&names), meeting.title);
+        found.push(made(&content, 0.6 - faded, &["earlier-meeting"]));
+    }
+    found
+}
+
+fn from_roles(reader: &Guest, other: &Guest) -> Option<Prompt> {
+    let pairs = reader.roles.iter().flat_map(|ours| other.roles.iter().map(move |theirs| (ours, theirs)));
+    let (ours, theirs) =
+        pairs.map(|(ours, theirs)| (ours.to_lowercase(), theirs.to_lowercase())).find(|(a, b)| complement(a, b))?;
+    let name = &other.person.name;
+    let content = format!("You come as {ours}, {name} as {theirs}: what could each of you do for the other?");
+    Some(made(&content, 0.75, &["complementary-role", &slug(&ours), &slug(&theirs)]))
+}
+
+fn from_interests(reader: &Guest, other: &Guest) -> Option<Prompt> {
+    let shared = shared_interests(&reader.person, &other.person);
+    let named = &shared[..shared.len().min(INTERESTS_MAX)];
+    let first = named.first()?;
+    let name = &other.person.name;
+    let content = format!("You and {name} share an interest in {}: ask what {name} does with {first}", listed(named));
+    let slugs: Vec<String> = named.iter().map(|label| slug(label)).collect();
+    let tags: Vec<&str> = ["shared-interest"].into_iter().chain(slugs.iter().map(String::as_str)).collect();
+    Some(made(&content, (0.5 + 0.1 * shared.len() as f64).min(0.85), &tags))
+}
+
+fn from_agenda(title: &str, description: &str) -> Vec<Prompt> {
+    let mut found = Vec::new();
+    let title = title.trim();
+    if !title.is_empty() {
+        let content = format!("What should be settled at the end of “{title}”?");
+        found.push(made(&content, 0.5, &["title"]));
+    }
+    // A description is written text: it is cut like notes.
+    let text = Text::of(&Material { notes: description.to_owned(), ..Material::default() });
+    for question in text.sentences.iter().filter(|sentence| is_question(&sentence.text)).take(QUESTIONS_MAX) {
+        let content = format!("The invitation asks: “{}” What is your answer?", question.text);
+        found.push(made(&content, 0.7, &["description", "question"]));
+    }
+    for topic in topics(&text, TOPICS_MAX) {
+        let content = format!("The invitation speaks of “{}”: what do you bring to it?", topic.phrase);
+        let relevance = (0.4 + 0.05 * topic.sentences.len() as f64).min(0.65);
+        found.push(made(&content, relevance, &["description", &slug(&topic.phrase)]));
+    }
+    found
+}
+
+/// "a", "a and b", "a, b and c".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn guest(name: &str, interests: &[&str], roles: &[&str]) -> Guest {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let person = Person { id: name.to_lowercase(), name: name.to_owned(), interests: owned(interests) };
+        Guest { person, roles: owned(roles) }
+    }
+
+    fn nothing(reader: &Guest) -> PreCall<'_> {
+        PreCall { reader, others: &[], title: "", description: "", earlier: &[], existing: &[] }
+    }
+
+    fn said(lines: &[(&str, i64, &str)]) -> Vec<Chunk> {
+        let chunk = |(speaker, start_ms, text): &(&str, i64, &str)| Chunk {
+            speaker_id: (*speaker).to_owned(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: *start_ms,
+            end_ms: start_ms + 4_000,
+            text: (*text).to_owned(),
+            language: Some("en".to_owned()),
+        };
+        lines.iter().map(chunk).collect()
+    }
+
+    fn heard(chunks: &[Chunk]) -> Vec<String> {
+        in_call(&InCall { chunks, people: &[], existing: &[] }).into_iter().map(|prompt| prompt.content).collect()
+    }
+
+    #[test]
+    fn without_evidence_there_is_no_prompt() {
+        let ada = guest("Ada", &[], &[]);
+        assert_eq!(pre_call(&nothing(&ada)), []);
+        let bob = [guest("Bob", &["Chess"], &["mentor"])];
+        assert_eq!(pre_call(&PreCall { others: &bob, ..nothing(&ada) }), []);
+        assert!(heard(&[]).is_empty());
+        assert!(heard(&said(&[("ada", 0, "Hm.")])).is_empty());
+    }
+
+    #[test]
+    fn shared_interests_and_complementary_roles_say_why() {
+        let ada = guest("Ada", &["Rust", "UX Research"], &["Mentor"]);
+        let others = [guest("Bob", &["UX Research", "rust"], &["mentee"])];
+        let found = pre_call(&PreCall { others: &others, ..nothing(&ada) });
+        let roles = &found[0];
+        assert_eq!(roles.content, "You come as mentor, Bob as mentee: what could each of you do for the other?");
+        assert_eq!(roles.tags, ["complementary-role", "mentor", "mentee"]);
+        let interests = &found[1];
+        let content = "You and Bob share an interest in Rust and UX Research: ask what Bob does with Rust";
+        assert_eq!(interests.content, content);
+        assert_eq!(interests.tags, ["shared-interest", "rust", "ux-research"]);
+        assert_eq!(interests.relevance, 0.7);
+    }
+
+    #[test]
+    fn an_earlier_meeting_counts_only_with_one_of_the_same_people() {
+        let ada = guest("Ada", &[], &[]);
+        let others = [guest("Bob", &[], &[])];
+        let earlier = |with: &str| EarlierMeeting {
+            title: "Kickoff".into(),
+            people: vec!["ada".into(), with.into()],
+            action_items: vec!["Ada: write the plan".into()],
+        };
+        let found = pre_call(&PreCall { others: &others, earlier: &[earlier("bob")], ..nothing(&ada) });
+        assert_eq!(found[0].content, "From “Kickoff”: what became of “Ada: write the plan”?");
+        assert_eq!(found[1].content, "You met Bob in “Kickoff”: what has changed since?");
+        assert_eq!(pre_call(&PreCall { others: &others, earlier: &[earlier("eve")], ..nothing(&ada) }), []);
+    }
+
+    #[test]
+    fn the_title_and_the_description_make_prompts() {
+        let ada = guest("Ada", &[], &[]);
+        let description = "We plan the budget for the design team. Which tools does the design team need?";
+        let found = pre_call(&PreCall { title: "Planning", description, ..nothing(&ada) });
+        let contents: Vec<&str> = found.iter().map(|prompt| prompt.content.as_str()).collect();
+        assert_eq!(contents[0], "The invitation asks: “Which tools does the design team need?” What is your answer?");
+        assert!(contents.contains(&"The invitation speaks of “design team”: what do you bring to it?"), "{contents:?}");
+        assert!(contents.contains(&"What should be settled at the end of “Planning”?"));
+    }
+
+    #[test]
+    fn a_silence_brings_up_open_questions_and_topics() {
+        let chunks = said(&[
+            ("ada", 0, "The vector database is slow."),
+            ("bob", 5_000, "The vector database needs an index."),
+            ("ada", 10_000, "Who pays for the index?"),
+        ]);
+        let found = heard(&chunks);
+        assert_eq!(found[0], "Still open: “Who pays for the index?” Who can answer it?");
+        assert!(
+            found.contains(&"You spoke of “vector database”: what would be the next step?".to_owned()),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn only_the_last_five_minutes_count() {
+        let chunks = said(&[("ada", 0, "Who pays for the index?"), ("ada", 300_001, "Nobody knows.")]);
+        assert!(heard(&chunks).is_empty());
+        assert_eq!(heard(&said(&[("ada", 0, "Who pays for it?"), ("ada", 299_000, "Hm.")])).len(), 1);
+    }
+
+    #[test]
+    fn a_lull_is_half_a_minute_of_silence_between_two() {
+        assert!(is_lull(1_000, 31_000, 2));
+        assert!(!is_lull(1_000, 30_999, 2));
+        assert!(!is_lull(1_000, 90_000, 1));
+    }
+
+    #[test]
+    fn what_exists_is_not_made_again_and_takes_room() {
+        let ada = guest("Ada", &["Rust"], &[]);
+        let others: Vec<Guest> = (0..20).map(|i| guest(&format!("Guest {i}"), &["Rust"], &[])).collect();
+        let first = pre_call(&PreCall { others: &others, ..nothing(&ada) });
+        assert_eq!(first.len(), PROMPTS_MAX);
+        let existing: Vec<String> = first[..4].iter().map(|prompt| prompt.content.to_uppercase()).collect();
+        let second = pre_call(&PreCall { others: &others, existing: &existing, ..nothing(&ada) });
+        assert_eq!(second.len(), 6);
+        assert!(second.iter().all(|prompt| !existing.contains(&prompt.content.to_uppercase())));
+        let all: Vec<String> = first.into_iter().map(|prompt| prompt.content).collect();
+        assert_eq!(pre_call(&PreCall { others: &others, existing: &all, ..nothing(&ada) }), []);
+    }
+
+    #[test]
+    fn two_people_of_one_name_are_asked_about_once() {
+        let ada = guest("Ada", &["Rust"], &[]);
+        let others = [guest("Bob", &["Rust"], &[]), guest("Bob", &["Rust"], &[])];
+        assert_eq!(pre_call(&PreCall { others: &others, ..nothing(&ada) }).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn prompts_keep_their_bounds(
+            title in "\\PC{0,40}",
+            description in "(\\PC|[a-z]{3,8} |\\? ){0,80}",
+            interests in prop::collection::vec("[A-Z][a-z]{2,6}", 0..6),
+        ) {
+            let labels: Vec<&str> = interests.iter().map(String::as_str).collect();
+            let ada = guest("Ada", &labels, &["founder"]);
+            let others = [guest("Bob", &labels, &["investor"])];
+            let call = PreCall { others: &others, title: &title, description: &description, ..nothing(&ada) };
+            let found = pre_call(&call);
+            prop_assert!(found.len() <= PROMPTS_MAX);
+            for prompt in &found {
+                prop_assert!((0.0..=1.0).contains(&prompt.relevance));
+                prop_assert!(!prompt.tags.is_empty() && prompt.content.chars().count() <= LINE_CHARS_MAX);
+            }
+            let distinct: HashSet<String> = found.iter().map(|prompt| normalized(&prompt.content)).collect();
+            prop_assert_eq!(distinct.len(), found.len());
+            prop_assert_eq!(pre_call(&call), found);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What one could talk about, before a call and when it falls silent.
+
+pub mod generator;
