@@ -2,6 +2,8 @@
 //!
 //! Owns how a sentence becomes an action item; the words that announce one are in `commitments`.
 
+use std::collections::HashMap;
+
 use super::commitments::{AnnouncedBy, Announcement, Names, announcements, due_phrase, is_task};
 use super::insights::{ACTION_ITEMS_MAX, LINE_CHARS_MAX, capitalized, clipped};
 use super::material::{Material, Person};
@@ -54,13 +56,11 @@ impl ActionItem {
 #[must_use]
 pub fn action_items(text: &Text, material: &Material, names: &Names) -> Vec<ActionItem> {
     let finder = Finder { material, names };
-    let mut items = Vec::new();
-    for sentence in &text.sentences {
-        for item in finder.items(sentence) {
-            add(&mut items, item);
-        }
+    let mut items = Items::default();
+    for item in text.sentences.iter().flat_map(|sentence| finder.items(sentence)) {
+        items.add(item);
     }
-    items
+    items.found
 }
 
 /// The lines for one reader: his own items first, then the others', ten at most.
@@ -71,17 +71,28 @@ pub fn lines_for(items: &[ActionItem], reader_id: &str) -> Vec<String> {
     own.chain(others).take(ACTION_ITEMS_MAX).map(ActionItem::line).collect()
 }
 
-/// Adds an item unless it is there already. Of the same task with and without an owner, the one with him stays.
-fn add(items: &mut Vec<ActionItem>, item: ActionItem) {
-    let task = normalized(&item.task);
-    let mut same = items.iter_mut().filter(|known| normalized(&known.task) == task);
-    let Some(known) = same.find(|known| known.owner == item.owner || known.owner.is_none() || item.owner.is_none())
-    else {
-        items.push(item);
-        return;
-    };
-    known.owner = known.owner.take().or(item.owner);
-    known.due = known.due.take().or(item.due);
+/// The items found so far.
+#[derive(Default)]
+struct Items {
+    found: Vec<ActionItem>,
+    /// Where the items of a task stand, by its normalized text.
+    by_task: HashMap<String, Vec<usize>>,
+}
+
+impl Items {
+    /// Adds an item unless it is there already. Of the same task with and without an owner, the one with him stays.
+    fn add(&mut self, item: ActionItem) {
+        let same = self.by_task.entry(normalized(&item.task)).or_default();
+        let is_same = |known: &ActionItem| known.owner == item.owner || known.owner.is_none() || item.owner.is_none();
+        let Some(&at) = same.iter().find(|&&at| is_same(&self.found[at])) else {
+            same.push(self.found.len());
+            self.found.push(item);
+            return;
+        };
+        let known = &mut self.found[at];
+        known.owner = known.owner.take().or(item.owner);
+        known.due = known.due.take().or(item.due);
+    }
 }
 
 struct Finder<'a> {

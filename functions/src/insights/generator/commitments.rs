@@ -202,6 +202,8 @@ pub struct Names {
 
 /// The most words of a name that are looked at.
 const NAME_WORDS_MAX: usize = 6;
+/// How far from a verb a name may begin, characters: a sentence can be as long as a document.
+const NAME_CHARS_MAX: usize = 200;
 
 impl Names {
     /// The names of these people; a person is told by the index.
@@ -230,14 +232,17 @@ impl Names {
     #[must_use]
     pub fn before(&self, text: &str) -> Option<(usize, usize)> {
         let text = text.trim_end_matches([',', ' ']);
-        let starts = word_starts(text);
+        let skipped = text.char_indices().rev().nth(NAME_CHARS_MAX).map_or(0, |(at, _)| at);
+        let starts = word_starts(&text[skipped..]);
         let longest = starts.len().saturating_sub(NAME_WORDS_MAX);
-        starts[longest..].iter().find_map(|&start| Some((start, self.bearer(&text[start..])?)))
+        let starts = starts[longest..].iter().map(|start| skipped + start);
+        starts.into_iter().find_map(|start| Some((start, self.bearer(&text[start..])?)))
     }
 
     /// The name that a text begins with: where it ends, in bytes, and whose it is.
     #[must_use]
     pub fn after(&self, text: &str) -> Option<(usize, usize)> {
+        let text = text.char_indices().nth(NAME_CHARS_MAX).map_or(text, |(at, _)| &text[..at]);
         let mut ends = word_ends(text);
         ends.truncate(NAME_WORDS_MAX);
         ends.iter().rev().find_map(|&end| Some((end, self.bearer(&text[..end])?)))

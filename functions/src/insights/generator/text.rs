@@ -4,6 +4,7 @@
 //! sentence goes across. Words of one stem share a term, a number by which all later steps compare them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -143,7 +144,7 @@ impl Vocabulary {
         let mut words = Vec::new();
         let mut end = 0;
         for (at, written) in text.unicode_word_indices() {
-            if addresses.iter().any(|span| span.contains(&at)) {
+            if around(&addresses, at).is_some() {
                 continue;
             }
             let after_break = text[end..at].chars().any(|c| !c.is_whitespace() && c != '-');
@@ -183,7 +184,7 @@ fn split(text: &str) -> Vec<&str> {
     let mut start = 0;
     for (at, piece) in text.split_sentence_bound_indices() {
         let end = at + piece.len();
-        if addresses.iter().any(|span| span.start < end && end < span.end) {
+        if around(&addresses, end).is_some_and(|span| span.start < end) {
             continue;
         }
         pieces.push(&text[start..end]);
@@ -192,6 +193,11 @@ fn split(text: &str) -> Vec<&str> {
     pieces.push(&text[start..]);
     pieces.retain(|piece| !piece.trim().is_empty());
     pieces
+}
+
+/// The one of the ascending spans in which a place lies.
+fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    spans.get(spans.partition_point(|span| span.end <= at)).filter(|span| span.contains(&at))
 }
 
 /// A line of the notes without its list marker, heading marker or check box.
@@ -241,6 +247,8 @@ mod tests {
     fn an_address_is_neither_cut_nor_made_of_words() {
         let text = said("Open https://example.org/a?b=c&d=Secret. Then read on.", "en");
         assert_eq!(sentences(&text), ["Open https://example.org/a?b=c&d=Secret.", "Then read on."]);
+        let before = said("Is that it? https://example.org/a is the place.", "en");
+        assert_eq!(sentences(&before), ["Is that it?", "https://example.org/a is the place."]);
         let words: Vec<&str> = text.sentences[0].words.iter().map(|word| word.surface.as_str()).collect();
         assert_eq!(words, ["Open"]);
     }

@@ -12,6 +12,9 @@ use super::text::{Sentence, Text, Word, WordClass};
 /// The longest phrase, words.
 const WORDS_MAX: usize = 3;
 
+/// Phrases that are compared with each other, the best: a handful is wanted, and a day of talk has a hundred thousand.
+const RANKED_MAX: usize = 2000;
+
 /// A key phrase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
@@ -35,7 +38,7 @@ pub fn topics(text: &Text, count: usize) -> Vec<Topic> {
     // in which the phrases first occur.
     ranked.sort_by(|a, b| (a.1.places.len() < 2).cmp(&(b.1.places.len() < 2)).then(a.0.total_cmp(&b.0)));
     let mut chosen: Vec<Topic> = Vec::new();
-    for own in &ranked {
+    for own in ranked.iter().take(RANKED_MAX) {
         if chosen.len() == count {
             break;
         }
@@ -54,7 +57,7 @@ pub fn topics(text: &Text, count: usize) -> Vec<Topic> {
 /// "provider", and YAKE leaves the longer one behind whenever the word stands alone a few times as well.
 fn fuller<'r>(candidate: &Candidate, ranked: &'r [(f64, Candidate)], text: &Text) -> Option<&'r (f64, Candidate)> {
     let terms = candidate.content(text);
-    ranked.iter().find(|(_, longer)| {
+    ranked.iter().take(RANKED_MAX).find(|(_, longer)| {
         longer.length > candidate.length
             && longer.places.len() >= 2
             && longer.places.len() * 2 >= candidate.places.len()
@@ -121,12 +124,13 @@ fn candidates(text: &Text) -> Vec<Candidate> {
 fn runs(sentence: &Sentence) -> impl Iterator<Item = std::ops::Range<usize>> {
     let words = &sentence.words;
     (0..words.len()).flat_map(move |start| {
-        let unbroken =
-            words[start + 1..].iter().take_while(|word| !word.after_break && word.class != WordClass::Number).count();
+        let unbroken = words[start + 1..]
+            .iter()
+            .take(WORDS_MAX - 1)
+            .take_while(|word| !word.after_break && word.class != WordClass::Number)
+            .count();
         let says = |at: usize| words[at].class == WordClass::Content;
-        (start..=start + unbroken.min(WORDS_MAX - 1))
-            .filter(move |&last| says(start) && says(last))
-            .map(move |last| start..last + 1)
+        (start..=start + unbroken).filter(move |&last| says(start) && says(last)).map(move |last| start..last + 1)
     })
 }
 
