@@ -7,6 +7,7 @@
 // The attributes emit absolute paths (`::convoke::…`); the runtime's own tables use them too.
 extern crate self as convoke;
 
+pub mod auth;
 pub mod clock;
 pub mod error;
 pub mod id;

@@ -71,10 +71,20 @@ limits! {
     token_bytes_max: usize = 8 * 1024;
     /// Verified tokens remembered until they expire.
     tokens_remembered_max: usize = 100_000;
+    /// Bytes that the remembered tokens may take; whichever bound is reached first counts.
+    tokens_remembered_bytes_max: usize = 128 * 1024 * 1024;
     /// Clock difference to an identity provider that is forgiven.
     token_leeway: Duration = Duration::from_secs(5);
-    /// Least time between two fetches of a provider's keys.
+    /// Least time between two fetches of a provider's keys that calls can cause.
     key_refresh_interval_min: Duration = Duration::from_secs(30);
+    /// Between two fetches of a provider's keys in the background.
+    key_refresh_interval: Duration = Duration::from_secs(300);
+    /// For one fetch of a provider's keys; a call that waits for it waits no longer.
+    key_fetch_timeout: Duration = Duration::from_secs(5);
+    /// Bytes of a provider's key set, and of its discovery document.
+    key_set_bytes_max: usize = 256 * 1024;
+    /// Keys in a provider's key set.
+    key_set_keys_max: usize = 100;
     /// Read connections, beside the one writer.
     readers: usize = 8;
     /// Mutations of one commit.

@@ -1,0 +1,113 @@
+//! From a bearer token to an identity: which provider, which key, do the claims hold.
+//!
+//! The order of these steps is written here and only here. What each of them asks stands in its own module.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::claims;
+use super::error::AuthError;
+use super::key_set::VerifyingKey;
+use super::key_source::Fetcher;
+use super::keys::Keys;
+use super::provider::{AuthConfig, ConfigError, ProviderConfig};
+use super::remembered::Remembered;
+use super::token::{TokenError, Unverified};
+use crate::clock::Clock;
+use crate::limits::Limits;
+use crate::{Identity, Millis};
+
+/// Verifies the tokens of all configured providers.
+pub struct BearerTokens {
+    providers: HashMap<String, Provider>,
+    remembered: Remembered,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+}
+
+struct Provider {
+    config: ProviderConfig,
+    keys: Keys,
+}
+
+impl BearerTokens {
+    /// Verifies by the providers of `config`. Nothing is fetched yet; key files are read.
+    ///
+    /// # Errors
+    /// A provider's setting that cannot work.
+    pub fn new(
+        config: &AuthConfig,
+        clock: Arc<dyn Clock>,
+        limits: &Limits,
+        http: reqwest::Client,
+    ) -> Result<Self, ConfigError> {
+        // The program may have linked a second cryptography into the same library; then it must be told which to use.
+        // It fails when one was chosen before, which is as good.
+        let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
+        let mut providers = HashMap::new();
+        for provider in &config.providers {
+            let issuer = provider.issuer.clone();
+            let fetcher = Fetcher::new(provider, config.environment, limits, http.clone())?;
+            let at_hand = fetcher
+                .at_hand()
+                .map_err(|error| ConfigError::Keys { issuer: issuer.clone(), reason: error.to_string() })?;
+            let keys = Keys::new(&issuer, fetcher, at_hand, Arc::clone(&clock), limits);
+            providers.insert(issuer, Provider { config: provider.clone(), keys });
+        }
+        Ok(Self { providers, remembered: Remembered::new(limits), clock, limits: limits.clone() })
+    }
+
+    /// The key caches of all providers.
+    pub fn keys(&self) -> impl Iterator<Item = &Keys> {
+        self.providers.values().map(|provider| &provider.keys)
+    }
+
+    /// The issuers whose keys were never fetched: their users cannot be let in yet.
+    pub fn without_keys(&self) -> Vec<&str> {
+        let without = self.providers.iter().filter(|(_, provider)| provider.keys.current().is_none());
+        without.map(|(issuer, _)| issuer.as_str()).collect()
+    }
+
+    /// Whom a token names that was verified before.
+    pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
+        self.remembered.get(token, self.clock.now())
+    }
+
+    /// Whom a token names. Waits only when its signing key is not known.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it; [`AuthError::KeysUnreachable`] if its provider's keys were never fetched.
+    pub async fn verify(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        let unverified = Unverified::parse(token, self.limits.token_bytes_max)?;
+        let provider = self.providers.get(&unverified.issuer).ok_or(TokenError::Issuer)?;
+        if !provider.config.algorithms.contains(&unverified.algorithm) {
+            return Err(TokenError::Algorithm.into());
+        }
+        let key = provider.signing_key(&unverified).await?;
+        let leeway = self.limits.token_leeway;
+        let (times, claims) = unverified.accept(&provider.config, self.clock.now(), leeway)?;
+        let identity = Arc::new(claims::identity(&provider.config, times, claims)?);
+        let until = Millis(times.expires_at) + leeway;
+        self.remembered.insert(token.as_bytes(), key, Arc::clone(&identity), until);
+        Ok(identity)
+    }
+}
+
+impl Provider {
+    /// The key that signed the token. If it is not known, the keys are fetched again, as far as the interval allows.
+    async fn signing_key(&self, token: &Unverified<'_>) -> Result<Arc<VerifyingKey>, AuthError> {
+        if let Some(keys) = self.keys.current() {
+            match token.signed_by(&keys) {
+                Err(TokenError::KeyNotKnown) => {}
+                // Without a name, a new key shows only as a signature that no known key made.
+                Err(TokenError::Signature) if token.key_id.is_none() => {}
+                known => return Ok(known?),
+            }
+        }
+        self.keys.refresh().await;
+        match self.keys.current() {
+            Some(keys) => Ok(token.signed_by(&keys)?),
+            None => Err(AuthError::KeysUnreachable { retry_after: self.keys.retry_after() }),
+        }
+    }
+}

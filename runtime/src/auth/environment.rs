@@ -1,0 +1,65 @@
+//! Which deployment this is: what is convenient in development is refused in production.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// One of the three deployments of the specification. A deploy key belongs to exactly one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Environment {
+    /// A developer's machine: the development issuer works, keys may come over plain HTTP.
+    Development,
+    /// A rehearsal of production.
+    Staging,
+    /// The default, because a forgotten setting must not open anything.
+    #[default]
+    Production,
+}
+
+impl Environment {
+    /// All of them, from the least to the most guarded.
+    pub const ALL: [Environment; 3] = [Environment::Development, Environment::Staging, Environment::Production];
+
+    /// The spelling in settings and deploy keys.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Environment::Development => "development",
+            Environment::Staging => "staging",
+            Environment::Production => "production",
+        }
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names none of the environments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an environment is development, staging or production")]
+pub struct UnknownEnvironment;
+
+impl FromStr for Environment {
+    type Err = UnknownEnvironment;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEnvironment> {
+        Environment::ALL.into_iter().find(|one| one.as_str() == text).ok_or(UnknownEnvironment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_reads_back_what_it_writes_and_nothing_else() {
+        for environment in Environment::ALL {
+            assert_eq!(environment.as_str().parse(), Ok(environment));
+        }
+        assert_eq!("prod".parse::<Environment>(), Err(UnknownEnvironment));
+    }
+}

@@ -1,0 +1,156 @@
+//! Reading the `Authorization` header: which scheme, which credentials. What they are worth is decided elsewhere.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::AuthError;
+use super::provider::ConfigError;
+
+/// What a header carries, still unverified.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Credentials<'a> {
+    /// A bearer token.
+    Bearer(&'a str),
+    /// A deploy key, under this keyword as configured.
+    DeployKey {
+        /// The keyword that the settings spell so.
+        scheme: &'a str,
+        /// The key, with the suffix of the user it acts as.
+        key: &'a str,
+    },
+}
+
+impl<'a> Credentials<'a> {
+    /// Reads the value of one `Authorization` header: a scheme in any case, at least one space, the credentials
+    /// (RFC 9110 §11.4).
+    ///
+    /// # Errors
+    /// [`AuthError::Malformed`] and [`AuthError::SchemeNotSupported`].
+    pub fn parse(value: &'a [u8], schemes: &'a Schemes) -> Result<Self, AuthError> {
+        let text = std::str::from_utf8(value).map_err(|_| AuthError::Malformed)?;
+        let text = text.trim_matches([' ', '\t']);
+        let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let rest = rest.trim_start_matches(' ');
+        let well_formed = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_graphic());
+
+        if scheme.eq_ignore_ascii_case(BEARER) {
+            return if well_formed { Ok(Credentials::Bearer(rest)) } else { Err(AuthError::Malformed) };
+        }
+        match schemes.find(scheme) {
+            Some(scheme) if well_formed => Ok(Credentials::DeployKey { scheme, key: rest }),
+            Some(_) => Err(AuthError::Malformed),
+            None if is_scheme(scheme) => Err(AuthError::SchemeNotSupported),
+            None => Err(AuthError::Malformed),
+        }
+    }
+}
+
+/// Only the scheme: the credentials are secrets and must not reach a log by `{:?}`.
+impl std::fmt::Debug for Credentials<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Credentials::Bearer(_) => f.write_str("Bearer …"),
+            Credentials::DeployKey { scheme, .. } => write!(f, "{scheme} …"),
+        }
+    }
+}
+
+/// The token of a bearer header, by the shortest way: for the look-up that stands before every call.
+pub(super) fn bearer_token(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = value.split_at_checked(BEARER.len())?;
+    let token = rest.strip_prefix(b" ")?;
+    scheme.eq_ignore_ascii_case(BEARER.as_bytes()).then_some(token)
+}
+
+const BEARER: &str = "Bearer";
+
+/// The keywords that announce a deploy key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Schemes(Vec<String>);
+
+/// The platform's own name, and a second spelling that existing admin clients send.
+impl Default for Schemes {
+    fn default() -> Self {
+        Self(vec!["Convoke".to_owned(), "Convex".to_owned()])
+    }
+}
+
+impl Schemes {
+    /// These keywords, the first of which challenges name. An empty list switches deploy keys off.
+    pub fn new(schemes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(schemes.into_iter().map(Into::into).collect())
+    }
+
+    fn find(&self, scheme: &str) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|own| own.eq_ignore_ascii_case(scheme))
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        match self.0.iter().find(|scheme| !is_scheme(scheme) || scheme.eq_ignore_ascii_case(BEARER)) {
+            Some(scheme) => Err(ConfigError::Scheme { scheme: scheme.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_is_read_in_any_case_and_any_number_of_spaces() {
+        let schemes = Schemes::default();
+        for value in ["Bearer a.b.c", "bearer a.b.c", "BEARER   a.b.c", " Bearer a.b.c "] {
+            assert_eq!(
+                Credentials::parse(value.as_bytes(), &schemes).unwrap(),
+                Credentials::Bearer("a.b.c"),
+                "{value}"
+            );
+        }
+        let key = Credentials::DeployKey { scheme: "Convex", key: "development:ci|s" };
+        assert_eq!(Credentials::parse(b"convex development:ci|s", &schemes).unwrap(), key);
+    }
+
+    #[test]
+    fn a_header_without_credentials_or_with_more_than_one_is_malformed() {
+        let schemes = Schemes::default();
+        for value in
+            ["", " ", "Bearer", "Bearer ", "Bearer a b", "Bearer a,b c", "Convoke", "Bea(rer x", "Bearer \u{e9}"]
+        {
+            assert_eq!(Credentials::parse(value.as_bytes(), &schemes), Err(AuthError::Malformed), "{value:?}");
+        }
+        assert_eq!(Credentials::parse(b"Bearer \xff", &schemes), Err(AuthError::Malformed));
+    }
+
+    #[test]
+    fn another_scheme_is_not_supported() {
+        assert_eq!(Credentials::parse(b"Basic dTpw", &Schemes::default()), Err(AuthError::SchemeNotSupported));
+        let own = Schemes::new(["Admin"]);
+        assert_eq!(Credentials::parse(b"Convex k", &own), Err(AuthError::SchemeNotSupported));
+        assert_eq!(Credentials::parse(b"admin k", &own), Ok(Credentials::DeployKey { scheme: "Admin", key: "k" }));
+    }
+
+    #[test]
+    fn the_short_way_finds_the_same_token() {
+        assert_eq!(bearer_token(b"Bearer a.b.c"), Some(b"a.b.c".as_slice()));
+        assert_eq!(bearer_token(b"bearer a.b.c"), Some(b"a.b.c".as_slice()));
+        assert_eq!(bearer_token(b"Bearer"), None);
+        assert_eq!(bearer_token(b"Convoke a"), None);
+    }
+
+    #[test]
+    fn a_keyword_that_cannot_announce_a_deploy_key_is_refused() {
+        Schemes::default().check().unwrap();
+        assert!(Schemes::new(["bearer"]).check().is_err());
+        assert!(Schemes::new(["two words"]).check().is_err());
+    }
+
+    #[test]
+    fn credentials_are_not_shown() {
+        assert_eq!(format!("{:?}", Credentials::Bearer("secret")), "Bearer …");
+    }
+}
