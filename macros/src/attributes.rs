@@ -1,0 +1,174 @@
+//! What is read from the attributes beside ours: docs, `cfg`, derives, and the options of a list.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote};
+use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, Ident, LitStr, Meta, Path, Token};
+
+use crate::errors::Errors;
+
+/// Whether an attribute is `#[name]`, however it is qualified.
+pub fn is(attribute: &Attribute, name: &str) -> bool {
+    ends_in(attribute.path(), name)
+}
+
+/// Whether the last segment of a path is `name`.
+pub fn ends_in(path: &Path, name: &str) -> bool {
+    path.segments.last().is_some_and(|segment| segment.ident == name)
+}
+
+/// Takes the attributes called `name` out of the list.
+pub fn take(attributes: &mut Vec<Attribute>, name: &str) -> Vec<Attribute> {
+    attributes.extract_if(.., |attribute| is(attribute, name)).collect()
+}
+
+/// The doc comment, line breaks kept, without the space after `///`.
+pub fn docs(attributes: &[Attribute]) -> String {
+    let mut lines = Vec::new();
+    for attribute in attributes {
+        if let Meta::NameValue(pair) = &attribute.meta
+            && pair.path.is_ident("doc")
+            && let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &pair.value
+        {
+            let text = text.value();
+            lines.extend(text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()));
+            if text.is_empty() {
+                lines.push(String::new());
+            }
+        }
+    }
+    lines.join("\n").trim().to_owned()
+}
+
+/// The `#[cfg]`s of an item: what is written beside it must come and go with it.
+pub fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
+}
+
+/// `#[derive(…)]` of those of `wanted` that the author did not derive.
+pub fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -> TokenStream {
+    let mut written: Vec<String> = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
+        let paths = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
+        let names = paths.into_iter().flatten().filter_map(|path| path.segments.last().map(|last| last.ident.clone()));
+        written.extend(names.map(|name| name.to_string()));
+    }
+    let missing = wanted.iter().filter(|(name, _)| !written.iter().any(|there| there == name)).map(|(_, path)| path);
+    quote!(#[::core::prelude::v1::derive(#(#missing),*)])
+}
+
+/// The usual derives by name.
+pub fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)> {
+    let path = |name: &str| match name {
+        "Clone" => quote!(::core::clone::Clone),
+        "Copy" => quote!(::core::marker::Copy),
+        "Debug" => quote!(::core::fmt::Debug),
+        "PartialEq" => quote!(::core::cmp::PartialEq),
+        "Eq" => quote!(::core::cmp::Eq),
+        "PartialOrd" => quote!(::core::cmp::PartialOrd),
+        "Ord" => quote!(::core::cmp::Ord),
+        _ => quote!(::core::hash::Hash),
+    };
+    names.iter().map(|name| (*name, path(name))).collect()
+}
+
+/// One option of a list: `internal`, `rate = "class"`, `unique`, `when(…)`.
+pub struct Choice {
+    /// Its name.
+    pub name: Ident,
+    /// What follows it.
+    pub given: Given,
+}
+
+/// What follows the name of an option.
+pub enum Given {
+    /// Nothing.
+    Nothing,
+    /// `= expression`.
+    Value(Expr),
+    /// `(tokens)`.
+    List(TokenStream),
+}
+
+impl Choice {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name: Ident = input.call(syn::ext::IdentExt::parse_any)?;
+        let given = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            Given::Value(input.parse()?)
+        } else if input.peek(syn::token::Paren) {
+            let list;
+            syn::parenthesized!(list in input);
+            Given::List(list.parse()?)
+        } else {
+            Given::Nothing
+        };
+        Ok(Self { name, given })
+    }
+
+    /// The flag: nothing may follow it.
+    pub fn flag(&self, errors: &mut Errors) -> bool {
+        if !matches!(self.given, Given::Nothing) {
+            errors.at(&self.name, format!("`{}` stands alone, without a value", self.name));
+        }
+        true
+    }
+
+    /// The expression behind `=`.
+    pub fn expression(&self, errors: &mut Errors) -> Option<Expr> {
+        match &self.given {
+            Given::Value(value) => Some(value.clone()),
+            Given::Nothing | Given::List(_) => {
+                errors.at(&self.name, format!("`{0}` needs a value: `{0} = …`", self.name));
+                None
+            }
+        }
+    }
+
+    /// The text behind `=`.
+    pub fn text(&self, errors: &mut Errors) -> Option<LitStr> {
+        match self.expression(errors)? {
+            Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text),
+            other => {
+                errors.at(other, format!("`{}` takes a text in quotes", self.name));
+                None
+            }
+        }
+    }
+}
+
+/// The options of an attribute, each at most once.
+pub fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
+    let parser = |input: ParseStream<'_>| Punctuated::<Choice, Token![,]>::parse_terminated_with(input, Choice::parse);
+    let Some(list) = errors.take(parser.parse2(tokens)) else { return Vec::new() };
+    let list: Vec<Choice> = list.into_iter().collect();
+    for (at, choice) in list.iter().enumerate() {
+        if list[..at].iter().any(|earlier| earlier.name == choice.name) {
+            errors.at(&choice.name, format!("`{}` is given twice", choice.name));
+        }
+    }
+    list
+}
+
+/// Refuses an option that does not exist, naming those that do.
+pub fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    errors.at(&choice.name, format!("no option is called `{}`; there are {}", choice.name, known.join(", ")));
+}
+
+/// The tokens of an attribute's list, empty for `#[name]` alone.
+pub fn list(attribute: &Attribute) -> TokenStream {
+    match &attribute.meta {
+        Meta::Path(_) => TokenStream::new(),
+        Meta::List(list) => list.tokens.clone(),
+        Meta::NameValue(pair) => pair.value.to_token_stream(),
+    }
+}
+
+/// An identifier for a local variable that no name of the author's can be mistaken for.
+pub fn local(name: &Ident) -> Ident {
+    let mut name = name.clone();
+    name.set_span(Span::mixed_site());
+    name
+}

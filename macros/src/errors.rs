@@ -1,0 +1,45 @@
+//! The mistakes of one item, collected so that they are reported together.
+
+use std::fmt::Display;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+
+/// Mistakes found so far.
+#[derive(Default)]
+pub struct Errors(Option<syn::Error>);
+
+impl Errors {
+    /// Adds a mistake under `tokens`.
+    pub fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
+        self.add(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// Adds a mistake, or several.
+    pub fn add(&mut self, error: syn::Error) {
+        match &mut self.0 {
+            Some(errors) => errors.combine(error),
+            none => *none = Some(error),
+        }
+    }
+
+    /// The value of `result`, or its mistake added.
+    pub fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// `value`, if there was no mistake.
+    pub fn finish<T>(self, value: Option<T>) -> syn::Result<T> {
+        match (self.0, value) {
+            (Some(errors), _) => Err(errors),
+            (None, Some(value)) => Ok(value),
+            (None, None) => Err(syn::Error::new(proc_macro2::Span::call_site(), "the item could not be understood")),
+        }
+    }
+}
+
+/// The written item, and behind it either what was made of it or every mistake.
+pub fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
+    let made = made.unwrap_or_else(syn::Error::into_compile_error);
+    quote!(#item #made)
+}

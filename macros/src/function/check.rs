@@ -1,0 +1,252 @@
+//! Everything that can be wrong with a registered function, found at once.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::{FnArg, ItemFn, LitStr, Pat, ReturnType, Safety, Signature, Type};
+
+use super::context;
+use super::parse::{Kind, Written};
+use crate::attributes::{self, Choice};
+use crate::cron;
+use crate::errors::Errors;
+
+/// A function without mistakes that its text shows.
+pub struct Checked<'a> {
+    /// Which attribute it has.
+    pub kind: Kind,
+    /// The function.
+    pub item: &'a ItemFn,
+    /// Its options.
+    pub options: Options,
+    /// When it runs by itself.
+    pub crons: Vec<LitStr>,
+    /// The type of its context as written, without the reference.
+    pub context: Type,
+    /// The type of its arguments, if it takes any.
+    pub args: Option<Type>,
+    /// The type it returns.
+    pub output: Type,
+}
+
+/// The options of the attribute.
+#[derive(Default)]
+pub struct Options {
+    /// Callable by other functions and the scheduler only.
+    pub internal: bool,
+    /// Callable with a deploy key or as an admin only.
+    pub admin: bool,
+    /// The rate class.
+    pub rate: Option<LitStr>,
+    /// Runs when an identity is first seen or changed.
+    pub identity_hook: bool,
+}
+
+/// Checks a function.
+pub fn check(written: &Written) -> syn::Result<Checked<'_>> {
+    let mut errors = Errors::default();
+    if let Some(error) = &written.errors {
+        errors.add(error.clone());
+    }
+    let kind = written.kind;
+    let signature = &written.item.sig;
+    let options = options(kind, &written.options, &mut errors);
+    let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
+    modifiers(kind, signature, &mut errors);
+    let parameters = parameters(kind, signature, &mut errors);
+    let output = output(kind, signature, &mut errors);
+    without_args(written, &options, parameters.as_ref(), &mut errors);
+    let checked = parameters.zip(output).map(|((context, args), output)| Checked {
+        kind,
+        item: &written.item,
+        options,
+        crons,
+        context,
+        args,
+        output,
+    });
+    errors.finish(checked)
+}
+
+fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
+    let mut options = Options::default();
+    for choice in choices {
+        match choice.name.to_string().as_str() {
+            "internal" => options.internal = choice.flag(errors),
+            "admin" => options.admin = choice.flag(errors),
+            "rate" => {
+                options.rate = choice.text(errors);
+                if options.rate.as_ref().is_some_and(|class| class.value().trim().is_empty()) {
+                    errors.at(&options.rate, "name a rate class, such as `rate = \"generation\"`");
+                }
+            }
+            "identity_hook" => {
+                options.identity_hook = choice.flag(errors);
+                if kind != Kind::Mutation {
+                    errors.at(&choice.name, "the identity hook writes what it learns; make it a #[mutation]");
+                }
+            }
+            _ => attributes::unknown(choice, &["internal", "admin", "rate", "identity_hook"], errors),
+        }
+    }
+    if options.internal && options.admin {
+        let admin = choices.iter().find(|choice| choice.name == "admin").map(|choice| &choice.name);
+        errors.at(
+            admin,
+            "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`",
+        );
+    }
+    options
+}
+
+/// Words before `fn`, and type parameters.
+fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
+    let attribute = kind.attribute();
+    match (kind, &signature.asyncness) {
+        (Kind::Query, Some(word)) => errors.at(
+            word,
+            "a #[query] reads one snapshot and cannot be `async`; use #[action] for work that waits",
+        ),
+        (Kind::Mutation, Some(word)) => errors.at(
+            word,
+            "a #[mutation] runs inside one transaction and cannot be `async`; use #[action] for work that waits",
+        ),
+        (Kind::Action, None) => errors.at(
+            signature.fn_token,
+            "an #[action] waits for work outside the database; write `async fn`, or use #[query] or #[mutation]",
+        ),
+        (Kind::Query | Kind::Mutation, None) | (Kind::Action, Some(_)) => {}
+    }
+    if let Some(word) = &signature.constness {
+        errors.at(word, format!("{attribute} runs when it is called; remove `const`"));
+    }
+    match &signature.safety {
+        Safety::Unsafe(word) => {
+            errors.at(word, format!("{attribute} is called by everybody; remove `unsafe` and keep its care inside"));
+        }
+        Safety::Safe(word) => errors.at(word, "remove `safe`: it belongs to functions of other languages"),
+        Safety::Default => {}
+    }
+    if let Some(abi) = &signature.abi {
+        errors.at(abi, format!("{attribute} is called over the wire, not by other languages; remove `extern`"));
+    }
+    if let Some(dots) = &signature.variadic {
+        errors.at(dots, format!("{attribute} takes `(ctx)` or `(ctx, args)`"));
+    }
+    if !signature.generics.params.is_empty() {
+        errors.at(
+            &signature.generics.params,
+            format!("{attribute} is called by its path, which carries no types or lifetimes; name the types"),
+        );
+    } else if let Some(clause) = &signature.generics.where_clause {
+        errors.at(clause, format!("{attribute} has no type parameters to constrain; remove the `where` clause"));
+    }
+}
+
+/// The types of the context and of the arguments.
+fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<(Type, Option<Type>)> {
+    let attribute = kind.attribute();
+    if let Some(receiver) = signature.receiver() {
+        errors.at(
+            receiver,
+            format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"),
+        );
+        return None;
+    }
+    let mut typed = signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed),
+        FnArg::Receiver(_) => None,
+    });
+    let Some(first) = typed.next() else {
+        errors.at(&signature.ident, format!("{attribute} begins with its context: `{}`", context::parameter(kind)));
+        return None;
+    };
+    plain_name(&first.pat, errors);
+    let context = context::check(kind, first, errors);
+    let args = typed.next();
+    if let Some(args) = args {
+        plain_name(&args.pat, errors);
+        args_type(&args.ty, errors);
+    }
+    let surplus: Vec<_> = typed.collect();
+    if !surplus.is_empty() {
+        let tokens: TokenStream = surplus.iter().map(|parameter| parameter.to_token_stream()).collect();
+        errors.at(
+            tokens,
+            format!("{attribute} takes `(ctx)` or `(ctx, args)`; make further values fields of the args"),
+        );
+    }
+    Some((context?, args.map(|args| (*args.ty).clone())))
+}
+
+fn plain_name(pattern: &Pat, errors: &mut Errors) {
+    match pattern {
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {}
+        Pat::Wild(_) => {}
+        other => errors.at(other, "give the parameter a name, and take it apart in the body"),
+    }
+}
+
+/// What is wrong with the type of the arguments, as far as its spelling tells; the trait `Args` says the rest.
+fn args_type(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference) => errors.at(
+            reference,
+            "the arguments are handed over; write their type without `&`",
+        ),
+        Type::ImplTrait(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
+        Type::Tuple(tuple) if tuple.elems.is_empty() => {
+            errors.at(ty, "a function without arguments takes the context alone");
+        }
+        Type::Infer(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
+        _ => {}
+    }
+}
+
+fn output(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<Type> {
+    match &signature.output {
+        ReturnType::Default => {
+            let message = format!(
+                "{} returns `Result<T>`; write `-> Result<()>` if it has nothing to return",
+                kind.attribute()
+            );
+            errors.add(syn::Error::new(signature.paren_token.span.close(), message));
+            None
+        }
+        ReturnType::Type(_, ty) => {
+            let mut hidden = HasImpl(false);
+            syn::visit::visit_type(&mut hidden, ty);
+            if hidden.0 {
+                errors.at(ty, "name the type that is returned: it goes into the function's description");
+                return None;
+            }
+            Some((**ty).clone())
+        }
+    }
+}
+
+struct HasImpl(bool);
+
+impl syn::visit::Visit<'_> for HasImpl {
+    fn visit_type_impl_trait(&mut self, _: &syn::TypeImplTrait) {
+        self.0 = true;
+    }
+}
+
+/// What starts by itself is given no arguments.
+fn without_args(
+    written: &Written,
+    options: &Options,
+    parameters: Option<&(Type, Option<Type>)>,
+    errors: &mut Errors,
+) {
+    if let (Kind::Query, Some(cron)) = (written.kind, written.crons.first()) {
+        errors.at(cron, "a #[query] changes nothing, so there is no use in running it by itself; use #[mutation]");
+    }
+    let Some((_, Some(args))) = parameters else { return };
+    if !written.crons.is_empty() {
+        errors.at(args, "a function with #[cron] starts without arguments; it takes the context alone");
+    }
+    if options.identity_hook {
+        errors.at(args, "the identity hook takes the context alone; the identity is `ctx.identity()`");
+    }
+}

@@ -1,0 +1,76 @@
+//! The context parameter: which one a kind takes, and what to say of another.
+
+use syn::{PatType, Type};
+
+use super::parse::Kind;
+use crate::errors::Errors;
+use crate::types::last_name;
+
+/// The contexts and the kinds they belong to.
+const CONTEXTS: [(&str, Kind); 3] =
+    [("QueryCtx", Kind::Query), ("MutationCtx", Kind::Mutation), ("ActionCtx", Kind::Action)];
+
+/// The parameter as a kind writes it.
+pub fn parameter(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Query => "ctx: &QueryCtx",
+        Kind::Mutation => "ctx: &mut MutationCtx",
+        Kind::Action => "ctx: &ActionCtx",
+    }
+}
+
+/// The type behind the reference. A name that is not one of ours may be an alias: rustc judges that one.
+pub fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Type> {
+    let wanted = self::parameter(kind);
+    let attribute = kind.attribute();
+    let Type::Reference(reference) = &*parameter.ty else {
+        let message = match named(&parameter.ty) {
+            Some(_) => format!("{attribute} borrows its context; write `{wanted}`"),
+            None => format!("{attribute} begins with its context: `{wanted}`"),
+        };
+        errors.at(&parameter.ty, message);
+        return None;
+    };
+    if let Type::ImplTrait(hidden) = &*reference.elem {
+        errors.at(
+            hidden,
+            format!("{attribute} names its context: `{wanted}`; helpers beside it may take `&impl Read`"),
+        );
+        return None;
+    }
+    if let Some(lifetime) = &reference.lifetime {
+        errors.at(lifetime, format!("the context has no lifetime of its own; write `{wanted}`"));
+    }
+    match named(&reference.elem) {
+        Some(other) if other != kind => {
+            let message = format!(
+                "{attribute} takes `{wanted}`; a function that takes `{}` is {}",
+                self::parameter(other).trim_start_matches("ctx: "),
+                other.attribute()
+            );
+            errors.at(&parameter.ty, message);
+            return None;
+        }
+        Some(_) | None => {}
+    }
+    match (kind, &reference.mutability) {
+        (Kind::Mutation, None) => errors.at(
+            &parameter.ty,
+            "a #[mutation] writes, so it borrows its context mutably; write `ctx: &mut MutationCtx`",
+        ),
+        (Kind::Query, Some(word)) => {
+            errors.at(word, "a #[query] only reads; write `ctx: &QueryCtx`");
+        }
+        (Kind::Action, Some(word)) => {
+            errors.at(word, "an #[action] shares its context; write `ctx: &ActionCtx`");
+        }
+        (Kind::Mutation, Some(_)) | (Kind::Query | Kind::Action, None) => {}
+    }
+    Some((*reference.elem).clone())
+}
+
+/// The kind whose context is called so.
+fn named(ty: &Type) -> Option<Kind> {
+    let name = last_name(ty)?;
+    CONTEXTS.iter().find(|(context, _)| name == context).map(|(_, kind)| *kind)
+}

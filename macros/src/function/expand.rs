@@ -1,0 +1,165 @@
+//! Writes what stands beside a registered function: a type of its name, and its registration.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+
+use super::check::{Checked, Options};
+use super::parse::Kind;
+use crate::attributes;
+
+/// What is written behind the function.
+pub fn expand(function: &Checked<'_>) -> TokenStream {
+    let marker = marker(function);
+    let registration = registration(function);
+    let invocation = invocation(function);
+    let name = &function.item.sig.ident;
+    let cfgs = attributes::cfgs(&function.item.attrs);
+    quote! {
+        #marker
+        #(#cfgs)*
+        const _: () = {
+            #registration
+            #invocation
+            ::convoke::__private::inventory::submit! {
+                ::convoke::__private::Submitted(<#name as ::convoke::__private::Function>::ENTRY)
+            }
+        };
+    }
+}
+
+/// The type. A struct with braces has no value of its name, so the function keeps that one, and one `use` imports both.
+fn marker(function: &Checked<'_>) -> TokenStream {
+    let name = &function.item.sig.ident;
+    let vis = &function.item.vis;
+    let cfgs = attributes::cfgs(&function.item.attrs);
+    quote! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code, reason = "it stands for the function of its name")]
+        #vis struct #name {}
+    }
+}
+
+fn registration(function: &Checked<'_>) -> TokenStream {
+    let name = &function.item.sig.ident;
+    let text = name.unraw().to_string();
+    let doc = attributes::docs(&function.item.attrs);
+    let Names { marker, kind, erase, .. } = names(function.kind);
+    let args = args_type(function);
+    let output = &function.output;
+    let output = quote_spanned!(output.span()=> <#output as ::convoke::__private::IsResult>::Ok);
+    let visibility = visibility(&function.options);
+    let crons = &function.crons;
+    let rate = match &function.options.rate {
+        Some(class) => quote!(::core::option::Option::Some(#class)),
+        None => quote!(::core::option::Option::None),
+    };
+    let identity_hook = function.options.identity_hook;
+    quote! {
+        #[automatically_derived]
+        impl ::convoke::__private::Function for #name {
+            type Kind = ::convoke::__private::#marker;
+            type Args = #args;
+            type Output = #output;
+            const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+                module: ::core::module_path!(),
+                name: #text,
+                kind: ::convoke::__private::Kind::#kind,
+                visibility: ::convoke::__private::Visibility::#visibility,
+                doc: #doc,
+                file: ::core::file!(),
+                line: ::core::line!(),
+                crons: &[#(#crons),*],
+                rate: #rate,
+                identity_hook: #identity_hook,
+                args_schema: ::convoke::__private::args_schema::<Self>,
+                output_schema: ::convoke::__private::output_schema::<Self>,
+                call: ::convoke::__private::#erase::<Self>(),
+            };
+        }
+    }
+}
+
+/// How the runtime calls the function: by its bare name, which also holds inside a function's body.
+fn invocation(function: &Checked<'_>) -> TokenStream {
+    let name = &function.item.sig.ident;
+    let output = &function.output;
+    let args = args_type(function);
+    let Names { invoke, context, .. } = names(function.kind);
+    let (ctx, rest) = (local("ctx"), local("args"));
+    let given = function.args.is_some().then(|| quote!(#rest));
+    let pattern = if function.args.is_some() { quote!(#rest) } else { quote!(_) };
+    match function.kind {
+        Kind::Query | Kind::Mutation => {
+            let borrow = if function.kind == Kind::Mutation { quote!(&mut) } else { quote!(&) };
+            let call = quote_spanned!(function.context.span()=> #name(#ctx, #given));
+            quote! {
+                #[automatically_derived]
+                impl ::convoke::__private::#invoke for #name {
+                    fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args) -> #output {
+                        #call
+                    }
+                }
+            }
+        }
+        Kind::Action => {
+            let call = quote_spanned!(function.context.span()=> #name(&#ctx, #given));
+            quote! {
+                #[automatically_derived]
+                impl ::convoke::__private::#invoke for #name {
+                    fn invoke(
+                        #ctx: ::convoke::__private::#context,
+                        #pattern: #args,
+                    ) -> impl ::core::future::Future<Output = #output> + ::core::marker::Send {
+                        async move { #call.await }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn args_type(function: &Checked<'_>) -> TokenStream {
+    match &function.args {
+        Some(args) => quote!(#args),
+        None => quote!(::convoke::__private::NoArgs),
+    }
+}
+
+fn visibility(options: &Options) -> Ident {
+    match (options.internal, options.admin) {
+        (true, _) => format_ident!("Internal"),
+        (false, true) => format_ident!("Admin"),
+        (false, false) => format_ident!("Public"),
+    }
+}
+
+/// What the runtime calls the parts of a kind.
+struct Names {
+    marker: Ident,
+    kind: Ident,
+    invoke: Ident,
+    context: Ident,
+    erase: Ident,
+}
+
+fn names(kind: Kind) -> Names {
+    let (name, erase) = match kind {
+        Kind::Query => ("Query", "erase_query"),
+        Kind::Mutation => ("Mutation", "erase_mutation"),
+        Kind::Action => ("Action", "erase_action"),
+    };
+    Names {
+        marker: format_ident!("Is{name}"),
+        kind: format_ident!("{name}"),
+        invoke: format_ident!("{name}Fn"),
+        context: format_ident!("{name}Ctx"),
+        erase: format_ident!("{erase}"),
+    }
+}
+
+fn local(name: &str) -> Ident {
+    Ident::new(name, proc_macro2::Span::mixed_site())
+}

@@ -1,0 +1,27 @@
+//! `#[query]`, `#[mutation]`, `#[action]`: a function, untouched, and beside it the type that stands for it.
+
+mod check;
+mod context;
+mod expand;
+mod parse;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::errors::beside;
+
+pub use parse::Kind;
+
+/// The function, and behind it its registration or every mistake.
+pub fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
+    match parse::parse(kind, options, item.clone()) {
+        Ok(written) => {
+            let made = check::check(&written).map(|function| expand::expand(&function));
+            beside(&written.item, made)
+        }
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote!(#item #error)
+        }
+    }
+}

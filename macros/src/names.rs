@@ -1,0 +1,115 @@
+//! How Rust's names become the wire's.
+
+use syn::Ident;
+use syn::ext::IdentExt as _;
+
+/// How a list of names is spelled on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `non-binary`
+    Kebab,
+    /// `nonBinary`
+    Camel,
+    /// `non_binary`
+    Snake,
+    /// `NON_BINARY`
+    ScreamingSnake,
+    /// `NonBinary`
+    Pascal,
+    /// `nonbinary`
+    Lower,
+}
+
+impl Spelling {
+    const ALL: [(&'static str, Spelling); 6] = [
+        ("kebab-case", Spelling::Kebab),
+        ("camelCase", Spelling::Camel),
+        ("snake_case", Spelling::Snake),
+        ("SCREAMING_SNAKE_CASE", Spelling::ScreamingSnake),
+        ("PascalCase", Spelling::Pascal),
+        ("lowercase", Spelling::Lower),
+    ];
+
+    /// The spelling that `text` names, or what could have been meant.
+    pub fn named(text: &str) -> Result<Self, String> {
+        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, spelling)| *spelling).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
+            format!("`rename_all` is one of {}", names.join(", "))
+        })
+    }
+
+    /// The wire name of a variant.
+    pub fn of(self, variant: &Ident) -> String {
+        let pascal = variant.unraw().to_string();
+        let separated = |separator: char| {
+            let mut text = String::new();
+            for (at, c) in pascal.char_indices() {
+                if c.is_uppercase() && at > 0 {
+                    text.push(separator);
+                }
+                text.extend(c.to_lowercase());
+            }
+            text
+        };
+        match self {
+            Spelling::Kebab => separated('-'),
+            Spelling::Snake => separated('_'),
+            Spelling::ScreamingSnake => separated('_').to_uppercase(),
+            Spelling::Camel => pascal[..1].to_lowercase() + &pascal[1..],
+            Spelling::Lower => pascal.to_lowercase(),
+            Spelling::Pascal => pascal,
+        }
+    }
+}
+
+/// The camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
+pub fn camel(field: &Ident) -> String {
+    let mut name = String::new();
+    let mut upper = false;
+    for c in field.unraw().to_string().chars() {
+        match c {
+            '_' => upper = !name.is_empty(),
+            c if upper => {
+                name.extend(c.to_uppercase());
+                upper = false;
+            }
+            c => name.push(c),
+        }
+    }
+    name
+}
+
+/// Whether one name may be a slip for the other: few letters differ.
+pub fn near(name: &str, written: &str) -> bool {
+    strsim::osa_distance(&name.to_lowercase(), &written.to_lowercase()) <= (name.len() / 4).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::format_ident;
+
+    use super::*;
+
+    #[test]
+    fn variants_are_spelled_as_asked() {
+        let name = format_ident!("PreferNotToSay");
+        for (spelling, expected) in [
+            (Spelling::Kebab, "prefer-not-to-say"),
+            (Spelling::Camel, "preferNotToSay"),
+            (Spelling::Snake, "prefer_not_to_say"),
+            (Spelling::ScreamingSnake, "PREFER_NOT_TO_SAY"),
+            (Spelling::Pascal, "PreferNotToSay"),
+            (Spelling::Lower, "prefernottosay"),
+        ] {
+            assert_eq!(spelling.of(&name), expected);
+        }
+    }
+
+    #[test]
+    fn fields_are_camel_case() {
+        for (field, expected) in [("meeting_id", "meetingId"), ("r#type", "type"), ("_id", "id"), ("p95", "p95")] {
+            let field: Ident = syn::parse_str(field).unwrap();
+            assert_eq!(camel(&field), expected);
+        }
+    }
+}

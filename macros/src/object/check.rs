@@ -1,0 +1,163 @@
+//! Everything that can be wrong with a struct that is an object on the wire, found at once.
+
+use syn::{Attribute, Expr, Fields, Ident, ItemStruct, Type};
+
+use crate::attributes;
+use crate::errors::Errors;
+use crate::names;
+use crate::types;
+
+/// An object without mistakes that its text shows.
+pub struct Object {
+    /// The struct's name.
+    pub name: Ident,
+    /// Its doc comment.
+    pub doc: String,
+    /// Its members in order, removed ones too.
+    pub members: Vec<Member>,
+}
+
+/// A member of an object.
+pub struct Member {
+    /// The field.
+    pub field: Ident,
+    /// Its type.
+    pub ty: Type,
+    /// Its name on the wire.
+    pub name: String,
+    /// Its doc comment.
+    pub doc: String,
+    /// Whether it must be there.
+    pub presence: Presence,
+}
+
+/// Whether a member must be there.
+pub enum Presence {
+    /// It must.
+    Required,
+    /// It may be absent or null: an `Option`.
+    Optional,
+    /// Absent or null, it stands for this.
+    Or(Box<Expr>),
+    /// It was removed: read over where it still comes.
+    Retired,
+}
+
+impl Object {
+    /// The members that the struct still has.
+    pub fn present(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| !matches!(member.presence, Presence::Retired))
+    }
+}
+
+/// Checks a struct and takes our attributes and the retired fields out of it. `attribute` is the one above it.
+pub fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> Option<Object> {
+    let name = written.ident.clone();
+    let doc = attributes::docs(&written.attrs);
+    if !written.generics.params.is_empty() {
+        errors.at(
+            &written.generics.params,
+            format!("a struct with #[{attribute}] has one wire form and takes no parameters; name the types"),
+        );
+    }
+    foreign(attribute, &written.attrs, errors);
+    let Fields::Named(fields) = &mut written.fields else {
+        let message = format!("a struct with #[{attribute}] has named fields: `struct {name} {{ field: Type }}`");
+        errors.at(&written.ident, message);
+        return None;
+    };
+    let mut members = Vec::new();
+    let mut kept = syn::punctuated::Punctuated::new();
+    for mut field in std::mem::take(&mut fields.named) {
+        let member = member(attribute, &mut field, errors);
+        if !matches!(member, Some(Member { presence: Presence::Retired, .. })) {
+            kept.push(field);
+        }
+        members.extend(member);
+    }
+    fields.named = kept;
+    twice(&members, errors);
+    Some(Object { name, doc, members })
+}
+
+fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Option<Member> {
+    let ident = field.ident.clone()?;
+    foreign(attribute, &field.attrs, errors);
+    if let Some(cfg) = attributes::cfgs(&field.attrs).first() {
+        errors.at(cfg, "a field is there in every build or in none: the wire form may not depend on it");
+    }
+    let mut name = names::camel(&ident);
+    for own in attributes::take(&mut field.attrs, attribute) {
+        for choice in attributes::choices(attributes::list(&own), errors) {
+            match choice.name.to_string().as_str() {
+                "rename" => {
+                    if let Some(text) = choice.text(errors) {
+                        name = text.value();
+                    }
+                }
+                _ => attributes::unknown(&choice, &["rename"], errors),
+            }
+        }
+    }
+    if name.is_empty() {
+        errors.at(&ident, "the field needs a name on the wire");
+    }
+    let retired = attributes::take(&mut field.attrs, "retired");
+    let mut defaults = attributes::take(&mut field.attrs, "default");
+    let doc = attributes::docs(&field.attrs);
+    let presence = if let Some(word) = retired.first() {
+        if types::option(&field.ty).is_none() {
+            errors.at(&field.ty, "a retired field may be absent; write its type as `Option<…>`");
+        }
+        if !defaults.is_empty() {
+            errors.at(word, "a retired field is read by nobody and needs no default");
+        }
+        Presence::Retired
+    } else if let Some(default) = defaults.pop() {
+        default_of(&default, &field.ty, errors)?
+    } else if types::option(&field.ty).is_some() {
+        Presence::Optional
+    } else {
+        Presence::Required
+    };
+    if let Some(second) = defaults.first() {
+        errors.at(second, "a field has one default");
+    }
+    Some(Member { field: ident, ty: field.ty.clone(), name, doc, presence })
+}
+
+fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<Presence> {
+    if types::option(ty).is_some() {
+        errors.at(attribute, "an `Option` is `None` when it is absent; drop the default, or drop the `Option`");
+        return None;
+    }
+    match attribute.parse_args::<Expr>() {
+        Ok(value) => Some(Presence::Or(Box::new(value))),
+        Err(error) => {
+            let message = format!("say what an absent value stands for: `#[default(20)]` ({error})");
+            errors.add(syn::Error::new(error.span(), message));
+            None
+        }
+    }
+}
+
+/// Attributes that would have no effect, or another one than they seem to.
+fn foreign(attribute: &str, attributes: &[Attribute], errors: &mut Errors) {
+    for other in attributes {
+        if other.path().is_ident("serde") || other.path().is_ident("schemars") {
+            errors.at(
+                other,
+                format!("#[{attribute}] writes the wire form itself; rename a field with `#[{attribute}(rename = \"…\")]`"),
+            );
+        }
+    }
+}
+
+fn twice(members: &[Member], errors: &mut Errors) {
+    for (at, member) in members.iter().enumerate() {
+        if let Some(first) = members[..at].iter().find(|first| first.name == member.name) {
+            let message = format!("`{}` and `{}` are both `{}` on the wire", first.field, member.field, member.name);
+            errors.at(&member.field, message);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Structs with named fields that are objects on the wire: `#[args]`, and `#[value]` on such a struct.
+
+mod check;
+mod read;
+pub mod schema;
+mod write;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Item, ItemStruct};
+
+use crate::attributes;
+use crate::errors::{Errors, beside};
+
+pub use check::{Member, Object, Presence, check};
+
+/// `#[args]`.
+pub fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Struct(written)) => written,
+        Ok(_) | Err(_) => {
+            let message = "#[args] stands above a struct whose fields are a function's arguments";
+            return beside(&item, Err(syn::Error::new(proc_macro2::Span::call_site(), message)));
+        }
+    };
+    let mut errors = Errors::default();
+    for choice in attributes::choices(options, &mut errors) {
+        errors.at(&choice.name, "#[args] has no options");
+    }
+    let object = check("args", &mut written, &mut errors);
+    let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug"]));
+    let made = errors.finish(object).map(|object| {
+        let wire = wire(&object, Direction::Both);
+        let name = &object.name;
+        let cfgs = attributes::cfgs(&written.attrs);
+        quote! {
+            #(#cfgs)*
+            const _: () = {
+                #wire
+                #[automatically_derived]
+                impl ::convoke::__private::Args for #name {}
+            };
+        }
+    });
+    beside(&quote!(#derive #written), made)
+}
+
+/// Which ways a struct travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// In and out.
+    Both,
+    /// Out only: its fields need no reading.
+    Out,
+}
+
+/// The wire form of an object.
+pub fn wire(object: &Object, direction: Direction) -> TokenStream {
+    let write = write::expand(object);
+    let schema = schema::expand(object, direction);
+    let read = (direction == Direction::Both).then(|| read::expand(object));
+    quote!(#read #write #schema)
+}
+
+/// The way out alone, and the schema: what a table has.
+pub fn wire_out(object: &Object) -> TokenStream {
+    wire(object, Direction::Out)
+}

@@ -1,0 +1,109 @@
+//! Writes how an object is read: names it does not have, names given twice, arrays and missing members are refused.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::check::{Member, Object, Presence};
+use crate::attributes::local;
+use crate::types;
+
+/// `impl Deserialize`.
+pub fn expand(object: &Object) -> TokenStream {
+    let name = &object.name;
+    let names = object.members.iter().map(|member| &member.name);
+    let slots = object.present().map(slot);
+    let arms = object.members.iter().enumerate().map(|(place, member)| arm(place, member));
+    let fields = object.present().map(field);
+    quote_spanned! {proc_macro2::Span::mixed_site()=>
+        #[automatically_derived]
+        impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
+            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                const NAMES: &[&::core::primitive::str] = &[#(#names),*];
+                struct Members;
+                impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+                    type Value = #name;
+                    fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> ::core::result::Result<#name, A::Error> {
+                        #(#slots)*
+                        while let ::core::option::Option::Some(place) =
+                            ::convoke::__private::serde::de::MapAccess::next_key_seed(
+                                &mut map,
+                                ::convoke::__private::Place(NAMES),
+                            )?
+                        {
+                            match place {
+                                #(#arms)*
+                                _ => ::core::unreachable!("a place is one of the names"),
+                            }
+                        }
+                        ::core::result::Result::Ok(#name { #(#fields)* })
+                    }
+                }
+                ::convoke::__private::serde::Deserializer::deserialize_map(deserializer, Members)
+            }
+        }
+    }
+}
+
+/// `let mut field: Option<Type> = None;`
+fn slot(member: &Member) -> TokenStream {
+    let slot = local(&member.field);
+    let ty = read_as(member);
+    quote!(let mut #slot: ::core::option::Option<#ty> = ::core::option::Option::None;)
+}
+
+/// What a member is read as: with a default it may also be null.
+fn read_as(member: &Member) -> TokenStream {
+    let (ty, _) = types::read_as(&member.ty);
+    match member.presence {
+        Presence::Or(_) => quote!(::core::option::Option<#ty>),
+        Presence::Required | Presence::Optional | Presence::Retired => ty,
+    }
+}
+
+fn arm(place: usize, member: &Member) -> TokenStream {
+    let map = proc_macro2::Ident::new("map", proc_macro2::Span::mixed_site());
+    if let Presence::Retired = member.presence {
+        return quote!(#place => ::convoke::__private::skip(&mut #map)?,);
+    }
+    let slot = local(&member.field);
+    let name = &member.name;
+    let ty = read_as(member);
+    let fill = quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>);
+    quote!(#place => #fill(&mut #slot, &mut #map, #name)?,)
+}
+
+fn field(member: &Member) -> TokenStream {
+    let field = &member.field;
+    let slot = local(field);
+    let name = &member.name;
+    let (_, wrapped) = types::read_as(&member.ty);
+    let unwrap = |value: TokenStream| match wrapped {
+        true => quote!(::convoke::__private::Unwrap::unwrap_plain(#value)),
+        false => value,
+    };
+    match &member.presence {
+        Presence::Or(default) => {
+            let given = proc_macro2::Ident::new("given", proc_macro2::Span::mixed_site());
+            let value = unwrap(quote!(#given));
+            quote! {
+                #field: match ::core::option::Option::flatten(#slot) {
+                    ::core::option::Option::Some(#given) => #value,
+                    ::core::option::Option::None => #default,
+                },
+            }
+        }
+        Presence::Required | Presence::Optional | Presence::Retired => {
+            let value = unwrap(quote!(::convoke::__private::given(#slot, #name)?));
+            quote!(#field: #value,)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Writes how an object is written: members in the struct's order, those without a value left out.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use super::check::{Member, Object, Presence};
+
+/// `impl Serialize`.
+pub fn expand(object: &Object) -> TokenStream {
+    let name = &object.name;
+    let text = name.to_string();
+    let always = object.present().filter(|member| !matches!(member.presence, Presence::Optional)).count();
+    let sometimes = object.present().filter(|member| matches!(member.presence, Presence::Optional)).map(|member| {
+        let field = &member.field;
+        quote!(+ ::core::primitive::usize::from(::core::option::Option::is_some(&self.#field)))
+    });
+    let state = Ident::new("object", Span::mixed_site());
+    let members = object.present().map(|member| write(member, &state));
+    let mutable = (object.present().next().is_some()).then(|| quote!(mut));
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::serde::Serialize for #name {
+            fn serialize<S: ::convoke::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                let #mutable #state = ::convoke::__private::serde::Serializer::serialize_struct(
+                    serializer,
+                    #text,
+                    #always #(#sometimes)*,
+                )?;
+                #(#members)*
+                ::convoke::__private::serde::ser::SerializeStruct::end(#state)
+            }
+        }
+    }
+}
+
+fn write(member: &Member, state: &Ident) -> TokenStream {
+    let field = &member.field;
+    let name = &member.name;
+    let write = quote! {
+        ::convoke::__private::serde::ser::SerializeStruct::serialize_field(&mut #state, #name, &self.#field)?;
+    };
+    match member.presence {
+        Presence::Optional => quote! {
+            if ::core::option::Option::is_some(&self.#field) {
+                #write
+            }
+        },
+        Presence::Required | Presence::Or(_) | Presence::Retired => write,
+    }
+}

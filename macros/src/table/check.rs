@@ -1,0 +1,216 @@
+//! Everything that can be wrong with a table, found at once.
+
+use proc_macro2::TokenStream;
+use syn::{Attribute, Ident, ItemStruct, LitStr, Visibility};
+
+use super::index::{self, Index};
+use super::literal::Literal;
+use crate::attributes;
+use crate::errors::Errors;
+use crate::names;
+use crate::object::{Member, Object, Presence};
+use crate::types;
+
+/// More columns than this are a sign of something else than a row, and SQLite and PostgreSQL end at 2,000 and 1,600.
+const FIELDS_MAX: usize = 200;
+
+/// SQLite and PostgreSQL take 32 keys and more; a longer index costs more than it finds.
+const KEYS_MAX: usize = 16;
+
+/// A table without mistakes that its text shows.
+pub struct Table {
+    /// The struct's name.
+    pub ident: Ident,
+    /// Who sees it.
+    pub vis: Visibility,
+    /// The table's name.
+    pub name: LitStr,
+    /// The prefix of its ids.
+    pub prefix: LitStr,
+    /// Its fields as members of an object, removed ones too.
+    pub object: Object,
+    /// What rows without a value of a field hold, by its place.
+    pub defaults: Vec<Option<Literal>>,
+    /// Its indexes.
+    pub indexes: Vec<Index>,
+}
+
+impl Table {
+    /// The place of a field.
+    pub fn place(&self, field: &Ident) -> Option<usize> {
+        self.object.members.iter().position(|member| member.field == *field)
+    }
+}
+
+/// Checks a table and takes our attributes and the retired fields out of the struct.
+pub fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors) -> Option<Table> {
+    let (name, prefix) = names(options, errors);
+    let indexes = attributes::take(&mut written.attrs, "index");
+    let indexes: Vec<Index> = indexes.iter().filter_map(|attribute| index::parse(attribute, errors)).collect();
+    let defaults = take_defaults(written, errors);
+    let object = crate::object::check("table", written, errors)?;
+    fields(&object, &written.ident, errors);
+    let table = Table {
+        ident: written.ident.clone(),
+        vis: written.vis.clone(),
+        name: name.unwrap_or_else(|| LitStr::new("", written.ident.span())),
+        prefix: prefix.unwrap_or_else(|| LitStr::new("", written.ident.span())),
+        object,
+        defaults,
+        indexes,
+    };
+    check_indexes(&table, errors);
+    Some(table)
+}
+
+fn names(options: TokenStream, errors: &mut Errors) -> (Option<LitStr>, Option<LitStr>) {
+    let (mut name, mut prefix) = (None, None);
+    let choices = attributes::choices(options, errors);
+    let (mut name_given, mut prefix_given) = (false, false);
+    for choice in &choices {
+        match choice.name.to_string().as_str() {
+            "name" => {
+                name_given = true;
+                name = choice.text(errors);
+            }
+            "prefix" => {
+                prefix_given = true;
+                prefix = choice.text(errors);
+            }
+            _ => attributes::unknown(choice, &["name", "prefix"], errors),
+        }
+    }
+    let example = "#[table(name = \"meetingParticipants\", prefix = \"participant\")]";
+    if !name_given {
+        errors.add(syn::Error::new(proc_macro2::Span::call_site(), format!("name the table: `{example}`")));
+    }
+    if !prefix_given {
+        let message = format!("say what its ids begin with: `{example}`");
+        errors.add(syn::Error::new(proc_macro2::Span::call_site(), message));
+    }
+    if let Some(text) = &name {
+        table_name(text, errors);
+    }
+    if let Some(text) = &prefix {
+        table_prefix(text, errors);
+    }
+    (name, prefix)
+}
+
+fn table_name(name: &LitStr, errors: &mut Errors) {
+    let text = name.value();
+    let bare = text.strip_prefix('_').unwrap_or(&text);
+    if bare.is_empty() {
+        errors.at(name, "a table's name cannot be empty");
+    } else if !bare.starts_with(|c: char| c.is_ascii_lowercase()) || !bare.chars().all(|c| c.is_ascii_alphanumeric()) {
+        errors.at(name, "a table's name is camelCase: letters and digits, such as \"meetingParticipants\"");
+    }
+}
+
+/// The prefix of a TypeID (TypeID 0.3, "Type Prefix").
+fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
+    let text = prefix.value();
+    if text.is_empty() {
+        errors.at(prefix, "a table's prefix cannot be empty: its ids name their table by it");
+    } else if text.len() > 63 {
+        errors.at(prefix, "a table's prefix has at most 63 characters");
+    } else if !text.chars().all(|c| c.is_ascii_lowercase() || c == '_') || text.starts_with('_') || text.ends_with('_') {
+        errors.at(prefix, "a table's prefix is made of a-z and `_`, and begins and ends with a letter");
+    }
+}
+
+/// Takes the defaults out of the struct: those of a table are constants of its schema.
+fn take_defaults(written: &mut ItemStruct, errors: &mut Errors) -> Vec<Option<Literal>> {
+    let mut defaults = Vec::new();
+    for field in &mut written.fields {
+        let mut own: Vec<Attribute> = attributes::take(&mut field.attrs, "default");
+        let is_retired = field.attrs.iter().any(|attribute| attributes::is(attribute, "retired"));
+        if let Some(first) = own.first()
+            && (is_retired || types::option(&field.ty).is_some())
+        {
+            errors.at(first, "rows without a value read as `None` here; drop the default, or drop the `Option`");
+        }
+        let default = own.pop().and_then(|default| errors.take(default.parse_args::<Literal>()));
+        if let Some(second) = own.first() {
+            errors.at(second, "a field has one default");
+        }
+        defaults.push(default);
+    }
+    defaults
+}
+
+fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
+    if object.present().next().is_none() {
+        errors.at(ident, "a table has at least one field");
+    }
+    if object.members.len() > FIELDS_MAX {
+        let message = format!("a table has at most {FIELDS_MAX} fields; keep what belongs together in a #[value] struct");
+        errors.at(&object.members[FIELDS_MAX].field, message);
+    }
+    for (at, member) in object.members.iter().enumerate() {
+        if member.name.starts_with('_') || member.field.to_string().starts_with('_') {
+            errors.at(&member.field, "names with a leading `_` belong to the row itself: `_id`, `_creationTime`");
+        }
+        if !member.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            errors.at(&member.field, format!("`{}` cannot name a column: letters and digits can", member.name));
+        }
+        let clash = object.members[..at]
+            .iter()
+            .find(|first| first.name != member.name && first.name.eq_ignore_ascii_case(&member.name));
+        if let Some(first) = clash {
+            let message = format!("columns differ in more than case: `{}` is there already", first.name);
+            errors.at(&member.field, message);
+        }
+    }
+}
+
+fn check_indexes(table: &Table, errors: &mut Errors) {
+    for (at, index) in table.indexes.iter().enumerate() {
+        if table.indexes[..at].iter().any(|first| first.name == index.name) {
+            errors.at(&index.name, format!("a second index is called `{}`", index.name));
+        }
+        if index.keys.len() > KEYS_MAX {
+            errors.at(&index.keys[KEYS_MAX].field, format!("an index has at most {KEYS_MAX} fields"));
+        }
+        for (at, key) in index.keys.iter().enumerate() {
+            known(table, &key.field, errors);
+            if index.keys[..at].iter().any(|first| first.field == key.field) {
+                errors.at(&key.field, format!("`{}` is in the index already", key.field));
+            }
+        }
+        if let Some(when) = &index.when
+            && let Some(member) = known(table, &when.field, errors)
+        {
+            condition(when, member, errors);
+        }
+    }
+}
+
+/// The field of an index, which must be there and not retired.
+fn known<'a>(table: &'a Table, field: &Ident, errors: &mut Errors) -> Option<&'a Member> {
+    let Some(place) = table.place(field) else {
+        let names: Vec<String> = table.object.present().map(|member| member.field.to_string()).collect();
+        let meant = names.iter().find(|name| names::near(name, &field.to_string()));
+        let message = match meant {
+            Some(meant) => format!("the table has no field `{field}`; is `{meant}` meant?"),
+            None => format!("the table has no field `{field}`; it has {}", names.join(", ")),
+        };
+        errors.at(field, message);
+        return None;
+    };
+    let member = &table.object.members[place];
+    if matches!(member.presence, Presence::Retired) {
+        errors.at(field, format!("`{field}` is retired: no row has a value there that an index could hold"));
+        return None;
+    }
+    Some(member)
+}
+
+fn condition(when: &index::When, member: &Member, errors: &mut Errors) {
+    match when.is {
+        index::Is::Null | index::Is::NotNull if types::option(&member.ty).is_none() => {
+            errors.at(&when.field, format!("`{}` always has a value: its type is no `Option`", when.field));
+        }
+        index::Is::Null | index::Is::NotNull | index::Is::Equal(_) => {}
+    }
+}

@@ -1,0 +1,243 @@
+//! Writes what makes a struct a table: its definition, its codec, its indexes as types, its wire form.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::check::Table;
+use super::index::{Index, Is};
+use super::literal::Literal;
+use crate::names;
+use crate::object::{self, Member, Presence};
+
+/// All implementations.
+pub fn expand(table: &Table) -> TokenStream {
+    let ident = &table.ident;
+    let definition = definition(table);
+    let fields = fields(table);
+    let indexes = indexes(table);
+    let wire = object::wire_out(&table.object);
+    quote! {
+        #definition
+        #fields
+        #indexes
+        #wire
+        ::convoke::__private::inventory::submit! {
+            ::convoke::__private::SubmittedTable(<#ident as ::convoke::__private::Table>::DEF)
+        }
+    }
+}
+
+fn definition(table: &Table) -> TokenStream {
+    let Table { ident, name, prefix, .. } = table;
+    let fields = table.object.members.iter().zip(&table.defaults).map(|(member, default)| field(member, default.as_ref()));
+    let indexes = table.indexes.iter().map(|index| index_definition(table, index));
+    let encoded = table.object.members.iter().map(encode);
+    let decoded = table.object.members.iter().enumerate().filter_map(|(place, member)| decode(place, member));
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::Table for #ident {
+            const NAME: &'static ::core::primitive::str = #name;
+            const PREFIX: &'static ::core::primitive::str = #prefix;
+            const DEF: &'static ::convoke::__private::TableDef = &::convoke::__private::TableDef {
+                name: #name,
+                prefix: #prefix,
+                fields: &[#(#fields),*],
+                indexes: &[#(#indexes),*],
+                file: ::core::file!(),
+                line: ::core::line!(),
+            };
+            fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
+                ::std::vec::Vec::from([#(#encoded),*])
+            }
+            fn decode(
+                row: &dyn ::convoke::__private::Row,
+            ) -> ::core::result::Result<Self, ::convoke::__private::StoreError> {
+                ::core::result::Result::Ok(Self { #(#decoded)* })
+            }
+        }
+    }
+}
+
+fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
+    let Member { name, ty, .. } = member;
+    let column = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>);
+    let default = match default {
+        Some(literal) => {
+            let literal = literal.expand();
+            quote!(::core::option::Option::Some(#literal.checked(#column::TYPE)))
+        }
+        None => quote!(::core::option::Option::None),
+    };
+    let retired = matches!(member.presence, Presence::Retired);
+    quote! {
+        ::convoke::__private::FieldDef {
+            name: #name,
+            column: #column::TYPE,
+            nullable: #column::NULLABLE,
+            default: #default,
+            references: #column::REFERENCES,
+            retired: #retired,
+            write_json: #column::write_json,
+        }
+    }
+}
+
+fn index_definition(table: &Table, index: &Index) -> TokenStream {
+    let name = index.name.to_string();
+    let unique = index.unique;
+    let keys = index.keys.iter().map(|key| {
+        let place = table.place(&key.field).unwrap_or_default();
+        let descending = key.descending;
+        quote!(::convoke::__private::KeyDef { field: #place, descending: #descending })
+    });
+    let when = match &index.when {
+        None => quote!(::core::option::Option::None),
+        Some(when) => {
+            let member = table.place(&when.field).map(|place| &table.object.members[place]);
+            let name = member.map_or_else(|| names::camel(&when.field), |member| member.name.clone());
+            let condition = match &when.is {
+                Is::Equal(literal) => {
+                    let literal = literal.expand();
+                    let column = member.map(|member| &member.ty);
+                    quote! {
+                        Equals(#name, #literal.checked(<#column as ::convoke::__private::Column>::TYPE))
+                    }
+                }
+                Is::Null => quote!(IsNull(#name)),
+                Is::NotNull => quote!(NotNull(#name)),
+            };
+            quote!(::core::option::Option::Some(::convoke::__private::Condition::#condition))
+        }
+    };
+    quote! {
+        ::convoke::__private::IndexDef { name: #name, keys: &[#(#keys),*], unique: #unique, when: #when }
+    }
+}
+
+fn encode(member: &Member) -> TokenStream {
+    let Member { field, ty, .. } = member;
+    match member.presence {
+        Presence::Retired => quote!(::convoke::__private::Value::Null),
+        Presence::Required | Presence::Optional | Presence::Or(_) => {
+            let encode = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>::to_value);
+            quote!(#encode(&self.#field))
+        }
+    }
+}
+
+fn decode(place: usize, member: &Member) -> Option<TokenStream> {
+    let row = Ident::new("row", Span::mixed_site());
+    let Member { field, ty, .. } = member;
+    match member.presence {
+        Presence::Retired => None,
+        Presence::Required | Presence::Optional | Presence::Or(_) => {
+            let decode = quote_spanned!(ty.span()=> ::convoke::__private::decode_field::<#ty>);
+            Some(quote!(#field: #decode(#row, <Self as ::convoke::__private::Table>::DEF, #place)?,))
+        }
+    }
+}
+
+/// A type for every field that is in an index. They have a module of their own: an index may be called like a field.
+fn fields(table: &Table) -> TokenStream {
+    let used: Vec<&Member> = table
+        .object
+        .present()
+        .filter(|member| {
+            table.indexes.iter().flat_map(|index| &index.keys).any(|key| key.field == member.field)
+        })
+        .collect();
+    let names = used.iter().map(|member| &member.field);
+    let impls = used.iter().map(|member| {
+        let Member { field, ty, name, .. } = member;
+        quote! {
+            #[automatically_derived]
+            impl ::convoke::__private::Field for fields::#field {
+                type Type = #ty;
+                const NAME: &'static ::core::primitive::str = #name;
+            }
+        }
+    });
+    quote! {
+        #[allow(non_camel_case_types, reason = "each stands for the field of its name")]
+        mod fields {
+            #(pub struct #names;)*
+        }
+        #(#impls)*
+    }
+}
+
+fn indexes(table: &Table) -> TokenStream {
+    let Table { ident, vis, .. } = table;
+    let types = table.indexes.iter().enumerate().map(|(place, index)| index_type(table, place, index));
+    let consts = table.indexes.iter().map(|index| {
+        let name = &index.name;
+        let doc = document(index);
+        quote! {
+            #[doc = #doc]
+            #vis const #name: indexes::#name = indexes::#name;
+        }
+    });
+    let names = table.indexes.iter().map(|index| &index.name);
+    quote! {
+        #[allow(non_camel_case_types, reason = "each stands for the index of its name")]
+        mod indexes {
+            #(
+                #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+                pub struct #names;
+            )*
+        }
+        #(#types)*
+        #[allow(non_upper_case_globals, dead_code, reason = "each stands for the index of its name")]
+        impl #ident {
+            #(#consts)*
+        }
+    }
+}
+
+fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
+    let ident = &table.ident;
+    let name = &index.name;
+    let fields = index.keys.iter().rev().fold(quote!(()), |rest, key| {
+        let field = &key.field;
+        quote!((fields::#field, #rest))
+    });
+    let unique = index.unique.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl ::convoke::__private::Unique for indexes::#name {}
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl ::convoke::__private::Index for indexes::#name {
+            type Table = #ident;
+            type Fields = #fields;
+            const DEF: &'static ::convoke::__private::IndexDef =
+                &<#ident as ::convoke::__private::Table>::DEF.indexes[#place];
+        }
+        #unique
+    }
+}
+
+/// What the docs say of an index.
+fn document(index: &Index) -> String {
+    let keys: Vec<String> = index
+        .keys
+        .iter()
+        .map(|key| format!("`{}`{}", key.field, if key.descending { ", greatest first" } else { "" }))
+        .collect();
+    let kind = if index.unique { "Unique index" } else { "Index" };
+    let when = match &index.when {
+        None => String::new(),
+        Some(when) => {
+            let is = match &when.is {
+                Is::Equal(literal) => format!("is `{}`", literal.text()),
+                Is::Null => "is null".to_owned(),
+                Is::NotNull => "is not null".to_owned(),
+            };
+            format!(" of the rows whose `{}` {is}", when.field)
+        }
+    };
+    format!("{kind} on {}{when}.", keys.join(", "))
+}

@@ -1,0 +1,129 @@
+//! `#[index(…)]`: its name, its keys, and which rows are in it.
+
+use proc_macro2::TokenStream;
+use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Ident, Token};
+
+use super::literal::Literal;
+use crate::attributes::{self, Given};
+use crate::errors::Errors;
+
+/// An index as it was written.
+pub struct Index {
+    /// Its name.
+    pub name: Ident,
+    /// Its keys, in order.
+    pub keys: Vec<Key>,
+    /// Whether at most one row has all its keys.
+    pub unique: bool,
+    /// Which rows are in it.
+    pub when: Option<When>,
+}
+
+/// A key of an index.
+pub struct Key {
+    /// The field.
+    pub field: Ident,
+    /// Greatest first.
+    pub descending: bool,
+}
+
+/// Which rows an index holds.
+pub struct When {
+    /// The field that decides.
+    pub field: Ident,
+    /// What it must be.
+    pub is: Is,
+}
+
+/// What a field must be.
+pub enum Is {
+    /// Equal to this.
+    Equal(Literal),
+    /// Without a value.
+    Null,
+    /// With a value.
+    NotNull,
+}
+
+const EXAMPLE: &str = "write the index's name and its fields: `#[index(by_user(user_id))]`";
+
+/// Reads one attribute.
+pub fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index> {
+    let mut choices = attributes::choices(attributes::list(attribute), errors).into_iter();
+    let Some(first) = choices.next() else {
+        errors.at(attribute, EXAMPLE);
+        return None;
+    };
+    let Given::List(fields) = first.given else {
+        errors.at(&first.name, EXAMPLE);
+        return None;
+    };
+    let mut index = Index { keys: keys(&first.name, fields, errors), name: first.name, unique: false, when: None };
+    for choice in choices {
+        match choice.name.to_string().as_str() {
+            "unique" => index.unique = choice.flag(errors),
+            "when" => match choice.given {
+                Given::List(condition) => index.when = errors.take(syn::parse2(condition)),
+                Given::Nothing | Given::Value(_) => {
+                    errors.at(&choice.name, "say which rows: `when(status = \"waiting\")`, `when(ended_at is null)`");
+                }
+            },
+            _ => attributes::unknown(&choice, &["unique", "when"], errors),
+        }
+    }
+    Some(index)
+}
+
+fn keys(name: &Ident, fields: TokenStream, errors: &mut Errors) -> Vec<Key> {
+    let parser = Punctuated::<Key, Token![,]>::parse_terminated;
+    let keys: Vec<Key> = errors.take(parser.parse2(fields)).into_iter().flatten().collect();
+    if keys.is_empty() {
+        errors.at(name, format!("the index names no field: `{name}(user_id)`"));
+    }
+    keys
+}
+
+impl Parse for Key {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let field = input.call(syn::ext::IdentExt::parse_any)?;
+        let descending = match input.parse::<Option<Ident>>()? {
+            None => false,
+            Some(word) if word == "desc" => true,
+            Some(word) if word == "asc" => false,
+            Some(word) => return Err(syn::Error::new_spanned(word, "a key is followed by `desc`, `asc` or nothing")),
+        };
+        Ok(Self { field, descending })
+    }
+}
+
+impl Parse for When {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let field = input.call(syn::ext::IdentExt::parse_any)?;
+        let expected = "write `field = value`, `field is null` or `field is not null`";
+        let is = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            Is::Equal(input.parse()?)
+        } else {
+            match words(input)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                ["is", "null"] => Is::Null,
+                ["is", "not", "null"] => Is::NotNull,
+                _ => return Err(syn::Error::new_spanned(field, expected)),
+            }
+        };
+        if !input.is_empty() {
+            return Err(input.error(expected));
+        }
+        Ok(Self { field, is })
+    }
+}
+
+fn words(input: ParseStream<'_>) -> syn::Result<Vec<String>> {
+    let mut words = Vec::new();
+    while !input.is_empty() {
+        let word: Ident = input.call(syn::ext::IdentExt::parse_any)?;
+        words.push(word.to_string().to_lowercase());
+    }
+    Ok(words)
+}

@@ -1,0 +1,66 @@
+//! Constants of a schema: what a column holds by default, what a conditional index compares with.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::{Lit, Path, Token};
+
+/// A constant.
+pub enum Literal {
+    /// A text, number or truth value, as written.
+    Written(Lit),
+    /// A number below zero.
+    Negative(Lit),
+    /// A variant of an enum with `#[value]`.
+    Named(Path),
+}
+
+impl Parse for Literal {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(Token![-]) {
+            input.parse::<Token![-]>()?;
+            let number: Lit = input.parse()?;
+            return match number {
+                Lit::Int(_) | Lit::Float(_) => Ok(Literal::Negative(number)),
+                other => Err(syn::Error::new_spanned(other, "only a number can be below zero")),
+            };
+        }
+        if input.peek(Lit) {
+            let written: Lit = input.parse()?;
+            return match written {
+                Lit::Str(_) | Lit::Int(_) | Lit::Float(_) | Lit::Bool(_) => Ok(Literal::Written(written)),
+                other => Err(syn::Error::new_spanned(other, EXPECTED)),
+            };
+        }
+        if input.peek(syn::Ident) || input.peek(Token![::]) || input.peek(Token![crate]) {
+            return Ok(Literal::Named(input.parse()?));
+        }
+        Err(input.error(EXPECTED))
+    }
+}
+
+const EXPECTED: &str = "write a text, a number, `true`, `false`, or a variant such as `State::Waiting`";
+
+impl Literal {
+    /// The constant as it was written.
+    pub fn text(&self) -> String {
+        match self {
+            Literal::Written(written) => quote!(#written).to_string(),
+            Literal::Negative(number) => format!("-{}", quote!(#number)),
+            Literal::Named(path) => quote!(#path).to_string().replace(' ', ""),
+        }
+    }
+
+    /// The constant as the runtime takes it.
+    pub fn expand(&self) -> TokenStream {
+        match self {
+            Literal::Written(written @ Lit::Int(_)) => quote!(::convoke::__private::Literal::Integer(#written)),
+            Literal::Written(written @ Lit::Float(_)) => quote!(::convoke::__private::Literal::Float(#written)),
+            Literal::Written(written @ Lit::Bool(_)) => quote!(::convoke::__private::Literal::Bool(#written)),
+            Literal::Written(written) => quote!(::convoke::__private::Literal::Text(#written)),
+            Literal::Negative(number @ Lit::Float(_)) => quote!(::convoke::__private::Literal::Float(-#number)),
+            Literal::Negative(number) => quote!(::convoke::__private::Literal::Integer(-#number)),
+            Literal::Named(path) => quote!(::convoke::__private::Literal::Text(#path.as_str())),
+        }
+    }
+}

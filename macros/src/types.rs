@@ -1,0 +1,81 @@
+//! What can be told of a type by its spelling.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, PathArguments, Type};
+
+/// The types that the wire reads by rules of its own: whole numbers, doubles, texts.
+const PLAIN: [&str; 11] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f64", "String"];
+
+/// `T` of `Option<T>`.
+pub fn option(ty: &Type) -> Option<&Type> {
+    inside(ty, "Option")
+}
+
+/// `T` of `Vec<T>`.
+fn vec(ty: &Type) -> Option<&Type> {
+    inside(ty, "Vec")
+}
+
+fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match (arguments.args.len(), arguments.args.first()) {
+        (1, Some(GenericArgument::Type(inner))) => Some(inner),
+        _ => None,
+    }
+}
+
+/// The last name of a path type without arguments: `String` of `std::string::String`.
+pub fn last_name(ty: &Type) -> Option<&syn::Ident> {
+    let Type::Path(path) = ty else { return None };
+    path.path.segments.last().filter(|last| last.arguments.is_none()).map(|last| &last.ident)
+}
+
+/// The type that a member is read as, and whether it must be unwrapped afterwards.
+pub fn read_as(ty: &Type) -> (TokenStream, bool) {
+    match plain(ty) {
+        Some(wrapped) => (wrapped, true),
+        None => (ty.to_token_stream(), false),
+    }
+}
+
+/// The type with its plain parts wrapped, if it has any.
+fn plain(ty: &Type) -> Option<TokenStream> {
+    if let Some(inner) = option(ty) {
+        let inner = plain(inner)?;
+        return Some(quote!(::core::option::Option<#inner>));
+    }
+    if let Some(inner) = vec(ty) {
+        let inner = plain(inner)?;
+        return Some(quote!(::std::vec::Vec<#inner>));
+    }
+    let is_plain = last_name(ty).is_some_and(|name| PLAIN.iter().any(|plain| name == plain));
+    is_plain.then(|| quote_spanned!(ty.span()=> ::convoke::__private::AsPlain<#ty>))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_types_are_read_by_the_wires_rules_wherever_they_stand() {
+        let read = |text: &str| {
+            let ty: Type = syn::parse_str(text).unwrap();
+            let (ty, unwrap) = read_as(&ty);
+            (ty.to_string().replace(' ', ""), unwrap)
+        };
+        assert_eq!(read("i64"), ("::convoke::__private::AsPlain<i64>".to_owned(), true));
+        assert_eq!(
+            read("Option<Vec<String>>"),
+            (
+                "::core::option::Option<::std::vec::Vec<::convoke::__private::AsPlain<String>>>".to_owned(),
+                true
+            )
+        );
+        assert_eq!(read("Option<Id<User>>"), ("Option<Id<User>>".to_owned(), false));
+        assert_eq!(read("bool"), ("bool".to_owned(), false));
+    }
+}

@@ -1,0 +1,108 @@
+//! Writes what makes an enum one of a list of texts: on the wire, in a column, and in Rust.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use super::check::Enumeration;
+use crate::object::schema;
+
+/// All implementations.
+pub fn expand(value: &Enumeration) -> TokenStream {
+    let rust = rust(value);
+    let wire = wire(value);
+    let column = column(value);
+    quote!(#rust #wire #column)
+}
+
+fn rust(value: &Enumeration) -> TokenStream {
+    let Enumeration { name, vis, .. } = value;
+    let variants: Vec<_> = value.variants.iter().map(|variant| &variant.name).collect();
+    let texts: Vec<_> = value.variants.iter().map(|variant| &variant.text).collect();
+    quote_spanned! {Span::mixed_site()=>
+        const NAMES: &[&::core::primitive::str] = &[#(#texts),*];
+
+        impl #name {
+            /// Every value, in the order of their declaration.
+            #vis const ALL: &'static [Self] = &[#(Self::#variants),*];
+
+            /// The text that stands for it on the wire and in the database.
+            #vis const fn as_str(self) -> &'static ::core::primitive::str {
+                match self {
+                    #(Self::#variants => #texts,)*
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::str::FromStr for #name {
+            type Err = ::convoke::__private::Invalid;
+            fn from_str(text: &::core::primitive::str) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                ::convoke::__private::one_of(text, NAMES).map(|place| Self::ALL[place])
+            }
+        }
+    }
+}
+
+fn wire(value: &Enumeration) -> TokenStream {
+    let Enumeration { name, doc, .. } = value;
+    let docs = value.variants.iter().map(|variant| &variant.doc);
+    let names = schema::names(name);
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::serde::Serialize for #name {
+            fn serialize<S: ::convoke::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                ::convoke::__private::serde::Serializer::serialize_str(serializer, self.as_str())
+            }
+        }
+
+        #[automatically_derived]
+        impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
+            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                ::convoke::__private::choice(deserializer, NAMES).map(|place| Self::ALL[place])
+            }
+        }
+
+        #[automatically_derived]
+        impl ::convoke::__private::schemars::JsonSchema for #name {
+            #names
+            fn json_schema(
+                _: &mut ::convoke::__private::schemars::SchemaGenerator,
+            ) -> ::convoke::__private::schemars::Schema {
+                ::convoke::__private::schema_one_of(#doc, NAMES, &[#(#docs),*])
+            }
+        }
+    }
+}
+
+fn column(value: &Enumeration) -> TokenStream {
+    let name = &value.name;
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::Column for #name {
+            const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Text;
+            fn to_value(&self) -> ::convoke::__private::Value {
+                ::convoke::__private::text_to_value(self.as_str())
+            }
+            fn from_value(
+                value: ::convoke::__private::ValueRef<'_>,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                ::convoke::__private::choice_from_value(value, NAMES).map(|place| Self::ALL[place])
+            }
+        }
+
+        #[automatically_derived]
+        impl ::convoke::__private::TextColumn for #name {}
+    }
+}

@@ -1,0 +1,26 @@
+//! `#[value]`: a type with its wire form, its stored form and its rule in one place.
+
+mod enumeration;
+mod newtype;
+mod structure;
+
+use proc_macro2::{Span, TokenStream};
+use syn::{Fields, Item};
+
+use crate::errors::beside;
+
+/// The type, and behind it what makes it a value, or every mistake.
+pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Enum(written)) => enumeration::expand(options, written),
+        Ok(Item::Struct(written)) => match written.fields {
+            Fields::Unnamed(_) => newtype::expand(options, written),
+            Fields::Named(_) | Fields::Unit => structure::expand(options, written),
+        },
+        Ok(_) | Err(_) => {
+            let message = "#[value] stands above a struct with named fields, a struct around one value such as \
+                           `struct Age(i64);`, or an enum without fields";
+            beside(&item, Err(syn::Error::new(Span::call_site(), message)))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Everything that can be wrong with a struct around one value, found at once.
+
+use proc_macro2::TokenStream;
+use syn::{Expr, ExprLit, Fields, Ident, ItemStruct, Lit, LitStr, Path, Type, Visibility};
+
+use super::rule::{Kind, NumberRule, Rule, TextRule};
+use crate::attributes::{self, Choice};
+use crate::errors::Errors;
+use crate::types;
+
+/// A struct around one value, without mistakes.
+pub struct Newtype {
+    /// Its name.
+    pub name: Ident,
+    /// Who sees it.
+    pub vis: Visibility,
+    /// Its doc comment.
+    pub doc: String,
+    /// What it is around.
+    pub inner: Type,
+    /// Its rule.
+    pub rule: Rule,
+}
+
+/// Checks a struct around one value.
+pub fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) -> Option<Newtype> {
+    if !written.generics.params.is_empty() {
+        errors.at(&written.generics.params, "a struct with #[value] takes no parameters");
+    }
+    let choices = attributes::choices(options, errors);
+    let Fields::Unnamed(fields) = &written.fields else { return None };
+    let [field] = fields.unnamed.iter().collect::<Vec<_>>()[..] else {
+        errors.at(&written.fields, "a #[value] is around one value; give several values names: `struct X { a: A, b: B }`");
+        return None;
+    };
+    if !matches!(field.vis, Visibility::Inherited) {
+        errors.at(&field.vis, "the value stays private, or its rule could be broken; read it with `get` or `as_str`");
+    }
+    let kind = kind(&choices, &field.ty, errors)?;
+    let rule = rule(kind, &choices, errors);
+    Some(Newtype {
+        name: written.ident.clone(),
+        vis: written.vis.clone(),
+        doc: attributes::docs(&written.attrs),
+        inner: field.ty.clone(),
+        rule,
+    })
+}
+
+/// The kind that the type tells, and the option repeats.
+fn kind(choices: &[Choice], ty: &Type, errors: &mut Errors) -> Option<Kind> {
+    let name = types::last_name(ty).map(ToString::to_string).unwrap_or_default();
+    let found = Kind::ALL.iter().find(|(_, _, types)| types.contains(&name.as_str()));
+    let Some((kind, _, _)) = found else {
+        errors.at(ty, "a #[value] is around a String, an i64, i32 or u32, or an f64; give several values names");
+        return None;
+    };
+    for (named, option, types) in Kind::ALL {
+        if let Some(choice) = choices.iter().find(|choice| choice.name == option) {
+            choice.flag(errors);
+            if named != *kind {
+                errors.at(&choice.name, format!("`{option}` is around {}, not `{name}`", types.join(", ")));
+            }
+        }
+    }
+    Some(*kind)
+}
+
+fn rule(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Rule {
+    match kind {
+        Kind::Text => Rule::Text(text_rule(choices, errors)),
+        Kind::Integer => Rule::Integer(number_rule(kind, choices, errors)),
+        Kind::Number => Rule::Number(number_rule(kind, choices, errors)),
+    }
+}
+
+fn text_rule(choices: &[Choice], errors: &mut Errors) -> TextRule {
+    let mut rule = TextRule::default();
+    for choice in choices {
+        match choice.name.to_string().as_str() {
+            "text" | "integer" | "number" => {}
+            "trim" => rule.trim = choice.flag(errors),
+            "min" => rule.min = choice.expression(errors),
+            "max" => rule.max = choice.expression(errors),
+            "too_short" => rule.too_short = choice.text(errors),
+            "too_long" => rule.too_long = choice.text(errors),
+            "pattern" => rule.pattern = choice.text(errors).and_then(|pattern| regular(pattern, errors)),
+            "expected" => rule.expected = choice.text(errors),
+            "check" => rule.check = choice.expression(errors).and_then(|check| path(check, errors)),
+            _ => {
+                let known = ["text", "trim", "min", "max", "too_short", "too_long", "pattern", "expected", "check"];
+                attributes::unknown(choice, &known, errors);
+            }
+        }
+    }
+    bounds(rule.min.as_ref(), rule.max.as_ref(), errors);
+    without_bound(rule.too_short.as_ref(), "too_short", rule.min.as_ref(), "min", errors);
+    without_bound(rule.too_long.as_ref(), "too_long", rule.max.as_ref(), "max", errors);
+    rule
+}
+
+fn number_rule(kind: Kind, choices: &[Choice], errors: &mut Errors) -> NumberRule {
+    let mut rule = NumberRule::default();
+    for choice in choices {
+        match choice.name.to_string().as_str() {
+            "text" | "integer" | "number" => {}
+            "min" => rule.min = choice.expression(errors),
+            "max" => rule.max = choice.expression(errors),
+            "too_small" => rule.too_small = choice.text(errors),
+            "too_large" => rule.too_large = choice.text(errors),
+            _ => attributes::unknown(choice, &[kind.option(), "min", "max", "too_small", "too_large"], errors),
+        }
+    }
+    bounds(rule.min.as_ref(), rule.max.as_ref(), errors);
+    without_bound(rule.too_small.as_ref(), "too_small", rule.min.as_ref(), "min", errors);
+    without_bound(rule.too_large.as_ref(), "too_large", rule.max.as_ref(), "max", errors);
+    rule
+}
+
+/// Refuses bounds that no value lies between, where both are written as numbers.
+fn bounds(min: Option<&Expr>, max: Option<&Expr>, errors: &mut Errors) {
+    if let (Some(least), Some(greatest)) = (min.and_then(literal), max.and_then(literal))
+        && least > greatest
+    {
+        errors.at(min, "no value lies between these bounds: `min` is greater than `max`");
+    }
+}
+
+fn literal(expression: &Expr) -> Option<f64> {
+    match expression {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_parse().ok(),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => literal(expr).map(|number| -number),
+        _ => None,
+    }
+}
+
+/// Refuses a sentence that can never be said.
+fn without_bound(sentence: Option<&LitStr>, name: &str, bound: Option<&Expr>, bound_name: &str, errors: &mut Errors) {
+    if let (Some(sentence), None) = (sentence, bound) {
+        errors.at(sentence, format!("`{name}` is never said without `{bound_name} = …`"));
+    }
+}
+
+/// A pattern that compiles: what the runtime would do once the first value comes is done now.
+fn regular(pattern: LitStr, errors: &mut Errors) -> Option<LitStr> {
+    match regex_lite::Regex::new(&pattern.value()) {
+        Ok(_) => Some(pattern),
+        Err(error) => {
+            errors.at(&pattern, format!("not a regular expression: {error}"));
+            None
+        }
+    }
+}
+
+fn path(check: Expr, errors: &mut Errors) -> Option<Path> {
+    match check {
+        Expr::Path(path) if path.qself.is_none() => Some(path.path),
+        other => {
+            errors.at(other, "name a function: `check = parse_address`, a `fn(String) -> Result<String, String>`");
+            None
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Writes what makes a struct around one value a value: checked construction, wire form, column.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::check::Newtype;
+use super::rule::{Kind, NumberRule, Rule, TextRule};
+use crate::object::schema;
+use crate::types;
+
+/// All implementations.
+pub fn expand(value: &Newtype) -> TokenStream {
+    let rule = match &value.rule {
+        Rule::Text(rule) => text_rule(rule),
+        Rule::Integer(rule) => number_rule("IntegerRule", Some(&value.inner), rule),
+        Rule::Number(rule) => number_rule("NumberRule", None, rule),
+    };
+    let rust = match value.rule.kind() {
+        Kind::Text => text(value),
+        Kind::Integer | Kind::Number => number(value),
+    };
+    let wire = wire(value);
+    let column = column(value);
+    quote!(#rule #rust #wire #column)
+}
+
+/// `static RULE: TextRule = …;`
+fn text_rule(rule: &TextRule) -> TokenStream {
+    let trim = rule.trim.then(|| quote!(trim: true,));
+    let min = rule.min.iter().map(|min| quote!(chars_min: #min,));
+    let max = rule.max.iter().map(|max| quote!(chars_max: #max,));
+    let too_short = some("too_short", rule.too_short.as_ref());
+    let too_long = some("too_long", rule.too_long.as_ref());
+    let expected = some("expected", rule.expected.as_ref());
+    let check = some("check", rule.check.as_ref());
+    let compiled = rule.pattern.as_ref().map(|pattern| {
+        quote_spanned! {Span::mixed_site()=>
+            static PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(#pattern);
+        }
+    });
+    let pattern = rule.pattern.is_some().then(|| {
+        quote_spanned!(Span::mixed_site()=> pattern: ::core::option::Option::Some(&PATTERN),)
+    });
+    quote_spanned! {Span::mixed_site()=>
+        #compiled
+        static RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
+            #trim #(#min)* #(#max)* #too_short #too_long #pattern #expected #check
+            ..::convoke::__private::TextRule::ANY
+        };
+    }
+}
+
+/// `static RULE: IntegerRule = …;`, whose bounds end where the type's do.
+fn number_rule(name: &str, integer: Option<&syn::Type>, rule: &NumberRule) -> TokenStream {
+    let name = syn::Ident::new(name, Span::call_site());
+    let min = rule.min.iter().map(|min| quote!(min: #min,));
+    let max = rule.max.iter().map(|max| quote!(max: #max,));
+    let too_small = some("too_small", rule.too_small.as_ref());
+    let too_large = some("too_large", rule.too_large.as_ref());
+    let within = integer.filter(|inner| !is_i64(inner)).map(|inner| {
+        quote_spanned! {inner.span()=>
+            .within(<#inner>::MIN as ::core::primitive::i64, <#inner>::MAX as ::core::primitive::i64)
+        }
+    });
+    quote_spanned! {Span::mixed_site()=>
+        static RULE: ::convoke::__private::#name = ::convoke::__private::#name {
+            #(#min)* #(#max)* #too_small #too_large
+            ..::convoke::__private::#name::ANY
+        }
+        #within;
+    }
+}
+
+fn is_i64(ty: &syn::Type) -> bool {
+    types::last_name(ty).is_some_and(|name| name == "i64")
+}
+
+fn some(name: &str, value: Option<&impl quote::ToTokens>) -> Option<TokenStream> {
+    let name = syn::Ident::new(name, Span::call_site());
+    value.map(|value| quote!(#name: ::core::option::Option::Some(#value),))
+}
+
+fn text(value: &Newtype) -> TokenStream {
+    let Newtype { name, vis, .. } = value;
+    quote_spanned! {Span::mixed_site()=>
+        impl #name {
+            /// The value, if `text` obeys its rule.
+            ///
+            /// # Errors
+            /// Why it does not.
+            #vis fn new(
+                text: impl ::core::convert::AsRef<::core::primitive::str>
+                    + ::core::convert::Into<::std::string::String>,
+            ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                RULE.apply(text).map(Self)
+            }
+
+            /// The text.
+            #vis fn as_str(&self) -> &::core::primitive::str {
+                &self.0
+            }
+
+            /// The text, handed over.
+            #vis fn into_string(self) -> ::std::string::String {
+                self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::ops::Deref for #name {
+            type Target = ::core::primitive::str;
+            fn deref(&self) -> &::core::primitive::str {
+                &self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::AsRef<::core::primitive::str> for #name {
+            fn as_ref(&self) -> &::core::primitive::str {
+                &self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<#name> for ::std::string::String {
+            fn from(value: #name) -> ::std::string::String {
+                value.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::str::FromStr for #name {
+            type Err = ::convoke::__private::Invalid;
+            fn from_str(text: &::core::primitive::str) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                Self::new(text)
+            }
+        }
+    }
+}
+
+fn number(value: &Newtype) -> TokenStream {
+    let Newtype { name, vis, inner, .. } = value;
+    let apply = match value.rule.kind() {
+        Kind::Integer if !is_i64(inner) => quote_spanned! {Span::mixed_site()=>
+            RULE.apply(::core::primitive::i64::from(number)).map(|_| Self(number))
+        },
+        Kind::Integer | Kind::Number | Kind::Text => quote_spanned!(Span::mixed_site()=> RULE.apply(number).map(Self)),
+    };
+    quote_spanned! {Span::mixed_site()=>
+        impl #name {
+            /// The value, if `number` obeys its rule.
+            ///
+            /// # Errors
+            /// Why it does not.
+            #vis fn new(number: #inner) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                #apply
+            }
+
+            /// The number.
+            #vis const fn get(self) -> #inner {
+                self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<#name> for #inner {
+            fn from(value: #name) -> #inner {
+                value.0
+            }
+        }
+    }
+}
+
+fn wire(value: &Newtype) -> TokenStream {
+    let Newtype { name, doc, inner, .. } = value;
+    let names = schema::names(name);
+    let read = match value.rule.kind() {
+        Kind::Text => quote_spanned! {Span::mixed_site()=>
+            ::convoke::__private::text(deserializer, &RULE).map(Self)
+        },
+        Kind::Integer if is_i64(inner) => quote_spanned! {Span::mixed_site()=>
+            ::convoke::__private::integer(deserializer, &RULE).map(Self)
+        },
+        // The rule ends where the type does, so the number fits.
+        Kind::Integer => quote_spanned! {Span::mixed_site()=>
+            ::convoke::__private::integer(deserializer, &RULE).map(|number| Self(number as #inner))
+        },
+        Kind::Number => quote_spanned! {Span::mixed_site()=>
+            ::convoke::__private::number(deserializer, &RULE).map(Self)
+        },
+    };
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::serde::Serialize for #name {
+            fn serialize<S: ::convoke::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                ::convoke::__private::serde::Serialize::serialize(&self.0, serializer)
+            }
+        }
+
+        #[automatically_derived]
+        impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
+            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                #read
+            }
+        }
+
+        #[automatically_derived]
+        impl ::convoke::__private::schemars::JsonSchema for #name {
+            #names
+            fn inline_schema() -> ::core::primitive::bool {
+                true
+            }
+            fn json_schema(
+                _: &mut ::convoke::__private::schemars::SchemaGenerator,
+            ) -> ::convoke::__private::schemars::Schema {
+                RULE.schema(#doc)
+            }
+        }
+    }
+}
+
+/// The column. A stored value is taken as it is: a rule that was tightened since judges what comes in, not what is there.
+fn column(value: &Newtype) -> TokenStream {
+    let Newtype { name, inner, .. } = value;
+    let is_text = (value.rule.kind() == Kind::Text).then(|| {
+        quote! {
+            #[automatically_derived]
+            impl ::convoke::__private::TextColumn for #name {}
+        }
+    });
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::Column for #name {
+            const TYPE: ::convoke::__private::ColumnType = <#inner as ::convoke::__private::Column>::TYPE;
+            fn to_value(&self) -> ::convoke::__private::Value {
+                <#inner as ::convoke::__private::Column>::to_value(&self.0)
+            }
+            fn from_value(
+                value: ::convoke::__private::ValueRef<'_>,
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                <#inner as ::convoke::__private::Column>::from_value(value).map(Self)
+            }
+        }
+
+        #is_text
+    }
+}

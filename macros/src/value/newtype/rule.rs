@@ -1,0 +1,75 @@
+//! The rule of a value, as its attribute says it.
+
+use syn::{Expr, LitStr, Path};
+
+/// What a value is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A whole number.
+    Integer,
+    /// A double.
+    Number,
+}
+
+impl Kind {
+    /// Each kind by the option that names it and the types it may be around.
+    pub const ALL: [(Kind, &'static str, &'static [&'static str]); 3] = [
+        (Kind::Text, "text", &["String"]),
+        (Kind::Integer, "integer", &["i64", "i32", "u32"]),
+        (Kind::Number, "number", &["f64"]),
+    ];
+
+    /// The option that names it.
+    pub fn option(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+        }
+    }
+}
+
+/// A rule.
+pub enum Rule {
+    /// Of a text.
+    Text(TextRule),
+    /// Of a whole number.
+    Integer(NumberRule),
+    /// Of a double.
+    Number(NumberRule),
+}
+
+impl Rule {
+    /// What it is a rule for.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Rule::Text(_) => Kind::Text,
+            Rule::Integer(_) => Kind::Integer,
+            Rule::Number(_) => Kind::Number,
+        }
+    }
+}
+
+/// The rule of a text.
+#[derive(Default)]
+pub struct TextRule {
+    pub trim: bool,
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
+    pub too_short: Option<LitStr>,
+    pub too_long: Option<LitStr>,
+    pub pattern: Option<LitStr>,
+    pub expected: Option<LitStr>,
+    pub check: Option<Path>,
+}
+
+/// The rule of a number.
+#[derive(Default)]
+pub struct NumberRule {
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
+    pub too_small: Option<LitStr>,
+    pub too_large: Option<LitStr>,
+}

@@ -1,0 +1,243 @@
+//! Numbers: whole ones and doubles, with their bounds.
+
+use std::fmt;
+
+use schemars::{Schema, json_schema};
+use serde::Deserializer;
+use serde::de::{Error, Unexpected, Visitor};
+
+use super::INTEGER_MAX;
+use super::invalid::Invalid;
+
+/// What a whole number must be.
+#[derive(Clone, Copy)]
+pub struct IntegerRule {
+    /// The least.
+    pub min: i64,
+    /// The greatest.
+    pub max: i64,
+    /// The whole sentence for a number below `min`.
+    pub too_small: Option<&'static str>,
+    /// The whole sentence for a number above `max`.
+    pub too_large: Option<&'static str>,
+}
+
+impl IntegerRule {
+    /// Any integer that JSON carries without loss.
+    pub const ANY: IntegerRule =
+        IntegerRule { min: -INTEGER_MAX, max: INTEGER_MAX, too_small: None, too_large: None };
+
+    /// The number, if it obeys.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn apply(&self, number: i64) -> Result<i64, Invalid> {
+        match number {
+            number if number < self.min => Err(self.refuse(self.too_small, &number)),
+            number if number > self.max => Err(self.refuse(self.too_large, &number)),
+            number => Ok(number),
+        }
+    }
+
+    fn refuse(&self, sentence: Option<&'static str>, got: &dyn fmt::Display) -> Invalid {
+        sentence.map_or_else(|| Invalid::must_be(self, got), Invalid::new)
+    }
+
+    /// The JSON schema of such a number.
+    pub fn schema(&self, doc: &str) -> Schema {
+        let mut schema = json_schema!({ "type": "integer", "format": "int64" });
+        if self.min > -INTEGER_MAX {
+            schema.insert("minimum".to_owned(), self.min.into());
+        }
+        if self.max < INTEGER_MAX {
+            schema.insert("maximum".to_owned(), self.max.into());
+        }
+        super::schema::describe(&mut schema, doc);
+        schema
+    }
+}
+
+/// What it must be, in words that follow "must be".
+impl fmt::Display for IntegerRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min > -INTEGER_MAX, self.max < INTEGER_MAX) {
+            (false, false) => f.write_str("an integer"),
+            (true, false) => write!(f, "an integer of at least {}", self.min),
+            (false, true) => write!(f, "an integer of at most {}", self.max),
+            (true, true) => write!(f, "an integer between {} and {}", self.min, self.max),
+        }
+    }
+}
+
+/// Reads a whole number that obeys `rule`: any JSON number with an integral value (`31`, `31.0`, `3.1e1`).
+///
+/// # Errors
+/// Another type, a fraction, or a number that breaks the rule.
+pub fn integer<'de, D: Deserializer<'de>>(deserializer: D, rule: &IntegerRule) -> Result<i64, D::Error> {
+    deserializer.deserialize_any(Integer(rule))
+}
+
+struct Integer<'a>(&'a IntegerRule);
+
+impl Visitor<'_> for Integer<'_> {
+    type Value = i64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<i64, E> {
+        self.0.apply(number).map_err(E::custom)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<i64, E> {
+        match i64::try_from(number) {
+            Ok(number) => self.visit_i64(number),
+            Err(_) => Err(E::custom(self.0.refuse(self.0.too_large, &number))),
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "the value is integral and within the bounds of exact doubles")]
+    fn visit_f64<E: Error>(self, number: f64) -> Result<i64, E> {
+        if number.fract() != 0.0 || !number.is_finite() {
+            return Err(E::invalid_value(Unexpected::Float(number), &self));
+        }
+        if number.abs() <= INTEGER_MAX as f64 {
+            return self.visit_i64(number as i64);
+        }
+        let sentence = if number > 0.0 { self.0.too_large } else { self.0.too_small };
+        Err(E::custom(self.0.refuse(sentence, &number)))
+    }
+}
+
+/// What a number must be.
+#[derive(Clone, Copy)]
+pub struct NumberRule {
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// The whole sentence for a number below `min`.
+    pub too_small: Option<&'static str>,
+    /// The whole sentence for a number above `max`.
+    pub too_large: Option<&'static str>,
+}
+
+impl NumberRule {
+    /// Any finite number.
+    pub const ANY: NumberRule = NumberRule { min: f64::MIN, max: f64::MAX, too_small: None, too_large: None };
+
+    /// The number, if it obeys.
+    ///
+    /// # Errors
+    /// Why it is refused: infinities and NaN always are.
+    pub fn apply(&self, number: f64) -> Result<f64, Invalid> {
+        match number {
+            number if number < self.min => Err(self.refuse(self.too_small, number)),
+            number if number > self.max => Err(self.refuse(self.too_large, number)),
+            number if number.is_finite() => Ok(number),
+            number => Err(Invalid::must_be(self, number)),
+        }
+    }
+
+    fn refuse(&self, sentence: Option<&'static str>, got: f64) -> Invalid {
+        sentence.map_or_else(|| Invalid::must_be(self, got), Invalid::new)
+    }
+
+    /// The JSON schema of such a number.
+    pub fn schema(&self, doc: &str) -> Schema {
+        let mut schema = json_schema!({ "type": "number", "format": "double" });
+        if self.min > f64::MIN {
+            schema.insert("minimum".to_owned(), self.min.into());
+        }
+        if self.max < f64::MAX {
+            schema.insert("maximum".to_owned(), self.max.into());
+        }
+        super::schema::describe(&mut schema, doc);
+        schema
+    }
+}
+
+/// What it must be, in words that follow "must be".
+impl fmt::Display for NumberRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min > f64::MIN, self.max < f64::MAX) {
+            (false, false) => f.write_str("a number"),
+            (true, false) => write!(f, "a number of at least {}", self.min),
+            (false, true) => write!(f, "a number of at most {}", self.max),
+            (true, true) => write!(f, "a number between {} and {}", self.min, self.max),
+        }
+    }
+}
+
+/// Reads a number that obeys `rule`.
+///
+/// # Errors
+/// Another type, or a number that breaks the rule.
+pub fn number<'de, D: Deserializer<'de>>(deserializer: D, rule: &NumberRule) -> Result<f64, D::Error> {
+    struct Number<'a>(&'a NumberRule);
+    impl Visitor<'_> for Number<'_> {
+        type Value = f64;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.fmt(f)
+        }
+        fn visit_i64<E: Error>(self, number: i64) -> Result<f64, E> {
+            self.visit_f64(number as f64)
+        }
+        fn visit_u64<E: Error>(self, number: u64) -> Result<f64, E> {
+            self.visit_f64(number as f64)
+        }
+        fn visit_f64<E: Error>(self, number: f64) -> Result<f64, E> {
+            self.0.apply(number).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_any(Number(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str, rule: &IntegerRule) -> Result<i64, String> {
+        integer(&mut serde_json::Deserializer::from_str(json), rule)
+            .map_err(|error| error.to_string().split(" at line").next().unwrap().to_owned())
+    }
+
+    #[test]
+    fn any_number_with_an_integral_value_is_an_integer() {
+        let age = IntegerRule { min: 13, max: 120, ..IntegerRule::ANY };
+        for json in ["31", "31.0", "3.1e1"] {
+            assert_eq!(read(json, &age), Ok(31));
+        }
+        assert_eq!(read("13", &age), Ok(13));
+        assert_eq!(read("120", &age), Ok(120));
+        for (json, got) in [("12", "12"), ("121", "121"), ("-0.0e0", "0"), ("1e300", &format!("{}", 1e300))] {
+            assert_eq!(read(json, &age), Err(format!("must be an integer between 13 and 120 (got {got})")));
+        }
+        assert_eq!(read("13.5", &age).unwrap_err(), "invalid value: floating point `13.5`, expected an integer between 13 and 120");
+    }
+
+    #[test]
+    fn integers_end_where_doubles_stop_being_exact() {
+        assert_eq!(read("9007199254740991", &IntegerRule::ANY), Ok(INTEGER_MAX));
+        assert_eq!(read("-9007199254740991", &IntegerRule::ANY), Ok(-INTEGER_MAX));
+        assert!(read("9007199254740992", &IntegerRule::ANY).is_err());
+        assert!(read("18446744073709551615", &IntegerRule::ANY).is_err());
+    }
+
+    #[test]
+    fn a_sentence_of_its_own_replaces_the_made_one() {
+        let rule = IntegerRule { min: 1, too_small: Some("It must be at least 1"), ..IntegerRule::ANY };
+        assert_eq!(read("0", &rule), Err("It must be at least 1".to_owned()));
+    }
+
+    #[test]
+    fn numbers_are_finite_and_within_their_bounds() {
+        let share = NumberRule { min: 0.0, max: 1.0, ..NumberRule::ANY };
+        assert_eq!(share.apply(0.0), Ok(0.0));
+        assert_eq!(share.apply(1.0), Ok(1.0));
+        assert_eq!(share.apply(1.5).unwrap_err().sentence(), "must be a number between 0 and 1 (got 1.5)");
+        assert_eq!(NumberRule::ANY.apply(f64::INFINITY).unwrap_err().sentence(), "must be a number (got inf)");
+        assert_eq!(NumberRule::ANY.apply(f64::NAN).unwrap_err().sentence(), "must be a number (got NaN)");
+    }
+}

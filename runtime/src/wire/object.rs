@@ -1,0 +1,192 @@
+//! Objects with named members: what the attributes' reading and writing of a struct calls.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::number::{self, IntegerRule, NumberRule};
+use super::text::{self, TextRule};
+use super::{INTEGER_MAX, one_of};
+
+/// What may be a member of an object on the wire.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent over the wire",
+    label = "it has no wire form",
+    note = "put #[value] above `{Self}`, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
+)]
+pub trait Member: Serialize + for<'de> Deserialize<'de> + schemars::JsonSchema {}
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + for<'de> Deserialize<'de> + schemars::JsonSchema> Member for T {}
+
+/// Reads a member's name as its place in a list of names.
+pub struct Place(pub &'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Place {
+    type Value = usize;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Place {
+    type Value = usize;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+    fn visit_str<E: Error>(self, name: &str) -> Result<usize, E> {
+        self.0.iter().position(|known| *known == name).ok_or_else(|| E::unknown_field(name, self.0))
+    }
+}
+
+/// Reads the value of a member into its slot.
+///
+/// # Errors
+/// The member was there before; its value does not fit.
+pub fn fill<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    slot: &mut Option<T>,
+    map: &mut A,
+    name: &'static str,
+) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *slot = Some(map.next_value()?);
+    Ok(())
+}
+
+/// Passes over the value of a member that was removed.
+///
+/// # Errors
+/// It is not JSON.
+pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
+    map.next_value::<IgnoredAny>().map(|_| ())
+}
+
+/// The value of a member that was read; an absent one is `None` where its type allows that.
+///
+/// # Errors
+/// It is missing.
+pub fn given<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
+    match slot {
+        Some(value) => Ok(value),
+        None => T::deserialize(Absent(name, PhantomData)),
+    }
+}
+
+/// Stands for a member that is not there: only an `Option` can be read from it.
+struct Absent<E>(&'static str, PhantomData<E>);
+
+impl<'de, E: Error> Deserializer<'de> for Absent<E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
+        Err(E::missing_field(self.0))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_none()
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Reads one of `names` as its place; the refusal lists them.
+///
+/// # Errors
+/// Another type, or another text.
+pub fn choice<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    names: &'static [&'static str],
+) -> Result<usize, D::Error> {
+    struct Choice(&'static [&'static str]);
+    impl Visitor<'_> for Choice {
+        type Value = usize;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("one of ")?;
+            f.write_str(&self.0.join(", "))
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
+            one_of(text, self.0).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Choice(names))
+}
+
+/// A number or text of Rust itself, as the wire reads it: `31.0` is an integer, U+0000 is in no text.
+pub trait Plain: Sized {
+    /// Reads it.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+macro_rules! plain_integers {
+    ($($type:ident)*) => {
+        $(impl Plain for $type {
+            fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let rule = IntegerRule {
+                    min: i64::try_from($type::MIN).map_or(-INTEGER_MAX, |min| min.max(-INTEGER_MAX)),
+                    max: i64::try_from($type::MAX).map_or(INTEGER_MAX, |max| max.min(INTEGER_MAX)),
+                    ..IntegerRule::ANY
+                };
+                let number = number::integer(deserializer, &rule)?;
+                Ok($type::try_from(number).expect("the rule keeps the number within the type's bounds"))
+            }
+        })*
+    };
+}
+
+plain_integers!(i8 i16 i32 i64 u8 u16 u32 u64 usize);
+
+impl Plain for f64 {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        number::number(deserializer, &NumberRule::ANY)
+    }
+}
+
+impl Plain for String {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::text(deserializer, &TextRule::ANY)
+    }
+}
+
+/// Reads a `T` as [`Plain`] says.
+pub struct AsPlain<T>(T);
+
+impl<'de, T: Plain> Deserialize<'de> for AsPlain<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::read(deserializer).map(Self)
+    }
+}
+
+/// Takes [`AsPlain`] off again, also inside `Option` and `Vec`.
+pub trait Unwrap {
+    /// The type without it.
+    type To;
+    /// The value without it.
+    fn unwrap_plain(self) -> Self::To;
+}
+
+impl<T> Unwrap for AsPlain<T> {
+    type To = T;
+    fn unwrap_plain(self) -> T {
+        self.0
+    }
+}
+
+impl<T: Unwrap> Unwrap for Option<T> {
+    type To = Option<T::To>;
+    fn unwrap_plain(self) -> Self::To {
+        self.map(T::unwrap_plain)
+    }
+}
+
+impl<T: Unwrap> Unwrap for Vec<T> {
+    type To = Vec<T::To>;
+    fn unwrap_plain(self) -> Self::To {
+        self.into_iter().map(T::unwrap_plain).collect()
+    }
+}

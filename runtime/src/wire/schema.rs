@@ -1,0 +1,94 @@
+//! JSON schemas as the attributes write them.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Puts a doc comment on a schema, unless there is none.
+pub fn describe(schema: &mut Schema, doc: &str) {
+    if !doc.is_empty() {
+        schema.insert("description".to_owned(), doc.into());
+    }
+}
+
+/// The schema of an object with named members, under way.
+pub struct ObjectSchema {
+    doc: &'static str,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl ObjectSchema {
+    /// An object without members yet.
+    pub fn new(doc: &'static str) -> Self {
+        Self { doc, properties: Map::new(), required: Vec::new() }
+    }
+
+    /// A member that must be there.
+    #[must_use]
+    pub fn required<T: JsonSchema>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+        self.required.push(name.into());
+        let schema = generator.subschema_for::<T>();
+        self.with(name, schema, doc)
+    }
+
+    /// A member that may be absent; one that comes in may also be null, one that goes out never is.
+    #[must_use]
+    pub fn optional<T: JsonSchema>(self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+        let schema = match generator.contract().is_serialize() {
+            true => generator.subschema_for::<T>(),
+            false => generator.subschema_for::<Option<T>>(),
+        };
+        self.with(name, schema, doc)
+    }
+
+    /// A member that stands for `default` when it is absent.
+    #[must_use]
+    pub fn or<T: JsonSchema + Serialize>(
+        mut self,
+        generator: &mut SchemaGenerator,
+        name: &str,
+        doc: &str,
+        default: &T,
+    ) -> Self {
+        if generator.contract().is_serialize() {
+            self.required.push(name.into());
+        }
+        let mut schema = generator.subschema_for::<T>();
+        if let Ok(default) = serde_json::to_value(default) {
+            schema.insert("default".to_owned(), default);
+        }
+        self.with(name, schema, doc)
+    }
+
+    fn with(mut self, name: &str, mut schema: Schema, doc: &str) -> Self {
+        describe(&mut schema, doc);
+        self.properties.insert(name.to_owned(), schema.to_value());
+        self
+    }
+
+    /// The schema: no member beside these.
+    pub fn finish(self) -> Schema {
+        let mut schema = json_schema!({ "type": "object", "additionalProperties": false });
+        schema.insert("properties".to_owned(), self.properties.into());
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), self.required.into());
+        }
+        describe(&mut schema, self.doc);
+        schema
+    }
+}
+
+/// The schema of a text out of a list; `docs` says what each of them means, where it says anything.
+pub fn one_of(doc: &str, names: &[&str], docs: &[&str]) -> Schema {
+    let mut text = doc.to_owned();
+    for (name, doc) in names.iter().zip(docs).filter(|(_, doc)| !doc.is_empty()) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("- `{name}`: {doc}"));
+    }
+    let mut schema = json_schema!({ "type": "string", "enum": names });
+    describe(&mut schema, &text);
+    schema
+}
