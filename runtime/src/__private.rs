@@ -7,12 +7,12 @@ pub use {inventory, schemars, serde};
 pub use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 pub use crate::error::Result;
 pub use crate::function::{
-    ActionFn, Args, Entry, Function, IsAction, IsMutation, IsQuery, IsResult, Kind, MutationFn, QueryFn, Submitted,
+    ActionFn, Args, Entry, Function, IsAction, IsMutation, IsQuery, IsResult, Kind, MutationFn, NoArgs, QueryFn, Submitted,
     SubmittedTable, Visibility, args_schema, erase_action, erase_mutation, erase_query, output_schema,
 };
 pub use crate::store::table::{
     Column, Condition, Field, FieldDef, Index, IndexDef, KeyDef, Literal, Table, TableDef, TextColumn, Unique,
-    decode_field, json_from_value, json_to_value,
+    choice_from_value, decode_field, json_from_value, json_to_value, text_to_value,
 };
 pub use crate::store::{ColumnType, Row, StoreError, Value, ValueRef};
 pub use crate::wire::number::{IntegerRule, NumberRule, integer, number};

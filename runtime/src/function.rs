@@ -157,6 +157,7 @@ pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'stat
     note = "put #[value] above the struct, or return (), a number, a String, an Id, or an Option or Vec of them"
 )]
 pub trait Output: Serialize + JsonSchema + Send + 'static {}
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema + Send + 'static> Output for T {}
 
 /// Takes the result apart: what `#[query]` and the others use to name a function's output type.
@@ -178,6 +179,12 @@ impl<T> IsResult for Result<T> {
 pub struct NoArgs {}
 impl Args for NoArgs {}
 
+impl From<()> for NoArgs {
+    fn from((): ()) -> Self {
+        Self {}
+    }
+}
+
 /// Erases a query's types. Called in the constant that `#[query]` emits.
 pub const fn erase_query<F: QueryFn>() -> ErasedCall {
     ErasedCall(crate::call::erased::query::<F>())
@@ -193,7 +200,12 @@ pub const fn erase_action<F: ActionFn>() -> ErasedCall {
     ErasedCall(crate::call::erased::action::<F>())
 }
 
-/// The schema of a type: what the attributes store in an [`Entry`].
-pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
+/// The schema of a function's arguments: what the attributes store in an [`Entry`].
+pub fn args_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<F::Args>()
+}
+
+/// The schema of a function's result: what the attributes store in an [`Entry`].
+pub fn output_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<F::Output>()
 }

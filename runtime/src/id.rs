@@ -65,7 +65,7 @@ impl<T> Hash for Id<T> {
 
 impl<T: Table> fmt::Display for Id<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::DEF.prefix)?;
+        f.write_str(T::PREFIX)?;
         f.write_str("_")?;
         let suffix = encode(self.bits);
         f.write_str(std::str::from_utf8(&suffix).unwrap_or_default())
@@ -86,7 +86,7 @@ pub struct NotAnId;
 impl<T: Table> FromStr for Id<T> {
     type Err = NotAnId;
     fn from_str(text: &str) -> Result<Self, NotAnId> {
-        parse(T::DEF.prefix, text).map(Self::from_bits).ok_or(NotAnId)
+        parse(T::PREFIX, text).map(Self::from_bits).ok_or(NotAnId)
     }
 }
 
@@ -102,7 +102,7 @@ impl<'de, T: Table> Deserialize<'de> for Id<T> {
         impl<T: Table> serde::de::Visitor<'_> for Visitor<T> {
             type Value = Id<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an id of {} ({}_…)", T::DEF.name, T::DEF.prefix)
+                write!(f, "an id of {} ({}_…)", T::NAME, T::PREFIX)
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id<T>, E> {
                 text.parse().map_err(|NotAnId| E::invalid_value(serde::de::Unexpected::Str(text), &self))
@@ -114,7 +114,7 @@ impl<'de, T: Table> Deserialize<'de> for Id<T> {
 
 impl<T: Table> JsonSchema for Id<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Id_{}", T::DEF.name).into()
+        format!("Id_{}", T::NAME).into()
     }
 
     fn inline_schema() -> bool {
@@ -124,8 +124,8 @@ impl<T: Table> JsonSchema for Id<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", T::DEF.prefix),
-            "description": format!("Id of a row of `{}`.", T::DEF.name),
+            "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", T::PREFIX),
+            "description": format!("Id of a row of `{}`.", T::NAME),
         })
     }
 }

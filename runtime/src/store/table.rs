@@ -3,11 +3,14 @@
 //! `#[table]` writes the implementations; this module says what they must hold. The types of an index's fields are a
 //! list of types (`(A, (B, ()))`), so that rustc checks a query field by field.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
+use serde_json::{Map, Value as Json};
 
 use super::error::StoreError;
 use super::transaction::Row;
@@ -17,6 +20,12 @@ use crate::id::{self, Id};
 
 /// A table: a struct with `#[table]` above it.
 pub trait Table: Clone + Serialize + Send + Sync + Sized + 'static {
+    /// The table's name.
+    const NAME: &'static str;
+
+    /// The prefix of its ids. Apart from [`Table::DEF`], so that two tables can hold ids of each other.
+    const PREFIX: &'static str;
+
     /// Name, prefix, fields, indexes.
     const DEF: &'static TableDef;
 
@@ -120,6 +129,24 @@ pub enum Literal {
 }
 
 impl Literal {
+    /// The constant, if a column of this type can hold it: what `#[table]` calls for a default or a condition.
+    ///
+    /// # Panics
+    /// At compile time, if it cannot.
+    pub const fn checked(self, column: ColumnType) -> Self {
+        match (self, column) {
+            (Literal::Text(_), ColumnType::Text | ColumnType::Json)
+            | (Literal::Integer(_), ColumnType::Integer)
+            | (Literal::Float(_), ColumnType::Float)
+            | (Literal::Bool(_), ColumnType::Bool) => self,
+            (Literal::Integer(_), ColumnType::Float) => panic!("the column holds doubles: write the number with a point"),
+            (Literal::Text(_), _) => panic!("the column does not hold texts"),
+            (Literal::Integer(_), _) => panic!("the column does not hold integers"),
+            (Literal::Float(_), _) => panic!("the column does not hold doubles"),
+            (Literal::Bool(_), _) => panic!("the column does not hold truth values"),
+        }
+    }
+
     /// The constant as a value.
     pub fn value(self) -> Value {
         match self {
@@ -238,7 +265,7 @@ scalar_columns! {
 
 impl<T: Table> Column for Id<T> {
     const TYPE: ColumnType = ColumnType::Id;
-    const REFERENCES: Option<&'static str> = Some(T::DEF.prefix);
+    const REFERENCES: Option<&'static str> = Some(T::PREFIX);
     fn to_value(&self) -> Value {
         Value::Id(self.bits())
     }
@@ -288,6 +315,19 @@ pub fn json_from_value<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, St
     match value {
         ValueRef::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
         other => unfit("JSON", other),
+    }
+}
+
+/// A text as it is stored.
+pub fn text_to_value(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// The place of a stored text in a list of names.
+pub fn choice_from_value(value: ValueRef<'_>, names: &[&str]) -> Result<usize, String> {
+    match value {
+        ValueRef::Text(text) => crate::wire::one_of(text, names).map_err(|invalid| invalid.to_string()),
+        other => unfit("a text", other),
     }
 }
 
@@ -389,6 +429,34 @@ impl<T: Table> Serialize for Doc<T> {
             fields: &'a T,
         }
         Wire { id: self.id, creation_time: self.creation_time, fields: &self.fields }.serialize(serializer)
+    }
+}
+
+/// The fields, and before them those that every row has.
+impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Row", T::schema_name()).into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("Doc<{}>", T::schema_id()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        properties.insert("_id".to_owned(), generator.subschema_for::<Id<T>>().to_value());
+        properties.insert("_creationTime".to_owned(), generator.subschema_for::<Millis>().to_value());
+        let mut required = vec![Json::from("_id"), Json::from("_creationTime")];
+        let mut schema = T::json_schema(generator);
+        if let Some(Json::Object(fields)) = schema.remove("properties") {
+            properties.extend(fields);
+        }
+        if let Some(Json::Array(fields)) = schema.remove("required") {
+            required.extend(fields);
+        }
+        schema.insert("properties".to_owned(), properties.into());
+        schema.insert("required".to_owned(), required.into());
+        schema
     }
 }
 

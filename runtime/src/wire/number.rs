@@ -27,6 +27,18 @@ impl IntegerRule {
     pub const ANY: IntegerRule =
         IntegerRule { min: -INTEGER_MAX, max: INTEGER_MAX, too_small: None, too_large: None };
 
+    /// The same rule, ending where a smaller type of numbers ends.
+    #[must_use]
+    pub const fn within(mut self, min: i64, max: i64) -> Self {
+        if self.min < min {
+            self.min = min;
+        }
+        if self.max > max {
+            self.max = max;
+        }
+        self
+    }
+
     /// The number, if it obeys.
     ///
     /// # Errors
