@@ -7,16 +7,43 @@
 // The attributes emit absolute paths (`::convoke::…`); the runtime's own tables use them too.
 extern crate self as convoke;
 
-pub mod auth;
-pub mod clock;
+#[doc(hidden)]
+pub mod __private;
 pub mod error;
+pub mod wire;
+pub mod clock;
 pub mod id;
 pub mod identity;
 pub mod limits;
+pub mod settings;
 pub mod store;
-pub mod wire;
+pub mod function;
+pub mod registry;
+pub mod context;
+pub mod rate;
+pub mod logs;
+pub mod runtime;
+pub mod call;
+pub mod auth;
+pub mod http;
+pub mod gateway;
+pub mod config;
+pub mod cli;
+pub mod testing;
 
 pub use clock::{Clock, Millis};
+pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};
 pub use error::{Code, Error, Result};
+pub use function::NoArgs;
 pub use id::Id;
 pub use identity::{Caller, Identity};
+pub use runtime::{Runtime, RuntimeOptions, StartError};
+pub use store::{Doc, Encoded, Order, Page};
+
+/// What a file of functions brings into scope: `use convoke::prelude::*;`.
+pub mod prelude {
+    pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
+    pub use crate::error::{Code, Error, Result};
+    pub use crate::{Doc, Id, Millis, NoArgs, Order, Page};
+    pub use tracing::{debug, error, info, warn};
+}

@@ -15,10 +15,63 @@ macro_rules! limits {
             }
         }
 
-        /// Name and description of every limit, for the configuration reference.
-        pub const LIMITS: &[(&str, &str)] = &[$((stringify!($name), concat!($($doc),*)),)*];
+        impl Limits {
+            /// Name, default and description of every limit, for the configuration reference.
+            pub fn reference() -> Vec<(&'static str, toml::Value, &'static str)> {
+                let defaults = Self::default();
+                vec![$((stringify!($name), defaults.$name.show(), concat!($($doc),*).trim()),)*]
+            }
+
+            /// Takes the values of `[limits]` in `convoke.toml`.
+            ///
+            /// # Errors
+            /// A sentence that names a limit that does not exist, or a value that does not fit.
+            pub fn set(&mut self, table: &toml::Table) -> Result<(), String> {
+                for (name, value) in table {
+                    match name.as_str() {
+                        $(stringify!($name) => {
+                            self.$name = Limit::read(value).map_err(|error| format!("limits.{name}: {error}"))?;
+                        })*
+                        _ => return Err(format!("limits.{name} is no limit; `convoke help serve` lists them")),
+                    }
+                }
+                Ok(())
+            }
+        }
     };
 }
+
+/// How a limit stands in the settings: a number, or a time such as `"10s"`.
+trait Limit: Sized {
+    fn read(value: &toml::Value) -> Result<Self, String>;
+    fn show(&self) -> toml::Value;
+}
+
+impl Limit for Duration {
+    fn read(value: &toml::Value) -> Result<Self, String> {
+        let text = value.as_str().ok_or("must be a time such as \"10s\" or \"500ms\"")?;
+        humantime::parse_duration(text).map_err(|error| format!("{error}; write a time such as \"10s\" or \"500ms\""))
+    }
+    fn show(&self) -> toml::Value {
+        humantime::format_duration(*self).to_string().into()
+    }
+}
+
+/// Whole numbers, which TOML holds in 64 bits.
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Limit for $type {
+            fn read(value: &toml::Value) -> Result<Self, String> {
+                let number = value.as_integer().and_then(|number| <$type>::try_from(number).ok());
+                number.ok_or_else(|| format!("must be a whole number from 0 to {}", <$type>::MAX))
+            }
+            fn show(&self) -> toml::Value {
+                toml::Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+numbers!(usize, u32, u64);
 
 limits! {
     /// Bytes of a request body. One call's arguments, not a file store.

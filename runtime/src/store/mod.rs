@@ -12,7 +12,7 @@ pub mod value;
 
 pub use engine::WriteJob;
 pub use error::StoreError;
-pub use query::{Cursor, Db, DbMut, Page, Query};
+pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query};
 pub use table::{Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Table, TableDef, Unique};
 pub use transaction::{Plan, Row, Transaction};
 pub use value::{ColumnType, Value, ValueRef};

@@ -1,0 +1,217 @@
+//! The way of a call, for HTTP, tests, schedules and other functions alike.
+//!
+//! look up → identify → decode → run → encode. What comes before (limits, route, envelope, credentials) is `http`'s
+//! and `auth`'s; who is answered how is `envelope`'s.
+
+use std::sync::Arc;
+
+use super::decode::{self, Body, Envelope, Format};
+use super::erased::Prepared;
+use super::execute;
+use super::identify;
+use crate::context::shared::Call;
+use crate::error::{Code, Error, Result};
+use crate::function::{Function, Kind, Visibility};
+use crate::identity::Caller;
+use crate::logs::{Capture, LogLines};
+use crate::registry::Registered;
+use crate::runtime::Runtime;
+
+/// How a call ended: the value as JSON, or an error; and what the function logged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The value's JSON.
+    pub result: Result<Vec<u8>>,
+    /// The lines.
+    pub log_lines: LogLines,
+}
+
+/// Which function a request names, and where its arguments are.
+pub enum Request<'a> {
+    /// `/api/run/<path>`, with the envelope.
+    Run {
+        /// `module/path/function`.
+        path: &'a str,
+        /// The whole body.
+        body: &'a [u8],
+    },
+    /// `/api/query` and its siblings: the path is in the envelope.
+    OfKind {
+        /// The kind the route names.
+        kind: Kind,
+        /// The whole body.
+        body: &'a [u8],
+    },
+    /// In process: the arguments alone.
+    Args {
+        /// `module/path/function`.
+        path: &'a str,
+        /// The arguments' JSON.
+        args: &'a str,
+    },
+}
+
+impl Runtime {
+    /// Runs a call from outside. Never panics, and ends in exactly one outcome; the format is the request's.
+    pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
+        let format = match &request {
+            Request::Args { .. } => Ok(Format::Json),
+            Request::Run { body, .. } | Request::OfKind { body, .. } => self.format(body),
+        };
+        let (format, found) = match format {
+            Ok(format) => (format, self.look_up(&request)),
+            Err(error) => (Format::Json, Err(error)),
+        };
+        let (function, args) = match found {
+            Ok(found) => found,
+            Err(error) => return (Outcome { result: Err(error), log_lines: LogLines::default() }, format),
+        };
+        (self.run_found(&function, args, caller, request_id).await, format)
+    }
+
+    /// Checks a body strictly, once, and finds its format before anything runs.
+    fn format(&self, body: &[u8]) -> Result<Format> {
+        decode::strict(body, self.limits().json_depth_max)?;
+        // A body that does not name a format is of plain JSON: the common case is one search of bytes.
+        if memchr::memmem::find(body, b"format").is_none() && memchr::memchr(b'\\', body).is_none() {
+            return Ok(Format::Json);
+        }
+        Format::named(Envelope::read(body)?.format.as_deref())
+    }
+
+    fn look_up<'a>(&self, request: &Request<'a>) -> Result<(Registered, Body<'a>)> {
+        match *request {
+            Request::Run { path, body } => Ok((self.find(path)?.clone(), Body::Envelope(body))),
+            Request::Args { path, args } => {
+                decode::strict(args.as_bytes(), self.limits().json_depth_max)?;
+                Ok((self.find(path)?.clone(), Body::Args(args, Format::Json)))
+            }
+            Request::OfKind { kind, body } => {
+                let envelope = Envelope::read(body)?;
+                let format = Format::named(envelope.format.as_deref())?;
+                let path = envelope.path.as_deref().ok_or_else(|| {
+                    Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
+                })?;
+                let function = self.find(&path.replace(':', "/"))?.clone();
+                if function.kind() != kind {
+                    let (is, asked) = (function.kind().as_str(), kind.as_str());
+                    let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
+                    return Err(Error::new(Code::WrongFunctionKind, message));
+                }
+                Ok((function, Body::Args(envelope.args_or_array()?, format)))
+            }
+        }
+    }
+
+    /// The function at a path, for a caller from outside: an internal one is as unknown as one that is not there.
+    fn find(&self, path: &str) -> Result<&Registered> {
+        let registry = self.registry();
+        match registry.get(path) {
+            Some(function) if function.is_callable_from_outside() => Ok(function),
+            _ => {
+                let mut message = format!("No function {path:?}");
+                let nearest = registry.nearest(path);
+                if let Some(nearest) = nearest {
+                    message.push_str(&format!("; did you mean {nearest:?}?"));
+                }
+                let error = Error::new(Code::FunctionNotFound, message);
+                Err(match nearest {
+                    Some(nearest) => error.with("nearest", nearest),
+                    None => error,
+                })
+            }
+        }
+    }
+
+    /// Runs a function that was found: for callers from outside and for the scheduler.
+    pub(crate) async fn run_found(
+        &self,
+        function: &Registered,
+        args: Body<'_>,
+        caller: Caller,
+        request_id: Arc<str>,
+    ) -> Outcome {
+        let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
+        let call = Arc::new(Call::new(self.clone(), function.entry, caller, request_id));
+        let result = self.steps(function, args, call, &capture).await;
+        if let Err(error) = &result
+            && error.code().status() >= 500
+        {
+            capture.within(|| tracing::error!(target: "convoke::call", path = &*function.path, "{}", error.chain()));
+        }
+        Outcome { result, log_lines: capture.take() }
+    }
+
+    async fn steps(
+        &self,
+        function: &Registered,
+        args: Body<'_>,
+        call: Arc<Call>,
+        capture: &Capture,
+    ) -> Result<Vec<u8>> {
+        let prepared = (function.entry.call.0)(args);
+        identify::first_sight(&call, capture).await?;
+        let prepared = prepared?;
+        if function.entry.visibility == Visibility::Admin {
+            require_admin(&call.caller)?;
+        }
+        let limit = self.limits().response_bytes_max;
+        let (path, capture) = (function.path.clone(), capture.clone());
+        match prepared {
+            Prepared::Query(query) => {
+                let work = move |ctx: &_| {
+                    let mut out = Vec::new();
+                    query.run(ctx, &mut out)?;
+                    bounded(out, limit, &path)
+                };
+                execute::query(call, capture, function, work).await
+            }
+            Prepared::Mutation(mutation) => {
+                let work = move |ctx: &mut _| {
+                    let mut out = Vec::new();
+                    mutation.run(ctx, &mut out)?;
+                    bounded(out, limit, &path)
+                };
+                execute::mutation(call, capture, function, work).await
+            }
+            Prepared::Action(action) => {
+                let value = execute::action(call, capture, move |ctx| action.run(ctx)).await?;
+                bounded(value, limit, &path)
+            }
+        }
+    }
+
+    /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.
+    ///
+    /// # Errors
+    /// Those of the function and of the runtime.
+    pub async fn run<F: Function>(&self, caller: Caller, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: execute::Run<F>,
+    {
+        let function = self.function::<F>()?;
+        let request_id: Arc<str> = self.request_id();
+        let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
+        let call = Arc::new(Call::new(self.clone(), F::ENTRY, caller, request_id));
+        identify::first_sight(&call, &capture).await?;
+        <F::Kind as execute::Run<F>>::run(call, capture, args.into()).await
+    }
+}
+
+/// A deploy key or an identity with the role `admin`; whose data it may touch is the function's to say.
+fn require_admin(caller: &Caller) -> Result<()> {
+    match caller {
+        Caller::Nobody => Err(Error::unauthenticated("Authentication required")),
+        Caller::User(identity) if !identity.has_role("admin") => {
+            Err(Error::forbidden("Access denied: Insufficient permissions"))
+        }
+        Caller::User(_) | Caller::DeployKey(_) | Caller::System => Ok(()),
+    }
+}
+
+fn bounded(value: Vec<u8>, limit: usize, path: &str) -> Result<Vec<u8>> {
+    if value.len() > limit {
+        return Err(Error::internal(format!("the result of {path} is {} bytes; at most {limit} fit", value.len())));
+    }
+    Ok(value)
+}

@@ -1,0 +1,181 @@
+//! Runs a function in its kind's executor: a reader's snapshot, the writer's transaction, a task.
+//!
+//! Panics end here: the transaction rolls back, the caller gets `INTERNAL`, the server lives.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use tokio::sync::oneshot;
+
+use crate::context::shared::Call;
+use crate::context::{ActionCtx, MutationCtx, QueryCtx};
+use crate::error::{Error, Result};
+use crate::function::{ActionFn, Function, IsAction, IsMutation, IsQuery, MutationFn, QueryFn};
+use crate::logs::{Capture, LogLines};
+use crate::registry::Registered;
+use crate::runtime::Runtime;
+use crate::store::{Db, DbMut, StoreError, Transaction, WriteJob};
+
+/// Runs a query's work on one snapshot.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`, `OVERLOADED`, `UNAVAILABLE` of the store.
+pub(crate) async fn query<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let runtime = call.runtime.clone();
+    let run = move |transaction: Rc<dyn Transaction>| {
+        let ctx = QueryCtx::new(call.clone(), call.runtime.db(transaction));
+        capture.within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx)))).unwrap_or_else(|panic| Err(panicked(&*panic)))
+    };
+    runtime.store().read(&function.pace, run).await.map_err(Error::from).flatten()
+}
+
+/// Runs a mutation's work in the writer's transaction, possibly more than once.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`, `OVERLOADED`, `COMMIT_UNKNOWN`, `NOT_READY` of the store.
+pub(crate) async fn mutation<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let (reply, answer) = oneshot::channel();
+    let runtime = call.runtime.clone();
+    // Each attempt starts with fresh lines; only those of the last one are the caller's.
+    let attempt = Capture::new(runtime.limits(), call.request_id.clone(), function.path.clone());
+    let job = Job { call, work, function: function.clone(), capture: attempt, outcome: None, reply };
+    if let Err((_, error)) = runtime.store().write(Box::new(job)) {
+        return Err(error.into());
+    }
+    let (result, lines) = answer.await.map_err(|_| Error::internal("the writer ended without an answer"))?;
+    capture.append(lines);
+    result
+}
+
+struct Job<R, W> {
+    call: Arc<Call>,
+    work: W,
+    function: Registered,
+    capture: Capture,
+    outcome: Option<Result<R>>,
+    reply: oneshot::Sender<(Result<R>, LogLines)>,
+}
+
+impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
+    fn run(&mut self, transaction: Rc<dyn Transaction>) -> Result<(), Option<StoreError>> {
+        self.capture.restart();
+        let runtime = &self.call.runtime;
+        let db = DbMut::new(runtime.db(transaction), runtime.ids().clone(), self.call.now);
+        let mut ctx = MutationCtx::new(self.call.clone(), db);
+        let result = self
+            .capture
+            .within(|| catch_unwind(AssertUnwindSafe(|| (self.work)(&mut ctx))))
+            .unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let kept = result.is_ok();
+        self.outcome = Some(result);
+        if kept { Ok(()) } else { Err(None) }
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let result = match outcome {
+            Ok(()) => self.outcome.unwrap_or_else(|| Err(Error::internal("a mutation was answered without a run"))),
+            Err(error) => Err(error.into()),
+        };
+        // Whoever asked may be gone; the mutation stands or falls without them.
+        let _ = self.reply.send((result, self.capture.take()));
+    }
+
+    fn slow(&self) -> bool {
+        self.function.pace.is_slow()
+    }
+
+    fn name(&self) -> &str {
+        &self.function.path
+    }
+}
+
+/// Runs an action's work as a task of its own: it goes on when its caller disconnects, and ends at its limit.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`; `OVERLOADED` when too many run.
+pub(crate) async fn action<R, F>(
+    call: Arc<Call>,
+    capture: Capture,
+    work: impl FnOnce(ActionCtx) -> F + Send + 'static,
+) -> Result<R>
+where
+    R: Send + 'static,
+    F: Future<Output = Result<R>> + Send + 'static,
+{
+    let runtime = call.runtime.clone();
+    let permit = runtime.action_permit()?;
+    let limit = runtime.limits().action_timeout;
+    let ctx = ActionCtx::new(call, capture.clone());
+    let task = tokio::spawn(async move {
+        let _running = permit;
+        let work = AssertUnwindSafe(capture.around(async move { work(ctx).await })).catch_unwind();
+        match tokio::time::timeout(limit, work).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => Err(panicked(&*panic)),
+            Err(_) => Err(Error::timeout(format!("The action ran longer than {} s", limit.as_secs()))),
+        }
+    });
+    task.await.map_err(Error::internal).flatten()
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned());
+    Error::internal(format!("the function panicked: {said}"))
+}
+
+/// Runs a function that is named by its type, in its kind's executor.
+pub trait Run<F: Function> {
+    /// Runs it as part of `call`.
+    #[doc(hidden)]
+    fn run(
+        call: Arc<Call>,
+        capture: Capture,
+        args: F::Args,
+    ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self>;
+}
+
+impl<F: QueryFn> Run<F> for IsQuery {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let function = call.runtime.function::<F>()?;
+        query(call, capture, &function, move |ctx| F::invoke(ctx, args)).await
+    }
+}
+
+impl<F: MutationFn> Run<F> for IsMutation {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let function = call.runtime.function::<F>()?;
+        mutation(call, capture, &function, move |ctx| F::invoke(ctx, args.clone())).await
+    }
+}
+
+impl<F: ActionFn> Run<F> for IsAction {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        // Inside an action: its time is the caller's, so it needs no task of its own.
+        let ctx = ActionCtx::new(call, capture);
+        F::invoke(ctx, args).await
+    }
+}
+
+impl Runtime {
+    pub(crate) fn db(&self, transaction: Rc<dyn Transaction>) -> Db {
+        Db::new(transaction, self.limits().page_bytes_max, self.limits().response_bytes_max)
+    }
+}

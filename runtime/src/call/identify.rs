@@ -1,0 +1,157 @@
+//! First sight of an identity, and of new claims: before the call that brings them, in a transaction of its own.
+//!
+//! Memory first, then the table of identities seen, and only then the application's hook. The memory is written after
+//! the commit. If the store refuses writes, a known identity reads on; an unknown one is told to come again.
+
+use std::sync::Arc;
+
+use convoke_macros::table;
+use quick_cache::sync::Cache;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::decode::{Body, Format};
+use super::erased::Prepared;
+use super::execute;
+use crate::context::Read as _;
+use crate::context::shared::Call;
+use crate::error::{Code, Error, Result};
+use crate::function::Args;
+use crate::identity::{Caller, Identity};
+use crate::logs::Capture;
+use crate::runtime::Runtime;
+
+/// What the identity hook takes: an application's `#[mutation(internal, identity_hook)]`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IdentitySeen {
+    /// Who was seen, with the claims of now.
+    pub identity: Identity,
+}
+impl Args for IdentitySeen {}
+
+/// An identity that was seen, and the claims it had then.
+#[table(name = "_identities", prefix = "identity")]
+#[index(by_subject(issuer, subject), unique)]
+pub struct SeenIdentity {
+    pub issuer: String,
+    pub subject: String,
+    /// Whether an identity was seen before.
+///
+/// # Errors
+/// A failure of the store.
+pub(crate) async fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
+    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+    let reader = runtime.clone();
+    let found = runtime.store().read_once(move |transaction| {
+        let db = reader.db(transaction);
+        db.query(SeenIdentity::by_subject).eq(&issuer).eq(&subject).unique()
+    });
+    Ok(found.await??.is_some())
+}
+
+/// A digest of the claims that the hook reads.
+    pub claims: String,
+    /// The `iat` of the token that brought them; an older token changes nothing.
+    pub issued_at: i64,
+}
+
+/// The claims of identities that were seen lately.
+pub(crate) type Seen = Cache<String, (String, i64)>;
+
+/// Identities remembered; one that fell out costs a read.
+pub(crate) const REMEMBERED_MAX: usize = 100_000;
+
+/// Runs the hook if the caller's identity, or its claims, are new.
+///
+/// # Errors
+/// `NOT_READY` if they are new and the store refuses writes; else those of the hook.
+pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<()> {
+    // An identity that a deploy key acts as has no claims of its own: it never changes what is stored.
+    let Caller::User(identity) = &call.caller else { return Ok(()) };
+    let runtime = &call.runtime;
+    let Some(hook) = runtime.registry().identity_hook().cloned() else { return Ok(()) };
+    let key = identity.token_identifier();
+    let claims = digest(identity);
+    let issued_at = identity.issued_at.unwrap_or(0);
+    let known = |(seen, at): (String, i64)| seen == claims || issued_at < at;
+    if runtime.seen().get(&key).is_some_and(known) {
+        return Ok(());
+    }
+    let identity = identity.clone();
+    let (issuer, subject) = (identity.issuer.clone(), identity.subject.clone());
+    let find = move |db: &crate::store::Db| -> Result<Option<(String, i64)>> {
+        let row = db.query(SeenIdentity::by_subject).eq(issuer.as_str()).eq(subject.as_str()).unique()?;
+        Ok(row.map(|row| (row.claims.clone(), row.issued_at)))
+    };
+    let stored = {
+        let find = find.clone();
+        execute::query(call.clone(), capture.clone(), &hook, move |ctx| find(ctx.db())).await?
+    };
+    if let Some((seen, at)) = stored.clone()
+        && known((seen.clone(), at))
+    {
+        runtime.seen().insert(key, (seen, at));
+        return Ok(());
+    }
+    let args = serde_json::to_string(&IdentitySeen { identity: (*identity).clone() }).map_err(Error::internal)?;
+    let Prepared::Mutation(prepared) = (hook.entry.call.0)(Body::Args(&args, Format::Json))? else {
+        return Err(Error::internal("the identity hook is not a mutation"));
+    };
+    let row = SeenIdentity {
+        issuer: identity.issuer.clone(),
+        subject: identity.subject.clone(),
+        claims: claims.clone(),
+        issued_at,
+    };
+    let store = execute::mutation(call.clone(), capture.clone(), &hook, move |ctx| {
+        match find(ctx.db())? {
+            // Another call of the same identity was first.
+            Some((seen, at)) if seen == row.claims || row.issued_at < at => return Ok(()),
+            Some(_) | None => {}
+        }
+        prepared.run(ctx, &mut Vec::new())?;
+        let db = ctx.db_mut();
+        let old = db.query(SeenIdentity::by_subject).eq(&row.issuer).eq(&row.subject).unique()?;
+        match old {
+            Some(old) => db.replace(old.id(), row.clone())?,
+            None => db.insert(row.clone()).map(|_| ())?,
+        }
+        Ok(())
+    });
+    match store.await {
+        Ok(()) => runtime.seen().insert(key, (claims, issued_at)),
+        Err(error) if stored.is_some() && matches!(error.code(), Code::NotReady | Code::Overloaded) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Whether an identity was seen before.
+///
+/// # Errors
+/// A failure of the store.
+pub(crate) async fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
+    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+    let reader = runtime.clone();
+    let found = runtime.store().read_once(move |transaction| {
+        let db = reader.db(transaction);
+        db.query(SeenIdentity::by_subject).eq(&issuer).eq(&subject).unique()
+    });
+    Ok(found.await??.is_some())
+}
+
+/// A digest of the claims that an application keeps of an identity.
+fn digest(identity: &Identity) -> String {
+    let kept = (
+        &identity.email,
+        identity.email_verified,
+        &identity.name,
+        &identity.picture,
+        &identity.org_id,
+        &identity.roles,
+    );
+    let text = serde_json::to_vec(&kept).unwrap_or_default();
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}

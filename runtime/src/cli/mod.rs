@@ -1,0 +1,106 @@
+//! The command line that every program with functions gets: `convoke::cli::main()`.
+//!
+//! One command, one file. Exit codes: 0 done, 1 it failed, 2 the command line was not understood.
+
+pub mod dev;
+pub mod functions;
+pub mod run;
+pub mod serve;
+pub mod token;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Flags, LogFormat};
+
+/// Serves functions: HTTP calls as JSON, one binary, one data folder.
+#[derive(Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    propagate_version = true,
+    after_help = "\
+Start here:
+  convoke dev                                  everything on this machine, with a token to paste
+  convoke functions                            what can be called
+  convoke run users/queries/getCurrentUser '{}' --as ada
+  convoke help serve                           every setting of a production start
+
+Settings come from flags, then from CONVOKE_… in the environment, then from convoke.toml.
+Exit codes: 0 done; 1 it failed, and standard error says why; 2 the command line was not understood."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Dev(dev::Dev),
+    Token(token::Token),
+    Functions(functions::Functions),
+    Run(run::Run),
+}
+
+/// Runs the command line of this process. A program's `main` is `convoke::cli::main()`.
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Dev(dev) => dev.run(),
+        Command::Token(token) => token.run(),
+        Command::Functions(functions) => functions.run(),
+        Command::Run(run) => run.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("convoke: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a command failed: one sentence, or a few lines that say what to do.
+pub(crate) struct Failure(String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut next = error.source();
+        while let Some(cause) = next {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            next = cause.source();
+        }
+        Self(text)
+    }
+}
+
+/// The multi-threaded executor of a serving process.
+fn executor() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
+}
+
+/// Installs the operator's log: to standard error, as text or as JSON lines.
+fn install_log(flags: &Flags) -> Result<(), Failure> {
+    let filter = tracing_subscriber::EnvFilter::try_new(&flags.log)
+        .map_err(|error| Failure(format!("--log {:?}: {error}", flags.log)))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match flags.log_format {
+        LogFormat::Text => log.with_target(false).compact().init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! `run`: one call, in process.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::{Failure, executor, install_log};
+use crate::auth::{Environment, development};
+use crate::call::dispatch::Request;
+use crate::call::identify;
+use crate::config::{Config, Flags};
+use crate::error::Error;
+use crate::identity::{Caller, DeployKeyCaller, Identity};
+use crate::runtime::Runtime;
+
+/// Call a function in process, without a server
+///
+/// The value is printed as JSON to standard output, log lines to standard error; exit code 1 if the call failed.
+/// Without --as the call is made as the operator, who may call what a deploy key may.
+///
+///   convoke run users/queries/getCurrentUser '{}' --as ada
+#[derive(clap::Args)]
+pub(super) struct Run {
+    /// The function, as `convoke functions` lists it
+    #[arg(value_name = "PATH")]
+    path: String,
+    /// Its arguments, a JSON object
+    #[arg(value_name = "JSON", default_value = "{}")]
+    args: String,
+    /// The subject of the user to call as
+    #[arg(long = "as", value_name = "SUBJECT")]
+    subject: Option<String>,
+    /// The user's issuer [default: the first configured provider, else the development issuer]
+    #[arg(long, value_name = "URL", requires = "subject")]
+    issuer: Option<String>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Run {
+    pub(super) fn run(mut self) -> Result<(), Failure> {
+        if self.flags.log == "info" {
+            // The call's own lines are printed below; the runtime's would only stand between them.
+            "warn".clone_into(&mut self.flags.log);
+        }
+        install_log(&self.flags)?;
+        let config = Config::resolve(&self.flags, None, Environment::Development)?;
+        let issuer = self.issuer.clone().unwrap_or_else(|| match config.auth.providers.first() {
+            Some(provider) => provider.issuer.clone(),
+            None => development::ISSUER.to_owned(),
+        });
+        let executor = executor()?;
+        let _within = executor.enter();
+        let runtime = Runtime::start(config.into())?;
+        let done = executor.block_on(self.call(&runtime, issuer));
+        runtime.store().close();
+        done
+    }
+
+    async fn call(&self, runtime: &Runtime, issuer: String) -> Result<(), Failure> {
+        let caller = match &self.subject {
+            None => operator(None),
+            Some(subject) => as_user(runtime, issuer, subject).await?,
+        };
+        let path = self.path.replace(':', "/");
+        let request = Request::Args { path: &path, args: &self.args };
+        let (outcome, _) = runtime.call(request, caller, runtime.request_id()).await;
+        for line in outcome.log_lines.into_lines() {
+            eprintln!("{line}");
+        }
+        match outcome.result {
+            Ok(value) => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(&value).and_then(|()| out.write_all(b"\n"));
+                Ok(())
+            }
+            Err(error) => Err(Failure(format!("{}: {}", error.code(), error.chain()))),
+        }
+    }
+}
+
+/// Who holds the data folder may do what a deploy key may.
+fn operator(acting_as: Option<Arc<Identity>>) -> Caller {
+    Caller::DeployKey(Arc::new(DeployKeyCaller { name: "operator".to_owned(), scopes: vec!["*".to_owned()], acting_as }))
+}
+
+/// A user that is known already keeps the claims of the last token; an unknown one is seen for the first time.
+async fn as_user(runtime: &Runtime, issuer: String, subject: &str) -> Result<Caller, Error> {
+    let known = identify::is_known(runtime, &issuer, subject).await?;
+    let identity = Arc::new(Identity { issuer, subject: subject.to_owned(), ..Identity::default() });
+    Ok(if known { operator(Some(identity)) } else { Caller::User(identity) })
+}

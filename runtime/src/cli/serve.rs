@@ -1,0 +1,129 @@
+//! `serve`: the runtime in production.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use super::{Failure, executor, install_log};
+use crate::auth::{Authenticator, Environment, development};
+use crate::clock::Millis;
+use crate::config::{Config, Flags};
+use crate::function::{Kind, Visibility};
+use crate::gateway::Gateway;
+use crate::http::Server;
+use crate::runtime::Runtime;
+
+/// Serve the functions of this program over HTTP
+///
+/// Refuses to start in production without an identity provider. Prints `convoke: listening on http://ADDR` to standard
+/// error when it is ready; SIGTERM lets open calls end, and exits 0.
+#[derive(clap::Args)]
+pub(super) struct Serve {
+    /// Which deployment this is; deploy keys belong to one of them [default: production]
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    env: Option<Environment>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        install_log(&self.flags)?;
+        let mut config = Config::resolve(&self.flags, self.env, Environment::Production)?;
+        if config.environment == Environment::Development && config.auth.providers.is_empty() {
+            config.auth.providers.push(development::Issuer::open(&config.data)?.provider());
+        }
+        config.require_provider()?;
+        let (server, _) = Serving::start(config)?;
+        server.announce();
+        server.run()
+    }
+}
+
+/// A runtime whose listener is bound.
+pub(super) struct Serving {
+    executor: tokio::runtime::Runtime,
+    runtime: Runtime,
+    server: Server<Gateway>,
+    scheme: &'static str,
+    drain: Duration,
+}
+
+/// What the caller of [`Serving::start`] may want to show.
+pub(super) struct Started {
+    pub(super) functions: usize,
+    pub(super) address: std::net::SocketAddr,
+}
+
+impl Serving {
+    /// Opens the database, fetches keys, binds the listener.
+    pub(super) fn start(config: Config) -> Result<(Self, Started), Failure> {
+        let executor = executor()?;
+        let within = executor.enter();
+        let scheme = if config.http.tls.is_some() { "https" } else { "http" };
+        let (http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
+        let drain = config.limits.drain_timeout;
+        let limits = config.limits.clone();
+        let runtime = Runtime::start(config.into())?;
+        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits)?;
+        executor.block_on(authenticator.start());
+        let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
+        let server = executor.block_on(Server::bind(http, gateway))?;
+        let started = Started { functions: runtime.registry().all().count(), address: server.local_addr() };
+        drop(within);
+        Ok((Self { executor, runtime, server, scheme, drain }, started))
+    }
+
+    /// Says that calls are served now, in the line that supervisors and tests wait for.
+    pub(super) fn announce(&self) {
+        let mut out = std::io::stderr().lock();
+        let _ = writeln!(out, "convoke: listening on {}://{}", self.scheme, self.server.local_addr());
+    }
+
+    /// What the runtime's clock shows.
+    pub(super) fn now(&self) -> Millis {
+        self.runtime.clock().now()
+    }
+
+    /// A command that calls a function as whoever `token` names: one that reads and needs no arguments, if there is.
+    pub(super) fn example_call(&self, token: &str) -> String {
+        let registry = self.runtime.registry();
+        let public = || registry.all().filter(|function| function.entry.visibility == Visibility::Public);
+        let path = public()
+            .find(|function| function.kind() == Kind::Query && function.needs_no_arguments())
+            .or_else(|| public().next())
+            .map_or("…", |function| &function.path);
+        let address = self.server.local_addr();
+        format!(
+            "curl -s {}://{address}/api/run/{path} \\\n  -H 'Content-Type: application/json' \\\n  \
+             -H 'Authorization: Bearer {token}' \\\n  -d '{{\"args\": {{}}}}'\n",
+            self.scheme
+        )
+    }
+
+    /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Self { executor, runtime, server, drain, .. } = self;
+        let outcome = executor.block_on(server.run(shutdown_signal()));
+        runtime.store().close();
+        executor.shutdown_timeout(Duration::from_millis(100));
+        match outcome.cut {
+            0 => Ok(()),
+            cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
+        }
+    }
+}
+
+async fn shutdown_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = match signal(SignalKind::terminate()) {
+        Ok(signal) => signal,
+        Err(error) => {
+            tracing::error!("SIGTERM cannot be waited for: {error}");
+            return std::future::pending().await;
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => tracing::info!("SIGTERM: letting open calls end"),
+        _ = tokio::signal::ctrl_c() => tracing::info!("interrupted: letting open calls end"),
+    }
+}

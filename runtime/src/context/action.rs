@@ -1,0 +1,63 @@
+//! The context of an action.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::shared::{Call, Context};
+use crate::call::execute::Run;
+use crate::error::Result;
+use crate::function::Function;
+use crate::logs::Capture;
+
+/// Works outside the database: waits, calls other services, and reaches the database through queries and mutations,
+/// each a transaction of its own.
+#[derive(Clone)]
+pub struct ActionCtx {
+    call: Arc<Call>,
+    capture: Capture,
+}
+
+impl ActionCtx {
+    pub(crate) fn new(call: Arc<Call>, capture: Capture) -> Self {
+        Self { call, capture }
+    }
+
+    /// Calls a function as the same caller; a query or mutation is a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&self, args: impl Into<F::Args>) -> impl Future<Output = Result<F::Output>> + Send
+    where
+        F::Kind: Run<F>,
+    {
+        <F::Kind as Run<F>>::run(self.call.clone(), self.capture.clone(), args.into())
+    }
+
+    /// Runs a future beside the action; what it logs is the action's.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        tokio::spawn(self.capture.around(future))
+    }
+
+    /// Runs blocking work on a thread for it; what it logs is the action's.
+    pub fn spawn_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        let capture = self.capture.clone();
+        tokio::task::spawn_blocking(move || capture.within(work))
+    }
+
+    /// Waits. Time that a test holds still does not end it.
+    pub async fn sleep(&self, time: std::time::Duration) {
+        tokio::time::sleep(time).await;
+    }
+}
+
+impl Context for ActionCtx {
+    fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+}

@@ -1,0 +1,88 @@
+//! The context of a mutation.
+
+use std::sync::Arc;
+
+use super::query::QueryCtx;
+use super::shared::{Call, Context, Read};
+use crate::error::Result;
+use crate::function::{Function, IsMutation, IsQuery, MutationFn, QueryFn};
+use crate::store::{Db, DbMut};
+
+/// Reads and writes one serializable transaction.
+///
+/// A mutation may run more than once before it is answered: it is a pure function of its arguments, the database and
+/// [`Context::now`].
+pub struct MutationCtx {
+    call: Arc<Call>,
+    db: DbMut,
+}
+
+impl MutationCtx {
+    pub(crate) fn new(call: Arc<Call>, db: DbMut) -> Self {
+        Self { call, db }
+    }
+
+    /// The database, to write to. To read, [`Read::db`] is enough.
+    pub fn db_mut(&mut self) -> &mut DbMut {
+        &mut self.db
+    }
+
+    /// Calls a query or another mutation in the same transaction. What a mutation that fails wrote is undone.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&mut self, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: RunInMutation<F>,
+    {
+        <F::Kind as RunInMutation<F>>::run(self, args.into())
+    }
+
+    /// Runs `work` so that, if it fails, what it wrote is undone and the transaction goes on.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn attempt<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.db.transaction().savepoint()?;
+        let result = work(self);
+        match &result {
+            Ok(_) => self.db.transaction().release()?,
+            Err(_) => self.db.transaction().rollback()?,
+        }
+        result
+    }
+}
+
+impl Context for MutationCtx {
+    fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+}
+
+impl Read for MutationCtx {
+    fn db(&self) -> &Db {
+        &self.db
+    }
+}
+
+/// The kinds that a mutation can call.
+#[diagnostic::on_unimplemented(
+    message = "a mutation cannot call an action: it would have to wait inside its transaction",
+    note = "schedule it: `ctx.schedule::<the_action>(…)` starts it once the mutation is committed"
+)]
+pub trait RunInMutation<F: Function> {
+    /// Calls it.
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output>;
+}
+
+impl<F: QueryFn> RunInMutation<F> for IsQuery {
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
+        F::invoke(&QueryCtx::new(ctx.call.clone(), Db::clone(&ctx.db)), args)
+    }
+}
+
+impl<F: MutationFn> RunInMutation<F> for IsMutation {
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
+        ctx.attempt(|ctx| F::invoke(ctx, args))
+    }
+}

@@ -1,0 +1,88 @@
+//! Between the listener and the calls: credentials, then dispatch, then the envelope.
+
+use crate::auth::{AuthError, Authenticator};
+use crate::call::dispatch::{Outcome, Request};
+use crate::call::envelope::{self, LogLinesOn};
+use crate::call::Format;
+use crate::error::{Code, Error};
+use crate::function::Kind;
+use crate::http::{Handler, Incoming, Reply, RouteKind, Target};
+use crate::identity::Caller;
+use crate::logs::LogLines;
+use crate::runtime::Runtime;
+
+/// Answers the listener's requests with the runtime's functions.
+pub struct Gateway {
+    runtime: Runtime,
+    authenticator: Authenticator,
+    log_lines: LogLinesOn,
+}
+
+impl Gateway {
+    /// A gateway to this runtime, for callers that `authenticator` knows.
+    pub fn new(runtime: Runtime, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
+        Self { runtime, authenticator, log_lines }
+    }
+
+    async fn caller(&self, incoming: &Incoming) -> Result<Caller, AuthError> {
+        let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
+            return Ok(Caller::Nobody);
+        };
+        match self.authenticator.remembered(header) {
+            Some(caller) => Ok(caller),
+            None => self.authenticator.authenticate(Some(header)).await,
+        }
+    }
+
+    async fn function(&self, incoming: &Incoming, request: Request<'_>) -> Reply {
+        let caller = match self.caller(incoming).await {
+            Ok(caller) => caller,
+            Err(error) => return rejected(error),
+        };
+        let (outcome, format) = self.runtime.call(request, caller, incoming.request_id.clone()).await;
+        self.reply(outcome, format)
+    }
+
+    fn reply(&self, outcome: Outcome, format: Format) -> Reply {
+        // Whoever is told to come again is told when.
+        let retry_after_s = match &outcome.result {
+            Err(error) if error.code().status() == 503 => Some(1),
+            Err(_) | Ok(_) => None,
+        };
+        let (status, body) = envelope::write(outcome, format, self.log_lines);
+        Reply { retry_after_s, ..Reply::json(status, body) }
+    }
+}
+
+impl Handler for Gateway {
+    async fn call(&self, incoming: Incoming) -> Reply {
+        match &incoming.target {
+            Target::Run(path) => self.function(&incoming, Request::Run { path, body: &incoming.body }).await,
+            Target::Kind(kind) => {
+                let kind = match kind {
+                    RouteKind::Query => Kind::Query,
+                    RouteKind::Mutation => Kind::Mutation,
+                    RouteKind::Action => Kind::Action,
+                };
+                self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await
+            }
+            Target::Admin { .. } | Target::Metrics | Target::OpenApi | Target::Docs(_) => {
+                failed(&Error::new(Code::RouteNotFound, "No such route"))
+            }
+        }
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.runtime.ready()
+    }
+}
+
+fn rejected(error: AuthError) -> Reply {
+    let reply = failed(&error.to_error());
+    Reply { www_authenticate: error.www_authenticate(), retry_after_s: error.retry_after_s(), ..reply }
+}
+
+fn failed(error: &Error) -> Reply {
+    Reply::json(error.code().status(), envelope::failure(error, &LogLines::default()))
+}
+

@@ -1,0 +1,283 @@
+//! What a function logs: captured for its caller, passed on to the operator.
+//!
+//! `tracing` events of crates that registered functions become the call's log lines, in order, within the limits. The
+//! capture is a dispatcher of the runtime's own, entered around each call (and at every poll of an action), so that
+//! neither an embedding program's subscriber nor its level decides what a caller sees. The operator's subscriber is
+//! whatever the program installed; each event is passed on to it under the request id.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::{self, Write as _};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, Subscriber};
+use tracing::{Dispatch, Event, Level, Metadata, dispatcher};
+
+use crate::function::Submitted;
+use crate::limits::Limits;
+
+/// The lines of one call, bounded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogLines {
+    lines: Vec<String>,
+    left_out: usize,
+}
+
+impl LogLines {
+    fn push(&mut self, line: String, lines_max: usize) {
+        if self.lines.len() < lines_max {
+            self.lines.push(line);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The lines as the client reads them: at the end, how many were left out.
+    pub fn into_lines(mut self) -> Vec<String> {
+        if self.left_out > 0 {
+            self.lines.push(format!("[WARN] {} more log lines were left out", self.left_out));
+        }
+        self.lines
+    }
+}
+
+impl Serialize for LogLines {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.clone().into_lines())
+    }
+}
+
+/// Where the events of one call go. Clones share the lines.
+#[derive(Clone)]
+pub(crate) struct Capture(Arc<Sink>);
+
+struct Sink {
+    lines: Mutex<LogLines>,
+    lines_max: usize,
+    line_bytes_max: usize,
+    request_id: Arc<str>,
+    path: Arc<str>,
+    /// What the program had installed when the call began.
+    operator: Dispatch,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Capture>> = const { RefCell::new(None) };
+}
+
+impl Capture {
+    /// A capture for one call, or for one attempt of a mutation.
+    pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>) -> Self {
+        Self(Arc::new(Sink {
+            lines: Mutex::new(LogLines::default()),
+            lines_max: limits.log_lines_max,
+            line_bytes_max: limits.log_line_bytes_max,
+            request_id,
+            path,
+            operator: dispatcher::get_default(Clone::clone),
+        }))
+    }
+
+    /// The capture of the call that runs on this thread.
+    pub(crate) fn current() -> Option<Self> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Runs `work` with this capture in place.
+    pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _restore = Restore(CURRENT.replace(Some(self.clone())));
+        dispatcher::with_default(collector(), work)
+    }
+
+    /// Runs a future with this capture in place at every poll.
+    pub(crate) fn around<F: Future>(&self, future: F) -> Captured<F> {
+        Captured { future: Box::pin(future), capture: self.clone() }
+    }
+
+    /// Forgets the lines so far: another attempt begins.
+    pub(crate) fn restart(&self) {
+        *self.0.lines.lock() = LogLines::default();
+    }
+
+    /// Adds the lines of another capture: those of a mutation that an action called.
+    pub(crate) fn append(&self, other: LogLines) {
+        let mut lines = self.0.lines.lock();
+        lines.left_out += other.left_out;
+        for line in other.lines {
+            lines.push(line, self.0.lines_max);
+        }
+    }
+
+    /// The lines so far.
+    pub(crate) fn take(&self) -> LogLines {
+        std::mem::take(&mut self.0.lines.lock())
+    }
+}
+
+/// Puts the former capture back, also when `work` panics.
+struct Restore(Option<Capture>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// A future that is polled within a capture.
+pub(crate) struct Captured<F> {
+    future: Pin<Box<F>>,
+    capture: Capture,
+}
+
+impl<F: Future> Future for Captured<F> {
+    type Output = F::Output;
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
+        this.capture.within(|| this.future.as_mut().poll(context))
+    }
+}
+
+/// The one dispatcher of all captures: it finds the call by its thread.
+fn collector() -> &'static Dispatch {
+    static COLLECTOR: OnceLock<Dispatch> = OnceLock::new();
+    COLLECTOR.get_or_init(|| {
+        let crates = inventory::iter::<Submitted>().map(|function| crate_of(function.0.module)).collect();
+        Dispatch::new(Collector { crates })
+    })
+}
+
+fn crate_of(module: &'static str) -> &'static str {
+    module.split("::").next().unwrap_or(module)
+}
+
+struct Collector {
+    /// The crates that registered functions: only their events are the caller's.
+    crates: HashSet<&'static str>,
+}
+
+impl Collector {
+    fn is_of_functions(&self, metadata: &Metadata<'_>) -> bool {
+        let module = metadata.module_path().unwrap_or_else(|| metadata.target());
+        *metadata.level() <= Level::DEBUG && self.crates.contains(module.split("::").next().unwrap_or(module))
+    }
+}
+
+impl Subscriber for Collector {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        // Whether the operator wants an event differs from call to call; it is asked each time.
+        Interest::sometimes()
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(tracing::level_filters::LevelFilter::DEBUG)
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let operator_wants =
+            || CURRENT.with_borrow(|now| now.as_ref().is_some_and(|now| now.0.operator.enabled(metadata)));
+        (metadata.is_event() && self.is_of_functions(metadata)) || operator_wants()
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        CURRENT.with_borrow(|now| now.as_ref().map_or(Id::from_u64(u64::MAX), |now| now.0.operator.new_span(span)))
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        with_operator(|operator| operator.record(span, values));
+    }
+
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        with_operator(|operator| operator.record_follows_from(span, follows));
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let Some(capture) = Capture::current() else { return };
+        let sink = &*capture.0;
+        let metadata = event.metadata();
+        if self.is_of_functions(metadata) {
+            let line = line(event, sink.line_bytes_max);
+            tracing::dispatcher::with_default(&sink.operator, || pass_on(metadata.level(), &line, sink));
+            sink.lines.lock().push(line, sink.lines_max);
+        } else if sink.operator.enabled(metadata) {
+            sink.operator.event(event);
+        }
+    }
+
+    fn enter(&self, span: &Id) {
+        with_operator(|operator| operator.enter(span));
+    }
+
+    fn exit(&self, span: &Id) {
+        with_operator(|operator| operator.exit(span));
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        CURRENT.with_borrow(|now| now.as_ref().map_or_else(|| id.clone(), |now| now.0.operator.clone_span(id)))
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        CURRENT.with_borrow(|now| now.as_ref().is_some_and(|now| now.0.operator.try_close(id)))
+    }
+}
+
+fn with_operator(work: impl FnOnce(&Dispatch)) {
+    CURRENT.with_borrow(|now| {
+        if let Some(now) = now {
+            work(&now.0.operator);
+        }
+    });
+}
+
+/// The operator's line of a function's event: under the request id and the function's path.
+fn pass_on(level: &Level, line: &str, sink: &Sink) {
+    let text = line.split_once("] ").map_or(line, |(_, text)| text);
+    let (request_id, function) = (&*sink.request_id, &*sink.path);
+    match *level {
+        Level::ERROR => tracing::error!(target: "convoke::function", request_id, function, "{text}"),
+        Level::WARN => tracing::warn!(target: "convoke::function", request_id, function, "{text}"),
+        Level::INFO => tracing::info!(target: "convoke::function", request_id, function, "{text}"),
+        _ => tracing::debug!(target: "convoke::function", request_id, function, "{text}"),
+    }
+}
+
+/// `[LEVEL] message key=value`, cut at `bytes_max`.
+fn line(event: &Event<'_>, bytes_max: usize) -> String {
+    let mut line = Line(format!("[{}] ", event.metadata().level()));
+    event.record(&mut line);
+    let mut text = line.0;
+    if text.len() > bytes_max {
+        let mut end = bytes_max.saturating_sub('…'.len_utf8());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // The message is the first field of an event that has one.
+        let _ = match field.name() {
+            "message" => write!(self.0, "{value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let _ = match field.name() {
+            "message" => self.0.write_str(value),
+            name => write!(self.0, " {name}={value}"),
+        };
+    }
+}

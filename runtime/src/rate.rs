@@ -1,0 +1,129 @@
+//! How much one identity may call: a token bucket for each identity and class.
+//!
+//! A bucket holds one period's worth and refills evenly. Buckets live in memory: a restart forgives.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::function::{Entry, Kind};
+use crate::identity::Caller;
+
+/// A class of calls and how many of them one identity may make.
+#[derive(Clone, Copy, Debug)]
+pub struct RateClass {
+    /// What functions name: `#[mutation(rate = "tokens")]`.
+    pub name: &'static str,
+    /// Calls a period; 0 = no limit.
+    pub calls: u32,
+    /// The period.
+    pub per: Duration,
+}
+inventory::collect!(RateClass);
+
+/// Queries that name no class.
+pub const READ: RateClass = RateClass { name: "read", calls: 6_000, per: MINUTE };
+/// Mutations and actions that name no class.
+pub const WRITE: RateClass = RateClass { name: "write", calls: 3_000, per: MINUTE };
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Registers a class for functions of this program: `convoke::rate_class!("tokens", 120, per 60 s)`.
+#[macro_export]
+macro_rules! rate_class {
+    ($name:literal, $calls:literal, per $seconds:literal s) => {
+        $crate::__private::inventory::submit! {
+            $crate::rate::RateClass { name: $name, calls: $calls, per: ::core::time::Duration::from_secs($seconds) }
+        }
+    };
+}
+
+/// The buckets of all identities.
+pub(crate) struct Rates {
+    classes: HashMap<&'static str, RateClass>,
+    shards: Vec<Mutex<HashMap<Key, Bucket>>>,
+}
+
+type Key = (u64, &'static str);
+
+struct Bucket {
+    tokens: f64,
+    at: Millis,
+}
+
+/// Buckets of one shard beyond which the full ones are dropped: a full bucket is the same as none.
+const BUCKETS_OF_A_SHARD_MAX: usize = 8_192;
+const SHARDS: usize = 16;
+
+impl Rates {
+    /// The classes of the program, with the settings' numbers in place of theirs.
+    ///
+    /// # Errors
+    /// A setting for a class that no function has.
+    pub(crate) fn new(settings: &HashMap<String, u32>) -> Result<Self, String> {
+        let mut classes = HashMap::from([(READ.name, READ), (WRITE.name, WRITE)]);
+        classes.extend(inventory::iter::<RateClass>().map(|class| (class.name, *class)));
+        for (name, calls) in settings {
+            match classes.get_mut(name.as_str()) {
+                Some(class) => class.calls = *calls,
+                None => {
+                    let mut known: Vec<_> = classes.keys().copied().collect();
+                    known.sort_unstable();
+                    return Err(format!("[rates] has no class {name:?}; there are {}", known.join(", ")));
+                }
+            }
+        }
+        Ok(Self { classes, shards: (0..SHARDS).map(|_| Mutex::default()).collect() })
+    }
+
+    /// Takes `cost` tokens of the caller's bucket of the function's class. Only users have buckets.
+    ///
+    /// # Errors
+    /// `RATE_LIMITED`, with `retryAfterMs`.
+    pub(crate) fn charge(&self, caller: &Caller, entry: &Entry, cost: u32, now: Millis) -> Result<()> {
+        let Some(identity) = caller.identity() else { return Ok(()) };
+        let name = entry.rate.unwrap_or(match entry.kind {
+            Kind::Query => READ.name,
+            Kind::Mutation | Kind::Action => WRITE.name,
+        });
+        let Some(class) = self.classes.get(name).filter(|class| class.calls > 0) else { return Ok(()) };
+        let key = hash(&identity.issuer, &identity.subject);
+        let mut shard = self.shards[usize::try_from(key % SHARDS as u64).unwrap_or(0)].lock();
+        if shard.len() >= BUCKETS_OF_A_SHARD_MAX {
+            shard.retain(|(_, name), bucket| {
+                self.classes.get(name).is_some_and(|class| class.refilled(bucket, now) < f64::from(class.calls))
+            });
+        }
+        let full = f64::from(class.calls);
+        let bucket = shard.entry((key, class.name)).or_insert(Bucket { tokens: full, at: now });
+        bucket.tokens = class.refilled(bucket, now);
+        // A clock that jumped back neither refills nor empties.
+        bucket.at = bucket.at.max(now);
+        let cost = f64::from(cost);
+        if bucket.tokens >= cost {
+            bucket.tokens -= cost;
+            return Ok(());
+        }
+        let wait_ms = ((cost - bucket.tokens) / full * class.per.as_secs_f64() * 1_000.0).ceil();
+        let per = class.per.as_secs();
+        let message = format!("Too many calls: {} of class {} in {per} s are allowed", class.calls, class.name);
+        Err(Error::rate_limited(message).with("retryAfterMs", wait_ms))
+    }
+}
+
+impl RateClass {
+    fn refilled(&self, bucket: &Bucket, now: Millis) -> f64 {
+        let full = f64::from(self.calls);
+        let share = now.since(bucket.at).as_secs_f64() / self.per.as_secs_f64();
+        (bucket.tokens + share * full).min(full)
+    }
+}
+
+fn hash(issuer: &str, subject: &str) -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    // One random state a process: who knows it could aim at another's bucket.
+    static STATE: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
+    STATE.get_or_init(RandomState::new).hash_one((issuer, subject))
+}

@@ -1,0 +1,218 @@
+//! The runtime itself: what is made once at start and shared by every call.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::call::identify::{self, Seen};
+use crate::clock::{Clock, SystemClock};
+use crate::error::{Error, Result};
+use crate::function::{Entry, Function, SubmittedTable};
+use crate::id::IdGenerator;
+use crate::identity::Caller;
+use crate::limits::Limits;
+use crate::rate::Rates;
+use crate::registry::{Registered, Registry, RegistryError};
+use crate::settings::{Section, SubmittedSection};
+use crate::store::{OpenError, Store, StoreOptions, StoreState};
+
+/// A running runtime. Clones share it.
+#[derive(Clone)]
+pub struct Runtime(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+    limits: Limits,
+    rates: Rates,
+    seen: Seen,
+    actions: Arc<Semaphore>,
+    settings: toml::Table,
+    /// Values of one type each: settings that were read, and state of the application in memory.
+    typed: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    boot: u32,
+}
+
+/// What a runtime is started with.
+pub struct RuntimeOptions {
+    /// Where the database and everything else of this installation lie.
+    pub data: PathBuf,
+    /// The bounds.
+    pub limits: Limits,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Whether ids have no randomness: for tests.
+    pub predictable_ids: bool,
+    /// `convoke.toml`, for the sections of the application and `[rates]`.
+    pub settings: toml::Table,
+}
+
+impl RuntimeOptions {
+    /// Defaults, with the data in `data`.
+    pub fn in_folder(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock::new()),
+            predictable_ids: false,
+            settings: toml::Table::new(),
+        }
+    }
+}
+
+/// Why a runtime does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The functions.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// A setting.
+    #[error("convoke.toml: {0}")]
+    Setting(String),
+}
+
+impl Runtime {
+    /// Collects the functions and opens the database.
+    ///
+    /// # Errors
+    /// [`StartError`], each saying what to change.
+    pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
+        let RuntimeOptions { data, limits, clock, predictable_ids, settings } = options;
+        let registry = Registry::collect()?;
+        check_sections(&settings)?;
+        let rates = match settings.get("rates").cloned() {
+            Some(table) => table.try_into().map_err(|error| StartError::Setting(format!("[rates]: {error}")))?,
+            None => HashMap::new(),
+        };
+        let rates = Rates::new(&rates).map_err(StartError::Setting)?;
+        let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
+        let store = Store::open(StoreOptions::in_folder(data), &limits, clock.clone(), tables)?;
+        let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
+        ids.exceed(store.greatest_id());
+        let mut boot = [0; 4];
+        getrandom::fill(&mut boot).map_err(|error| StartError::Setting(error.to_string()))?;
+        Ok(Self(Arc::new(Inner {
+            registry,
+            store,
+            clock,
+            ids: Arc::new(ids),
+            rates,
+            seen: Seen::new(identify::REMEMBERED_MAX),
+            actions: Arc::new(Semaphore::new(limits.actions_max)),
+            limits,
+            settings,
+            typed: RwLock::default(),
+            boot: u32::from_le_bytes(boot),
+        })))
+    }
+
+    /// The functions.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// The bounds.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Whether a call would be served now.
+    ///
+    /// # Errors
+    /// Why not, in one sentence.
+    pub fn ready(&self) -> std::result::Result<(), String> {
+        match self.0.store.state() {
+            StoreState::Open => Ok(()),
+            StoreState::Closed { reason } => Err(reason),
+        }
+    }
+
+    pub(crate) fn ids(&self) -> &Arc<IdGenerator> {
+        &self.0.ids
+    }
+
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.0.seen
+    }
+
+    /// An id for a call that came without one: unique within the installation, not a secret.
+    pub fn request_id(&self) -> Arc<str> {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        format!("{:08x}-{:x}", self.0.boot, CALLS.fetch_add(1, Ordering::Relaxed)).into()
+    }
+
+    pub(crate) fn charge(&self, caller: &Caller, entry: &Entry, cost: u32) -> Result<()> {
+        self.0.rates.charge(caller, entry, cost, self.0.clock.now())
+    }
+
+    pub(crate) fn action_permit(&self) -> Result<OwnedSemaphorePermit> {
+        let permit = self.0.actions.clone().try_acquire_owned();
+        permit.map_err(|_| Error::overloaded("Too many actions are running; try again in a second"))
+    }
+
+    pub(crate) fn function<F: Function>(&self) -> Result<Registered> {
+        self.0.registry.of_entry(F::ENTRY).cloned().ok_or_else(|| Error::internal("a function that is not registered"))
+    }
+
+    pub(crate) fn path_of(&self, entry: &'static Entry) -> &str {
+        self.0.registry.of_entry(entry).map_or("", |function| &function.path)
+    }
+
+    /// The settings of a section: those of `convoke.toml`, or its defaults.
+    pub fn settings<S: Section>(&self) -> Arc<S> {
+        self.typed(|| {
+            // The sections were checked at start, where a mistake stops it.
+            self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+        })
+    }
+
+    /// State of the application that lives in memory, one value a type.
+    pub fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
+        self.typed::<Memory<S>>(Memory::default).0.clone()
+    }
+
+    fn typed<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Arc<S> {
+        let id = TypeId::of::<S>();
+        let found = self.0.typed.read().get(&id).cloned();
+        let value = found.unwrap_or_else(|| {
+            let made = Arc::new(make());
+            self.0.typed.write().entry(id).or_insert(made).clone()
+        });
+        value.downcast().expect("the key is the value's type")
+    }
+}
+
+/// Keeps memory apart from settings of the same type.
+#[derive(Default)]
+struct Memory<S>(Arc<S>);
+
+fn check_sections(settings: &toml::Table) -> Result<(), StartError> {
+    for section in inventory::iter::<SubmittedSection>() {
+        if let Some(value) = settings.get(section.name) {
+            (section.check)(value.clone())
+                .map_err(|error| StartError::Setting(format!("[{}]: {error}", section.name)))?;
+        }
+    }
+    Ok(())
+}

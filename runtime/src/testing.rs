@@ -1,0 +1,341 @@
+//! In-process testing: the runtime with a database of its own, a clock that stands still, and users at will.
+//!
+//! ```no_run
+//! # use convoke::testing::TestApp; use serde_json::json;
+//! let app = TestApp::new();
+//! let ada = app.user("ada");
+//! let reply = ada.call("greetings/sayHello", json!({ "name": "Grace" }));
+//! assert_eq!(reply.value(), &json!("Hello, Grace!"));
+//! ```
+//!
+//! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
+//! any test.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::future::Future;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::call::Outcome;
+use crate::call::dispatch::Request;
+use crate::call::execute::Run;
+use crate::clock::{HeldClock, Millis};
+use crate::error::{Code, Error, Result};
+use crate::function::Function;
+use crate::identity::{Caller, DeployKeyCaller, Identity};
+use crate::runtime::{Runtime, RuntimeOptions};
+use crate::store::{Db, Table};
+
+/// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
+pub const START: Millis = Millis(1_767_225_600_000);
+
+/// The issuer of a test's users.
+pub const ISSUER: &str = "https://issuer.test";
+
+/// A runtime in the test's process, on a temporary database.
+pub struct TestApp {
+    runtime: Option<Runtime>,
+    clock: Arc<HeldClock>,
+    executor: Arc<tokio::runtime::Runtime>,
+    _data: tempfile::TempDir,
+}
+
+impl TestApp {
+    /// An app with default settings and every function that is linked into the test.
+    ///
+    /// # Panics
+    /// If the runtime does not start; the message says why.
+    pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// An app whose options the test changes first.
+    ///
+    /// # Panics
+    /// As [`TestApp::new`].
+    pub fn with(change: impl FnOnce(&mut RuntimeOptions)) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder can be made");
+        let clock = Arc::new(HeldClock::at(START));
+        let mut options = RuntimeOptions::in_folder(data.path());
+        options.clock = clock.clone();
+        options.predictable_ids = true;
+        change(&mut options);
+        let executor = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("an executor can be made");
+        let runtime = {
+            let _within = executor.enter();
+            Runtime::start(options).unwrap_or_else(|error| panic!("the runtime does not start: {error}"))
+        };
+        Self { runtime: Some(runtime), clock, executor: Arc::new(executor), _data: data }
+    }
+
+    /// The runtime itself.
+    pub fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("the runtime stands until the app is dropped")
+    }
+
+    /// A caller whose subject is `name`, with a verified e-mail address `name@example.com`.
+    pub fn user(&self, name: &str) -> TestCaller<'_> {
+        self.identity(Identity {
+            issuer: ISSUER.to_owned(),
+            subject: name.to_owned(),
+            email: Some(format!("{name}@example.com")),
+            email_verified: true,
+            issued_at: Some(self.now().0 / 1_000),
+            ..Identity::default()
+        })
+    }
+
+    /// A caller with the claims of the test's choice.
+    pub fn identity(&self, identity: Identity) -> TestCaller<'_> {
+        self.caller(Caller::User(Arc::new(identity)))
+    }
+
+    /// A caller without credentials.
+    pub fn nobody(&self) -> TestCaller<'_> {
+        self.caller(Caller::Nobody)
+    }
+
+    /// A deploy key with these scopes, acting as nobody.
+    pub fn deploy_key(&self, scopes: &[&str]) -> TestCaller<'_> {
+        self.caller(Caller::DeployKey(Arc::new(DeployKeyCaller {
+            name: "test".to_owned(),
+            scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+            acting_as: None,
+        })))
+    }
+
+    /// Any caller.
+    pub fn caller(&self, caller: Caller) -> TestCaller<'_> {
+        TestCaller { app: self, caller }
+    }
+
+    /// What the clock shows.
+    pub fn now(&self) -> Millis {
+        use crate::clock::Clock as _;
+        self.clock.now()
+    }
+
+    /// The clock, to set it as the test likes.
+    pub fn clock(&self) -> &HeldClock {
+        &self.clock
+    }
+
+    /// Reads the database in one snapshot.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn read<R: Send + 'static>(&self, work: impl FnOnce(&Db) -> Result<R> + Send + 'static) -> R {
+        let runtime = self.runtime().clone();
+        self.block_on(async move {
+            let reader = runtime.clone();
+            runtime.store().read_once(move |transaction| work(&reader.db(transaction))).await
+        })
+        .map_err(Error::from)
+        .flatten()
+        .unwrap_or_else(|error| panic!("the read failed: {error:?}"))
+    }
+
+    /// How many rows a table has.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn count<T: Table>(&self) -> u64 {
+        self.read(|db| Ok(db.scan::<T>().count()?))
+    }
+
+    /// Waits for a future on the app's own executor.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.executor.block_on(future)
+    }
+
+    /// Moves the clock on.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}
+
+impl Default for TestApp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            let _within = self.executor.enter();
+            runtime.store().close();
+        }
+    }
+}
+
+/// Somebody who calls functions of a [`TestApp`].
+#[derive(Clone)]
+pub struct TestCaller<'app> {
+    app: &'app TestApp,
+    caller: Caller,
+}
+
+impl TestCaller<'_> {
+    /// Calls a function by its path, as over HTTP.
+    pub fn call(&self, path: &str, args: Value) -> Reply {
+        self.app.block_on(self.call_async(path, args))
+    }
+
+    /// As [`TestCaller::call`], to be awaited beside others.
+    pub async fn call_async(&self, path: &str, args: Value) -> Reply {
+        let runtime = self.app.runtime();
+        let args = args.to_string();
+        let request = Request::Args { path, args: &args };
+        let (outcome, _) = runtime.call(request, self.caller.clone(), runtime.request_id()).await;
+        Reply::of(outcome)
+    }
+
+    /// Calls a function by its type.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&self, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: Run<F>,
+    {
+        self.app.block_on(self.app.runtime().run::<F>(self.caller.clone(), args))
+    }
+
+    /// The same deploy key, acting as a user: issuer and subject only.
+    ///
+    /// # Panics
+    /// If the caller is no deploy key.
+    #[must_use]
+    pub fn acting_as(&self, subject: &str) -> Self {
+        let key = self.caller.deploy_key().expect("only a deploy key acts as somebody");
+        let identity =
+            Identity { issuer: ISSUER.to_owned(), subject: subject.to_owned(), ..Identity::default() };
+        let key = DeployKeyCaller { acting_as: Some(Arc::new(identity)), ..key.clone() };
+        Self { app: self.app, caller: Caller::DeployKey(Arc::new(key)) }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct Reply {
+    value: Value,
+    error: Option<Error>,
+    log_lines: Vec<String>,
+}
+
+impl Reply {
+    fn of(outcome: Outcome) -> Self {
+        let log_lines = outcome.log_lines.into_lines();
+        match outcome.result {
+            Ok(json) => {
+                let value = serde_json::from_slice(&json).expect("the runtime writes valid JSON");
+                Self { value, error: None, log_lines }
+            }
+            Err(error) => Self { value: Value::Null, error: Some(error), log_lines },
+        }
+    }
+
+    /// The value.
+    ///
+    /// # Panics
+    /// If the call failed; the message says how.
+    #[track_caller]
+    pub fn value(&self) -> &Value {
+        if let Some(error) = &self.error {
+            panic!("the call failed: {error:?}\nlog lines: {:#?}", self.log_lines);
+        }
+        &self.value
+    }
+
+    /// The value as a Rust type.
+    ///
+    /// # Panics
+    /// If the call failed or the value is of another shape.
+    #[track_caller]
+    pub fn into_value<T: DeserializeOwned>(self) -> T {
+        let value = self.value().clone();
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("another shape: {error}: {}", self.value))
+    }
+
+    /// The spelling of the error's code.
+    ///
+    /// # Panics
+    /// If the call succeeded; the message shows the value.
+    #[track_caller]
+    pub fn code(&self) -> &'static str {
+        self.error().code().as_str()
+    }
+
+    /// The error's sentence.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn message(&self) -> &str {
+        self.error().message()
+    }
+
+    /// The argument an `INVALID_ARGUMENT` is about.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn field(&self) -> Option<&str> {
+        self.error().field()
+    }
+
+    /// `errorData`.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        json!(self.error())
+    }
+
+    /// The error.
+    ///
+    /// # Panics
+    /// If the call succeeded; the message shows the value.
+    #[track_caller]
+    pub fn error(&self) -> &Error {
+        match &self.error {
+            Some(error) => error,
+            None => panic!("the call succeeded: {}", self.value),
+        }
+    }
+
+    /// Whether the call succeeded.
+    pub fn is_success(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// What the function logged.
+    pub fn log_lines(&self) -> &[String] {
+        &self.log_lines
+    }
+
+    /// Asserts that the call was refused with this code and sentence.
+    ///
+    /// # Panics
+    /// If it was not.
+    #[track_caller]
+    pub fn assert_refused(&self, code: Code, message: &str) {
+        assert_eq!((self.code(), self.message()), (code.as_str(), message));
+    }
+}
+
+impl Deref for TestApp {
+    type Target = Runtime;
+    fn deref(&self) -> &Runtime {
+        self.runtime()
+    }
+}
