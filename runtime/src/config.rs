@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
-use crate::auth::{Environment, development};
+use crate::auth::Environment;
 use crate::call::envelope::LogLinesOn;
 use crate::http::{HttpOptions, TlsFiles};
 use crate::limits::Limits;
@@ -249,9 +249,4 @@ fn provider_of(flags: &Flags) -> Result<Option<ProviderConfig>, ConfigError> {
         Some(file) => KeySource::File(file.into()),
     };
     Ok(Some(provider))
-}
-
-/// Whether this provider is the development issuer.
-pub fn is_development_issuer(provider: &ProviderConfig) -> bool {
-    provider.issuer == development::ISSUER
 }

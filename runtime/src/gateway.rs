@@ -78,8 +78,9 @@ impl Handler for Gateway {
 }
 
 fn rejected(error: AuthError) -> Reply {
-    let reply = failed(&error.to_error());
-    Reply { www_authenticate: error.www_authenticate(), retry_after_s: error.retry_after_s(), ..reply }
+    let (www_authenticate, retry_after) = (error.challenge(), error.retry_after_seconds());
+    let retry_after_s = retry_after.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+    Reply { www_authenticate, retry_after_s, ..failed(&error.into()) }
 }
 
 fn failed(error: &Error) -> Reply {

@@ -1,8 +1,11 @@
 //! `dev`: everything on this machine, nothing to configure.
 
-use super::serve::Serving;
+use std::time::Duration;
+
+use super::serve::{Serving, open_issuer};
 use super::{Failure, install_log};
-use crate::auth::{Environment, development};
+use crate::auth::Environment;
+use crate::auth::development::DevelopmentUser;
 use crate::call::envelope::LogLinesOn;
 use crate::config::{Config, Flags};
 
@@ -17,19 +20,24 @@ pub(super) struct Dev {
 }
 
 /// How long the token in the printed command works.
-const TOKEN_TTL_S: i64 = 24 * 60 * 60;
+const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Dev {
     pub(super) fn run(mut self) -> Result<(), Failure> {
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
         install_log(&self.flags)?;
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
-        let issuer = development::Issuer::open(&config.data)?;
+        let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
         let database = config.data.join(crate::store::DATABASE_FILE);
         let (server, started) = Serving::start(config)?;
-        let subject = development::Subject { ttl_s: TOKEN_TTL_S, ..development::Subject::named("ada") };
-        let token = issuer.mint(&subject, server.now())?;
+        let ada = DevelopmentUser {
+            email: Some("ada@example.com".to_owned()),
+            email_verified: true,
+            name: Some("Ada".to_owned()),
+            ..DevelopmentUser::new("ada")
+        };
+        let token = issuer.mint(&ada, TOKEN_LIFETIME)?;
         let address = started.address;
         eprintln!("functions   {}", started.functions);
         eprintln!("database    {}", database.display());

@@ -1,11 +1,14 @@
 //! `serve`: the runtime in production.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Failure, executor, install_log};
-use crate::auth::{Authenticator, Environment, development};
-use crate::clock::Millis;
+use crate::auth::development::DevelopmentIssuer;
+use crate::auth::key_source::http_client;
+use crate::auth::{Authenticator, Environment};
+use crate::clock::SystemClock;
 use crate::config::{Config, Flags};
 use crate::function::{Kind, Visibility};
 use crate::gateway::Gateway;
@@ -30,7 +33,8 @@ impl Serve {
         install_log(&self.flags)?;
         let mut config = Config::resolve(&self.flags, self.env, Environment::Production)?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
-            config.auth.providers.push(development::Issuer::open(&config.data)?.provider());
+            let issuer = open_issuer(&config)?;
+            config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
         let (server, _) = Serving::start(config)?;
@@ -64,7 +68,7 @@ impl Serving {
         let drain = config.limits.drain_timeout;
         let limits = config.limits.clone();
         let runtime = Runtime::start(config.into())?;
-        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits)?;
+        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client()?)?;
         executor.block_on(authenticator.start());
         let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
         let server = executor.block_on(Server::bind(http, gateway))?;
@@ -77,11 +81,6 @@ impl Serving {
     pub(super) fn announce(&self) {
         let mut out = std::io::stderr().lock();
         let _ = writeln!(out, "convoke: listening on {}://{}", self.scheme, self.server.local_addr());
-    }
-
-    /// What the runtime's clock shows.
-    pub(super) fn now(&self) -> Millis {
-        self.runtime.clock().now()
     }
 
     /// A command that calls a function as whoever `token` names: one that reads and needs no arguments, if there is.
@@ -111,6 +110,11 @@ impl Serving {
             cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
         }
     }
+}
+
+/// The development issuer of an installation.
+pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure> {
+    Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 
 async fn shutdown_signal() {

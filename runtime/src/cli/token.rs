@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::Failure;
-use crate::auth::{Environment, development};
-use crate::clock::{Clock as _, SystemClock};
+use super::serve::open_issuer;
+use crate::auth::Environment;
+use crate::auth::development::DevelopmentUser;
 use crate::config::{Config, Flags};
 
 /// Print a token of the development issuer, to call functions as a user on this machine
@@ -55,16 +56,15 @@ impl Token {
                 config.environment
             )));
         }
-        let issuer = development::Issuer::open(&config.data)?;
-        let subject = development::Subject {
+        let user = DevelopmentUser {
+            email_verified: self.email.is_some(),
             email: self.email,
             name: self.name,
             roles: self.role,
             org_id: self.org,
-            ttl_s: i64::try_from(self.ttl.as_secs()).unwrap_or(i64::MAX),
-            ..development::Subject::named(self.subject)
+            ..DevelopmentUser::new(self.subject)
         };
-        println!("{}", issuer.mint(&subject, SystemClock::new().now())?);
+        println!("{}", open_issuer(&config)?.mint(&user, self.ttl)?);
         Ok(())
     }
 }

@@ -1,0 +1,51 @@
+//! The runtime inside another program: no command line, no port, functions called by their type and by their path.
+//!
+//! ```sh
+//! cargo run -p examples --bin embed
+//! ```
+
+use convoke::call::dispatch::Request;
+use convoke::{Caller, NoArgs, Runtime, RuntimeOptions};
+
+mod visits {
+    use convoke::prelude::*;
+    use convoke::{mutation, query, table};
+
+    /// One visit.
+    #[table(name = "visits", prefix = "visit")]
+    pub struct Visit {
+        pub at: Millis,
+    }
+
+    /// Counts a visit, and says how many there were.
+    #[mutation]
+    pub fn count_visit(ctx: &mut MutationCtx) -> Result<u32> {
+        let at = ctx.now();
+        ctx.db_mut().insert(Visit { at })?;
+        ctx.run::<how_many>(NoArgs {})
+    }
+
+    /// How many visits there were.
+    #[query]
+    pub fn how_many(ctx: &QueryCtx) -> Result<u32> {
+        let count = ctx.db().scan::<Visit>().count()?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+}
+
+#[tokio::main]
+#[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
+async fn main() -> anyhow::Result<()> {
+    let folder = std::env::temp_dir().join("convoke-embed");
+    let runtime = Runtime::start(RuntimeOptions::in_folder(&folder))?;
+
+    let visits = runtime.run::<visits::count_visit>(Caller::Nobody, NoArgs {}).await?;
+    println!("by type: {visits}");
+
+    let request = Request::Args { path: "visits/howMany", args: "{}" };
+    let (outcome, _) = runtime.call(request, Caller::Nobody, runtime.request_id()).await;
+    println!("by path: {}", String::from_utf8(outcome.result?)?);
+
+    runtime.store().close();
+    Ok(())
+}

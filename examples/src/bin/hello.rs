@@ -1,0 +1,29 @@
+//! A runtime with one function.
+//!
+//! ```sh
+//! cargo run -p examples --bin hello -- dev
+//! ```
+
+use std::process::ExitCode;
+
+mod greetings {
+    use convoke::prelude::*;
+    use convoke::{args, query};
+
+    #[args]
+    pub struct SayHello {
+        /// Whom to greet.
+        pub name: String,
+    }
+
+    /// Greets somebody.
+    #[query]
+    pub fn say_hello(_ctx: &QueryCtx, args: SayHello) -> Result<String> {
+        info!("greeting {}", args.name);
+        Ok(format!("Hello, {}!", args.name))
+    }
+}
+
+fn main() -> ExitCode {
+    convoke::cli::main()
+}
