@@ -31,6 +31,8 @@ pub mod config;
 pub mod cli;
 pub mod testing;
 
+pub use convoke_macros::{action, args, cron, mutation, query, table, value};
+
 pub use clock::{Clock, Millis};
 pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};
 pub use error::{Code, Error, Result};

@@ -37,20 +37,6 @@ impl Args for IdentitySeen {}
 pub struct SeenIdentity {
     pub issuer: String,
     pub subject: String,
-    /// Whether an identity was seen before.
-///
-/// # Errors
-/// A failure of the store.
-pub(crate) async fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
-    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
-    let reader = runtime.clone();
-    let found = runtime.store().read_once(move |transaction| {
-        let db = reader.db(transaction);
-        db.query(SeenIdentity::by_subject).eq(&issuer).eq(&subject).unique()
-    });
-    Ok(found.await??.is_some())
-}
-
 /// A digest of the claims that the hook reads.
     pub claims: String,
     /// The `iat` of the token that brought them; an older token changes nothing.
