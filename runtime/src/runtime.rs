@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::settings::{Section, SubmittedSection};
-use crate::store::{OpenError, Store, StoreOptions, StoreState};
+use crate::store::{OpenError, Store, StoreOptions};
 
 /// A running runtime. Clones share it.
 #[derive(Clone)]
@@ -96,7 +96,7 @@ impl Runtime {
         };
         let rates = Rates::new(&rates).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
-        let store = Store::open(StoreOptions::in_folder(data), &limits, clock.clone(), tables)?;
+        let store = Store::open(StoreOptions::new(data), &limits, clock.clone(), tables)?;
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         ids.exceed(store.greatest_id());
         let mut boot = [0; 4];
@@ -141,10 +141,7 @@ impl Runtime {
     /// # Errors
     /// Why not, in one sentence.
     pub fn ready(&self) -> std::result::Result<(), String> {
-        match self.0.store.state() {
-            StoreState::Open => Ok(()),
-            StoreState::Closed { reason } => Err(reason),
-        }
+        self.0.store.ready()
     }
 
     pub(crate) fn ids(&self) -> &Arc<IdGenerator> {

@@ -27,7 +27,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::identity::{Caller, DeployKeyCaller, Identity};
 use crate::runtime::{Runtime, RuntimeOptions};
-use crate::store::{Db, Table};
+use crate::store::{Access, Db, Table};
 
 /// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
 pub const START: Millis = Millis(1_767_225_600_000);
@@ -131,13 +131,10 @@ impl TestApp {
     ///
     /// # Panics
     /// If the read fails.
-    pub fn read<R: Send + 'static>(&self, work: impl FnOnce(&Db) -> Result<R> + Send + 'static) -> R {
-        let runtime = self.runtime().clone();
-        self.block_on(async move {
-            let reader = runtime.clone();
-            runtime.store().read_once(move |transaction| work(&reader.db(transaction))).await
-        })
-        .map_err(Error::from)
+    pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> R {
+        let runtime = self.runtime();
+        let read = runtime.store().read_blocking(Access::Admin, |transaction| work(&runtime.db(transaction)));
+        read.map_err(Error::from)
         .flatten()
         .unwrap_or_else(|error| panic!("the read failed: {error:?}"))
     }

@@ -28,7 +28,7 @@ pub struct Authenticator {
 impl Authenticator {
     /// An authenticator by these settings. Nothing is fetched before [`Authenticator::start`] or the first call.
     ///
-    /// `http` asks the key servers; [`super::key_source::http_client`] makes a fit one.
+    /// `http` asks the key servers; [`super::key_source::http_client`] begins a fit one.
     ///
     /// # Errors
     /// The first setting that cannot work, with what to write instead.

@@ -77,12 +77,9 @@ pub enum FetchError {
     KeySet(#[from] KeySetError),
 }
 
-/// A client fit for asking key servers: it follows no redirect, so that https cannot end in http.
-///
-/// # Errors
-/// When the TLS library does not start.
-pub fn http_client() -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()
+/// The beginnings of a client fit for asking key servers: it follows no redirect, so that https cannot end in http.
+pub fn http_client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none())
 }
 
 impl Fetcher {

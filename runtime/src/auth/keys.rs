@@ -145,8 +145,7 @@ impl Keys {
 /// Waits for the next end of a fetch. The sender lives as long as the fetch does.
 async fn wait(mut ended: watch::Receiver<End>) -> End {
     let _ = ended.changed().await;
-    let end = *ended.borrow();
-    end
+    *ended.borrow()
 }
 
 impl Inner {

@@ -21,6 +21,7 @@ use crate::function::Args;
 use crate::identity::{Caller, Identity};
 use crate::logs::Capture;
 use crate::runtime::Runtime;
+use crate::store::Access;
 
 /// What the identity hook takes: an application's `#[mutation(internal, identity_hook)]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -118,14 +119,11 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
 ///
 /// # Errors
 /// A failure of the store.
-pub(crate) async fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
-    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
-    let reader = runtime.clone();
-    let found = runtime.store().read_once(move |transaction| {
-        let db = reader.db(transaction);
-        db.query(SeenIdentity::by_subject).eq(&issuer).eq(&subject).unique()
-    });
-    Ok(found.await??.is_some())
+pub(crate) fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
+    let found = runtime.store().read_blocking(Access::Everyone, |transaction| {
+        runtime.db(transaction).query(SeenIdentity::by_subject).eq(issuer).eq(subject).unique()
+    })??;
+    Ok(found.is_some())
 }
 
 /// A digest of the claims that an application keeps of an identity.

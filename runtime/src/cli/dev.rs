@@ -29,7 +29,7 @@ impl Dev {
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
         let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
-        let database = config.data.join(crate::store::DATABASE_FILE);
+        let database = config.data.join(crate::store::DATABASE);
         let (server, started) = Serving::start(config)?;
         let ada = DevelopmentUser {
             email: Some("ada@example.com".to_owned()),

@@ -59,7 +59,7 @@ impl Run {
     async fn call(&self, runtime: &Runtime, issuer: String) -> Result<(), Failure> {
         let caller = match &self.subject {
             None => operator(None),
-            Some(subject) => as_user(runtime, issuer, subject).await?,
+            Some(subject) => as_user(runtime, issuer, subject)?,
         };
         let path = self.path.replace(':', "/");
         let request = Request::Args { path: &path, args: &self.args };
@@ -84,8 +84,8 @@ fn operator(acting_as: Option<Arc<Identity>>) -> Caller {
 }
 
 /// A user that is known already keeps the claims of the last token; an unknown one is seen for the first time.
-async fn as_user(runtime: &Runtime, issuer: String, subject: &str) -> Result<Caller, Error> {
-    let known = identify::is_known(runtime, &issuer, subject).await?;
+fn as_user(runtime: &Runtime, issuer: String, subject: &str) -> Result<Caller, Error> {
+    let known = identify::is_known(runtime, &issuer, subject)?;
     let identity = Arc::new(Identity { issuer, subject: subject.to_owned(), ..Identity::default() });
     Ok(if known { operator(Some(identity)) } else { Caller::User(identity) })
 }

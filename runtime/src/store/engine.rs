@@ -1,9 +1,18 @@
-//! The seam to the engine: who runs a read or a write, and when it is answered.
+//! The seam to the engine: who runs a write, and when it is answered.
 
 use std::rc::Rc;
 
 use super::error::StoreError;
 use super::transaction::Transaction;
+
+/// Who is served while the store is closed for a schema that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Any call: refused while the store is closed.
+    Everyone,
+    /// Calls of the operator, such as a migration.
+    Admin,
+}
 
 /// A mutation, as the engine runs it: possibly more than once, and answered exactly once.
 pub trait WriteJob: Send {
@@ -20,6 +29,11 @@ pub trait WriteJob: Send {
     /// Whether the batch is to be committed before it, since it is known to take long.
     fn slow(&self) -> bool {
         false
+    }
+
+    /// For whom it runs.
+    fn access(&self) -> Access {
+        Access::Everyone
     }
 
     /// What the watchdog calls it in the log.

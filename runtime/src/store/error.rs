@@ -53,6 +53,19 @@ pub enum StoreError {
         /// What does not fit.
         reason: String,
     },
+    /// A value that no engine stores as it is.
+    #[error("{table}.{field} {reason}")]
+    Unstorable {
+        /// The table written to.
+        table: &'static str,
+        /// The field.
+        field: &'static str,
+        /// What it must be, as a client may read it.
+        reason: &'static str,
+    },
+    /// The mutation's code panicked.
+    #[error("panicked: {0}")]
+    Panicked(String),
     /// A page's cursor was made by another query or is damaged.
     #[error("the cursor does not belong to this query")]
     BadCursor,
@@ -75,6 +88,7 @@ impl From<StoreError> for Error {
             StoreError::Interrupted => Error::unavailable("The read was interrupted; try again"),
             StoreError::QueueFull(_) => Error::overloaded("Too many calls are waiting; try again in a second"),
             StoreError::BadCursor => Error::invalid("cursor", "cursor: must be one that a page of this list returned"),
+            StoreError::Unstorable { field, reason, .. } => Error::invalid(*field, format!("{field}: {reason}")),
             StoreError::CommitUnknown(_) => {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
             }
@@ -83,6 +97,7 @@ impl From<StoreError> for Error {
             | StoreError::TransactionLost(_)
             | StoreError::Corrupt { .. }
             | StoreError::TooLarge { .. }
+            | StoreError::Panicked(_)
             | StoreError::Engine(_) => Error::internal(error),
         }
     }

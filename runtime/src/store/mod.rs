@@ -1,17 +1,27 @@
 //! The store: typed tables over one transactional engine.
 //!
 //! No SQL stands outside this folder, and nothing of the engine's library leaks out of it. In reading order: the
-//! values a column holds, what a table is, how a query is typed, what a transaction can do, and the engine.
+//! values a column holds, what a table is, how a query is typed, what a transaction can do, the seam to the engine, the
+//! handle that the runtime holds, and the engine on SQLite.
 
 pub mod engine;
 pub mod error;
+pub mod figures;
+pub mod handle;
+pub mod pace;
 pub mod query;
+mod shared;
+mod sqlite;
 pub mod table;
 pub mod transaction;
 pub mod value;
 
-pub use engine::WriteJob;
+pub use engine::{Access, WriteJob};
 pub use error::StoreError;
+pub use figures::Snapshot;
+pub use handle::{OpenError, State, Store, StoreOptions, Synchronous};
+pub use pace::FunctionPace;
+pub use sqlite::folder::DATABASE;
 pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query};
 pub use table::{Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Table, TableDef, Unique};
 pub use transaction::{Plan, Row, Transaction};

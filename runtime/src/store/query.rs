@@ -57,11 +57,12 @@ impl<T: Table> Inserted<T> {
 impl Db {
     /// Reads through `transaction`; a page ends at `page_bytes_max` bytes of JSON, an encoded list fails beyond
     /// `encoded_bytes_max`.
-    pub(crate) fn new(transaction: Rc<dyn Transaction>, page_bytes_max: usize, encoded_bytes_max: usize) -> Self {
+    pub fn new(transaction: Rc<dyn Transaction>, page_bytes_max: usize, encoded_bytes_max: usize) -> Self {
         Self { transaction, page_bytes_max, encoded_bytes_max }
     }
 
-    pub(crate) fn transaction(&self) -> &dyn Transaction {
+    /// The transaction itself, beneath the types: values and plans.
+    pub fn transaction(&self) -> &dyn Transaction {
         &*self.transaction
     }
 
@@ -115,7 +116,8 @@ impl std::ops::Deref for DbMut {
 }
 
 impl DbMut {
-    pub(crate) fn new(db: Db, ids: Arc<IdGenerator>, now: Millis) -> Self {
+    /// Reads and writes through `db`; new rows have ids of `ids` and were made at `now`.
+    pub fn new(db: Db, ids: Arc<IdGenerator>, now: Millis) -> Self {
         Self { db, ids, now }
     }
 

@@ -1,0 +1,101 @@
+//! What the store counts about itself, for metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Upper bounds of the buckets in which commits are counted, in microseconds; one more bucket holds the rest.
+pub const COMMIT_BUCKETS_US: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
+
+/// The counters, written by whoever does the work.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// Batches committed.
+    pub batches: AtomicU64,
+    /// Mutations in them, refused ones too.
+    pub batched: AtomicU64,
+    /// Mutations of the largest batch.
+    pub batch_largest: AtomicU64,
+    /// Batches that were run again, each mutation alone.
+    pub replays: AtomicU64,
+    /// Time spent in COMMIT, in microseconds.
+    pub commit_us: AtomicU64,
+    /// Commits by duration: see [`COMMIT_BUCKETS_US`].
+    pub commit_buckets: [AtomicU64; COMMIT_BUCKETS_US.len() + 1],
+    /// Bytes of the WAL that are in use.
+    pub wal_bytes: AtomicU64,
+    /// Checkpoints run.
+    pub checkpoints: AtomicU64,
+    /// Readers told to stop so that the WAL could shrink.
+    pub readers_stopped: AtomicU64,
+    /// SQL texts made: one a shape and connection.
+    pub texts: AtomicU64,
+    /// Queries that walked a table without an index.
+    pub scans: AtomicU64,
+}
+
+impl Figures {
+    /// Takes in a commit.
+    pub fn committed(&self, mutations: usize, took: Duration) {
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = COMMIT_BUCKETS_US.iter().position(|bound| took <= *bound).unwrap_or(COMMIT_BUCKETS_US.len());
+        self.commit_buckets[bucket].fetch_add(1, Relaxed);
+        self.commit_us.fetch_add(took, Relaxed);
+        self.batches.fetch_add(1, Relaxed);
+        self.batched.fetch_add(mutations as u64, Relaxed);
+        self.batch_largest.fetch_max(mutations as u64, Relaxed);
+    }
+}
+
+/// The figures at one moment. Counters only rise until the process ends.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Mutations that wait for the writer.
+    pub writer_queue: usize,
+    /// Queries that wait for a reader.
+    pub reader_queue: usize,
+    /// Readers at work.
+    pub readers_busy: usize,
+    /// Batches committed.
+    pub batches: u64,
+    /// Mutations in them, refused ones too.
+    pub batched: u64,
+    /// Mutations of the largest batch.
+    pub batch_largest: u64,
+    /// Batches that were run again, each mutation alone.
+    pub replays: u64,
+    /// Time spent in COMMIT, in microseconds.
+    pub commit_us: u64,
+    /// Commits by duration: see [`COMMIT_BUCKETS_US`].
+    pub commit_buckets: [u64; COMMIT_BUCKETS_US.len() + 1],
+    /// Bytes of the WAL that are in use.
+    pub wal_bytes: u64,
+    /// Checkpoints run.
+    pub checkpoints: u64,
+    /// Readers told to stop so that the WAL could shrink.
+    pub readers_stopped: u64,
+    /// SQL texts made: one a shape and connection.
+    pub texts: u64,
+    /// Queries that walked a table without an index.
+    pub scans: u64,
+}
+
+impl Figures {
+    /// The counters as they are now; what is no counter is left at zero.
+    pub fn snapshot(&self) -> Snapshot {
+        let read = |counter: &AtomicU64| counter.load(Relaxed);
+        Snapshot {
+            batches: read(&self.batches),
+            batched: read(&self.batched),
+            batch_largest: read(&self.batch_largest),
+            replays: read(&self.replays),
+            commit_us: read(&self.commit_us),
+            commit_buckets: std::array::from_fn(|bucket| read(&self.commit_buckets[bucket])),
+            wal_bytes: read(&self.wal_bytes),
+            checkpoints: read(&self.checkpoints),
+            readers_stopped: read(&self.readers_stopped),
+            texts: read(&self.texts),
+            scans: read(&self.scans),
+            ..Snapshot::default()
+        }
+    }
+}

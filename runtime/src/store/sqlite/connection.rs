@@ -1,0 +1,197 @@
+//! A connection: how it is opened, what it is asserted to be, and the SQL it knows already.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use rusqlite::OpenFlags;
+use rustc_hash::FxHashMap;
+
+use super::guard::Guard;
+use super::shape::Shape;
+use crate::clock::Clock;
+use crate::store::figures::Figures;
+use crate::store::handle::{OpenError, Synchronous};
+
+/// How often a running statement asks its guard, in steps of SQLite's machine: about every 20 µs.
+const STEPS_BETWEEN_ASKING: i32 = 1_000;
+/// How long a statement waits for a lock of another program (a backup tool, a shell).
+pub const BUSY: Duration = Duration::from_secs(1);
+/// Statements kept prepared by a connection. A statement takes a few KiB.
+const STATEMENTS_MAX: usize = 1_024;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The one that writes.
+    Write,
+    /// One of those that read; the engine refuses writes on it.
+    Read,
+}
+
+/// What every connection to a database has in common.
+#[derive(Clone)]
+pub struct Common {
+    /// The database file.
+    pub path: Arc<Path>,
+    /// When a commit is on disk.
+    pub synchronous: Synchronous,
+    /// The size of a page in a new database, in bytes.
+    pub page_bytes: u32,
+    /// The page cache of a connection, in KiB.
+    pub cache_kib: u32,
+    /// The pages of a database of bounded size; none = as large as the disk.
+    pub pages_max: Option<u32>,
+    /// The WAL's file is cut to this size when it starts anew, in bytes.
+    pub wal_bytes_kept: u64,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where the connection counts.
+    pub figures: Arc<Figures>,
+}
+
+/// A connection with its guard and its SQL.
+pub struct Connection {
+    /// The connection itself.
+    pub sqlite: rusqlite::Connection,
+    /// What bounds it.
+    pub guard: Arc<Guard>,
+    /// Where it counts.
+    pub figures: Arc<Figures>,
+    texts: RefCell<FxHashMap<Shape, Arc<str>>>,
+    broken: AtomicBool,
+}
+
+impl Connection {
+    /// Opens a connection and asserts its settings.
+    ///
+    /// # Errors
+    /// The engine's, or [`OpenError::Setting`] if a setting did not take.
+    pub fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | match purpose {
+                Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+                Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            };
+        let sqlite = rusqlite::Connection::open_with_flags(&common.path, flags)?;
+        Self::settle(sqlite, common, purpose)
+    }
+
+    /// Applies and asserts the settings of an open connection.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+        sqlite.busy_timeout(BUSY)?;
+        sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        for (name, value, expected) in settings(common, purpose) {
+            assert_setting(&sqlite, name, &value, expected.as_deref().unwrap_or(&value))?;
+        }
+        let guard = Arc::new(Guard::new(common.clock.clone()));
+        let asked = guard.clone();
+        sqlite.progress_handler(STEPS_BETWEEN_ASKING, Some(move || asked.interrupts()))?;
+        Ok(Self {
+            sqlite,
+            guard,
+            figures: common.figures.clone(),
+            texts: RefCell::default(),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// The SQL of a shape; `write` makes it the first time.
+    pub fn text(&self, shape: Shape, write: impl FnOnce() -> String) -> Arc<str> {
+        if let Some(text) = self.texts.borrow().get(&shape) {
+            return text.clone();
+        }
+        let text: Arc<str> = write().into();
+        self.figures.texts.fetch_add(1, Relaxed);
+        self.texts.borrow_mut().insert(shape, text.clone());
+        text
+    }
+
+    /// Runs a statement without parameters or rows, such as `BEGIN`.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
+        self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        !self.sqlite.is_autocommit()
+    }
+
+    /// Marks the connection as one not to be used again.
+    pub fn set_broken(&self) {
+        self.broken.store(true, Relaxed);
+    }
+
+    /// Whether it was marked so.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Relaxed)
+    }
+}
+
+/// Name, value, and what reading it back gives where that is another spelling.
+type Setting = (&'static str, String, Option<String>);
+
+fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
+    let plain = |name, value: &str| (name, value.to_owned(), None);
+    let mut settings = vec![
+        plain("cache_size", &format!("-{}", common.cache_kib)),
+        // References between tables are the application's rules; the bundled library turns checks on by default.
+        plain("foreign_keys", "0"),
+        plain("trusted_schema", "0"),
+        plain("cell_size_check", "1"),
+        // Sorts and lists of keys stay in memory.
+        plain("temp_store", "2"),
+        // With a mapped file, a failing disk ends the process by a signal instead of failing one statement.
+        plain("mmap_size", "0"),
+    ];
+    match purpose {
+        Purpose::Read => settings.push(plain("query_only", "1")),
+        Purpose::Write => {
+            // A page's size is fixed by the first write; in an older database this setting changes nothing.
+            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
+            settings.push(plain("journal_mode", "wal"));
+            settings.push(("synchronous", common.synchronous.level().to_string(), None));
+            settings.push(plain("journal_size_limit", &common.wal_bytes_kept.to_string()));
+            // The writer checkpoints by itself, between batches.
+            settings.push(plain("wal_autocheckpoint", "0"));
+            if let Some(pages) = common.pages_max {
+                settings.push(plain("max_page_count", &pages.to_string()));
+            }
+        }
+    }
+    settings
+}
+
+/// Sets a pragma and reads it back; an empty expectation accepts anything.
+fn assert_setting(
+    sqlite: &rusqlite::Connection,
+    name: &'static str,
+    value: &str,
+    expected: &str,
+) -> Result<(), OpenError> {
+    // Some pragmas answer when they are set and some do not: both are read again.
+    let mut set = sqlite.prepare(&format!("PRAGMA {name}={value}"))?;
+    let mut rows = set.raw_query();
+    while rows.next()?.is_some() {}
+    drop(rows);
+    // An empty database forgets a page size that is only asked for.
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let found = sqlite.query_row(&format!("PRAGMA {name}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            other => format!("{other:?}"),
+        })
+    })?;
+    if found == expected { Ok(()) } else { Err(OpenError::Setting { name, expected: expected.to_owned(), found }) }
+}

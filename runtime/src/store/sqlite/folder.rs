@@ -1,0 +1,56 @@
+//! The data folder: made private, locked for one process, and the names of what lies in it.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::store::handle::OpenError;
+
+/// The database file within the folder.
+pub const DATABASE: &str = "convoke.db";
+const LOCK: &str = "convoke.lock";
+
+/// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder (mode 0700) and the database file (0600) where they are missing, and locks the folder.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        let mut lock = private_file(&path.join(LOCK)).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Who holds it is a help to the reader of the message; not knowing changes nothing.
+                let _ = lock.read_to_string(&mut holder);
+                return Err(OpenError::Locked { folder: path.to_owned(), process: holder.trim().to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        lock.set_len(0).map_err(failed)?;
+        lock.rewind().map_err(failed)?;
+        writeln!(lock, "{}", std::process::id()).map_err(failed)?;
+        private_file(&path.join(DATABASE)).map_err(failed)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Where the database file is.
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+}
+
+/// Opens a file for reading and writing; makes it for its owner alone where it is missing. SQLite gives the WAL the
+/// mode of the database.
+pub fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}

@@ -1,0 +1,103 @@
+//! Brings the file to the schema in code, in one transaction, and keeps what was done in the table `_schema`.
+
+use rusqlite::{OptionalExtension as _, params};
+use tracing::info;
+
+use super::definition::Definition;
+use super::difference::{Difference, difference};
+use crate::clock::Millis;
+use crate::store::handle::OpenError;
+use crate::store::sqlite::connection::Connection;
+use crate::store::sqlite::row;
+use crate::store::sqlite::text::quoted;
+use crate::store::table::TableDef;
+
+const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
+    (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
+
+/// Applies what the code adds. Returns the difference that cannot be applied, in plain words; then nothing was.
+///
+/// # Errors
+/// The engine's.
+pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis) -> Result<Option<String>, OpenError> {
+    connection.run("BEGIN IMMEDIATE")?;
+    let refused = within(&connection.sqlite, tables, now);
+    let end = if matches!(refused, Ok(None)) { "COMMIT" } else { "ROLLBACK" };
+    if connection.in_transaction() {
+        connection.run(end)?;
+    }
+    refused
+}
+
+fn within(
+    connection: &rusqlite::Connection,
+    tables: &[&'static TableDef],
+    now: Millis,
+) -> Result<Option<String>, OpenError> {
+    connection.execute_batch(OWN_TABLE)?;
+    let (version, stored) = stored(connection)?;
+    let difference = difference(connection, &stored, tables)?;
+    if !difference.refused.is_empty() {
+        return Ok(Some(difference.refused.join("; ")));
+    }
+    if version > 0 && difference.statements.is_empty() && difference.result == stored {
+        return Ok(None);
+    }
+    if let Some(collision) = run(connection, &difference)? {
+        return Ok(Some(collision));
+    }
+    let changes: Vec<&str> = difference.statements.iter().map(|statement| &*statement.what).collect();
+    let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
+    connection.execute(
+        "INSERT INTO \"_schema\" (\"version\", \"appliedAt\", \"changes\", \"definition\") VALUES (?1, ?2, ?3, ?4)",
+        params![version + 1, now.0, changes.join("\n"), definition],
+    )?;
+    Ok(None)
+}
+
+/// The version and the schema of the file; 0 and nothing in a new one.
+fn stored(connection: &rusqlite::Connection) -> Result<(i64, Definition), OpenError> {
+    let last = connection
+        .query_row("SELECT \"version\", \"definition\" FROM \"_schema\" ORDER BY \"version\" DESC LIMIT 1", [], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?))
+        })
+        .optional()?;
+    let Some((version, definition)) = last else { return Ok((0, Definition::default())) };
+    let definition = serde_json::from_str(&definition)
+        .map_err(|error| OpenError::Engine(format!("the schema kept in the database cannot be read: {error}")))?;
+    Ok((version, definition))
+}
+
+/// Runs the statements; rows that collide in a new unique index are a difference, not a failure.
+fn run(connection: &rusqlite::Connection, difference: &Difference) -> Result<Option<String>, OpenError> {
+    for statement in &difference.statements {
+        match connection.execute_batch(&statement.sql) {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                return Ok(Some(format!("{}, but rows collide in it; write a migration", statement.what)));
+            }
+            result => result?,
+        }
+        info!("schema: {}", statement.what);
+    }
+    Ok(None)
+}
+
+/// The greatest id of any row.
+///
+/// # Errors
+/// The engine's.
+pub fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
+    let sqlite = &connection.sqlite;
+    let mut names = sqlite.prepare(
+        "SELECT t.name FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c \
+         WHERE t.type = 'table' AND c.name = '_id'",
+    )?;
+    let mut rows = names.raw_query();
+    let mut greatest = 0;
+    while let Some(name) = rows.next()? {
+        let sql = format!("SELECT max(\"_id\") FROM {}", quoted(&name.get::<_, String>(0)?));
+        let id = sqlite.query_row(&sql, [], |row| Ok(row::id(row.get_ref(0)?)))?;
+        greatest = greatest.max(id.unwrap_or(0));
+    }
+    Ok(greatest)
+}

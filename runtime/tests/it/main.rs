@@ -1,0 +1,4 @@
+//! The runtime from outside, through the doors its users take.
+
+mod auth;
+mod store;

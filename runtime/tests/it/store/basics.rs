@@ -1,0 +1,161 @@
+//! What one mutation writes another call reads, alone and in batches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use convoke::store::query::Order;
+use convoke::store::{Access, FunctionPace, StoreError, Table, Transaction};
+
+use super::support::{Account, ByBalance, ByOwner, TestStore, balance, db, open};
+
+#[test]
+fn what_a_mutation_wrote_is_read_by_the_next_call() {
+    let store = TestStore::new(&[Account::DEF]);
+    let id = store.mutate(|db| open(db, "ada", 7)).unwrap();
+    store.read(|db| {
+        let account = db.get(id).unwrap().unwrap();
+        assert_eq!(*account, Account { owner: "ada".into(), balance: 7 });
+        assert_eq!(account.id(), id);
+        assert_eq!(balance(db, "ada"), Some(7));
+        assert_eq!(balance(db, "bob"), None);
+    });
+    store.mutate(move |db| db.patch(id, |account| account.balance += 1)).unwrap();
+    assert_eq!(store.read(|db| balance(db, "ada")), Some(8));
+    assert!(store.mutate(move |db| db.delete(id)).unwrap());
+    assert!(!store.mutate(move |db| db.delete(id)).unwrap());
+    assert!(store.read(|db| db.get(id).unwrap()).is_none());
+}
+
+#[test]
+fn rows_come_in_the_order_of_their_index_forward_and_backward_page_by_page() {
+    let store = TestStore::new(&[Account::DEF]);
+    store.mutate(|db| (0..10).try_for_each(|n| open(db, &format!("{n}"), n % 3).map(|_| ()))).unwrap();
+    let owners = |order, size| {
+        store.read(|db| {
+            let (mut owners, mut cursor) = (String::new(), None);
+            loop {
+                let page = db.query(ByBalance).order(order).page(cursor.as_ref(), size).unwrap();
+                page.items.iter().for_each(|account| owners.push_str(&account.owner));
+                match page.cursor {
+                    Some(next) => cursor = Some(next),
+                    None => return owners,
+                }
+            }
+        })
+    };
+    for size in [1, 2, 3, 4, 10, 11] {
+        assert_eq!(owners(Order::Forward, size), "0369147258", "{size} a page");
+        assert_eq!(owners(Order::Reverse, size), "8527419630", "{size} a page");
+    }
+    store.read(|db| {
+        assert_eq!(db.query(ByBalance).eq(1).count().unwrap(), 3);
+        assert_eq!(db.query(ByBalance).range(1..).count().unwrap(), 6);
+        assert_eq!(db.query(ByBalance).any([2, 0, 5]).take(100).unwrap().len(), 7);
+        let json = db.query(ByOwner).eq("4").encode(1).unwrap();
+        let id = db.query(ByOwner).eq("4").unique().unwrap().unwrap().id();
+        assert_eq!(json.get(), format!(r#"[{{"_id":"{id}","_creationTime":1000,"owner":"4","balance":1}}]"#));
+    });
+}
+
+#[test]
+fn a_refused_mutation_leaves_nothing_and_its_neighbours_stay() {
+    let store = TestStore::new(&[Account::DEF]);
+    let before = store.start(|db| open(db, "before", 1));
+    let refused = store.start(|db| {
+        open(db, "refused", 1)?;
+        Err::<(), _>(StoreError::BadCursor)
+    });
+    let after = store.start(|db| open(db, "after", 1));
+    before.wait().unwrap();
+    assert!(matches!(refused.wait(), Err(StoreError::BadCursor)));
+    after.wait().unwrap();
+    store.read(|db| {
+        assert_eq!(balance(db, "before"), Some(1));
+        assert_eq!(balance(db, "refused"), None);
+        assert_eq!(balance(db, "after"), Some(1));
+    });
+}
+
+#[test]
+fn a_unique_violation_names_its_index_and_may_be_survived() {
+    let store = TestStore::new(&[Account::DEF]);
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    store
+        .mutate(|db| {
+            let violation = open(db, "ada", 2).unwrap_err();
+            assert!(
+                matches!(violation, StoreError::UniqueViolation { table: "accounts", index: "by_owner" }),
+                "{violation:?}"
+            );
+            open(db, "bob", 3)
+        })
+        .unwrap();
+    assert_eq!(store.read(|db| (balance(db, "ada"), balance(db, "bob"))), (Some(1), Some(3)));
+}
+
+#[test]
+fn a_query_sees_one_snapshot_while_others_write() {
+    let store = TestStore::new(&[Account::DEF]);
+    let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
+    store.read(|db| {
+        assert_eq!(balance(db, "ada"), Some(1));
+        store.mutate(move |db| db.patch(id, |account| account.balance = 2)).unwrap();
+        assert_eq!(balance(db, "ada"), Some(1));
+    });
+    assert_eq!(store.read(|db| balance(db, "ada")), Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_is_quick_runs_on_the_calling_thread() {
+    let store = TestStore::new(&[Account::DEF]);
+    let pace = FunctionPace::unknown();
+    let here = std::thread::current().id();
+    let thread = |_: std::rc::Rc<dyn Transaction>| std::thread::current().id();
+    assert_ne!(store.store.read(Access::Everyone, &pace, thread).await.unwrap(), here);
+    pace.record(std::time::Duration::from_micros(1));
+    while !pace.is_quick() {
+        pace.record(std::time::Duration::from_micros(1));
+    }
+    assert_eq!(store.store.read(Access::Everyone, &pace, thread).await.unwrap(), here);
+}
+
+#[test]
+fn a_panicking_read_gives_its_reader_back() {
+    let store = TestStore::with(&[Account::DEF], |_| {}, |limits| limits.readers = 1);
+    for _ in 0..3 {
+        let read = std::panic::AssertUnwindSafe(|| {
+            store.store.read_blocking(Access::Everyone, |transaction| {
+                balance(&db(transaction), "ada");
+                panic!("on purpose");
+            })
+        });
+        assert!(std::panic::catch_unwind(read).is_err());
+    }
+    assert_eq!(store.read(|db| balance(db, "ada")), None);
+}
+
+#[test]
+fn many_writers_lose_no_update() {
+    let store = TestStore::new(&[Account::DEF]);
+    let id = store.mutate(|db| open(db, "ada", 0)).unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    let runs = runs.clone();
+                    store
+                        .mutate(move |db| {
+                            runs.fetch_add(1, SeqCst);
+                            db.patch(id, |account| account.balance += 1)
+                        })
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(store.read(|db| balance(db, "ada")), Some(800));
+    assert_eq!(runs.load(SeqCst), 800);
+    let figures = store.figures();
+    assert!(figures.batches < 801, "nothing was ever batched: {figures:?}");
+}

@@ -1,0 +1,241 @@
+//! A store in a temporary folder, tables for it, and mutations from closures.
+
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use convoke::clock::{Clock, Millis, SystemClock};
+use convoke::id::{Id, IdGenerator};
+use convoke::limits::Limits;
+use convoke::store::table::decode_field;
+use convoke::store::{
+    Access, Column, Db, DbMut, FieldDef, Index, IndexDef, KeyDef, Row, Store, StoreError, StoreOptions, Table,
+    TableDef, Transaction, Unique, Value, WriteJob,
+};
+use tempfile::TempDir;
+
+/// A field of a test table.
+pub const fn field<C: Column>(name: &'static str) -> FieldDef {
+    FieldDef {
+        name,
+        column: C::TYPE,
+        nullable: C::NULLABLE,
+        default: None,
+        references: C::REFERENCES,
+        retired: false,
+        write_json: C::write_json,
+    }
+}
+
+pub const fn key(field: usize) -> KeyDef {
+    KeyDef { field, descending: false }
+}
+
+pub const fn down(field: usize) -> KeyDef {
+    KeyDef { field, descending: true }
+}
+
+/// An account with money in it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Account {
+    pub owner: String,
+    pub balance: i64,
+}
+
+impl Table for Account {
+    const DEF: &'static TableDef = &TableDef {
+        name: "accounts",
+        prefix: "account",
+        fields: &[field::<String>("owner"), field::<i64>("balance")],
+        indexes: &[
+            IndexDef { name: "by_owner", keys: &[key(0)], unique: true, when: None },
+            IndexDef { name: "by_balance", keys: &[key(1)], unique: false, when: None },
+        ],
+        file: file!(),
+        line: line!(),
+    };
+
+    fn encode(&self) -> Vec<Value> {
+        vec![self.owner.to_value(), self.balance.to_value()]
+    }
+
+    fn decode(row: &dyn Row) -> Result<Self, StoreError> {
+        Ok(Self { owner: decode_field(row, Self::DEF, 0)?, balance: decode_field(row, Self::DEF, 1)? })
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct ByOwner;
+pub struct Owner;
+impl convoke::store::table::Field for Owner {
+    type Type = String;
+    const NAME: &'static str = "owner";
+}
+impl Index for ByOwner {
+    type Table = Account;
+    type Fields = (Owner, ());
+    const DEF: &'static IndexDef = &Account::DEF.indexes[0];
+}
+impl Unique for ByOwner {}
+
+#[derive(Clone, Copy)]
+pub struct ByBalance;
+pub struct Balance;
+impl convoke::store::table::Field for Balance {
+    type Type = i64;
+    const NAME: &'static str = "balance";
+}
+impl Index for ByBalance {
+    type Table = Account;
+    type Fields = (Balance, ());
+    const DEF: &'static IndexDef = &Account::DEF.indexes[1];
+}
+
+/// A store that is removed with its folder.
+pub struct TestStore {
+    pub store: Store,
+    pub ids: Arc<IdGenerator>,
+    pub folder: TempDir,
+}
+
+impl std::ops::Deref for TestStore {
+    type Target = Store;
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl TestStore {
+    pub fn new(tables: &[&'static TableDef]) -> Self {
+        Self::with(tables, |_| {}, |_| {})
+    }
+
+    pub fn with(
+        tables: &[&'static TableDef],
+        options: impl FnOnce(&mut StoreOptions),
+        limits: impl FnOnce(&mut Limits),
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut chosen = StoreOptions::new(folder.path());
+        options(&mut chosen);
+        let mut bounds = Limits::default();
+        limits(&mut bounds);
+        let store = Store::open(chosen, &bounds, clock(), tables.to_vec()).unwrap();
+        Self { store, ids: Arc::new(IdGenerator::after(0)), folder }
+    }
+
+    /// Closes the store and opens its folder again.
+    pub fn reopened(self, tables: &[&'static TableDef]) -> Self {
+        let Self { store, folder, .. } = self;
+        store.close();
+        drop(store);
+        let store =
+            Store::open(StoreOptions::new(folder.path()), &Limits::default(), clock(), tables.to_vec()).unwrap();
+        let ids = Arc::new(IdGenerator::after(store.greatest_id()));
+        Self { store, ids, folder }
+    }
+
+    pub fn read<R>(&self, read: impl FnOnce(&Db) -> R) -> R {
+        self.store.read_blocking(Access::Everyone, |transaction| read(&db(transaction))).unwrap()
+    }
+
+    /// Runs a mutation over typed tables and waits for its answer.
+    pub fn mutate<R: Send + 'static>(
+        &self,
+        run: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
+    ) -> Result<R, StoreError> {
+        self.start(run).wait()
+    }
+
+    /// Lines a mutation over typed tables up.
+    pub fn start<R: Send + 'static>(
+        &self,
+        mut run: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
+    ) -> Pending<R> {
+        let ids = self.ids.clone();
+        start(&self.store, move |transaction| run(&mut DbMut::new(db(transaction), ids.clone(), Millis(1_000))))
+    }
+}
+
+pub fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::new())
+}
+
+pub fn db(transaction: Rc<dyn Transaction>) -> Db {
+    Db::new(transaction, 4 << 20, 16 << 20)
+}
+
+/// An answer to come.
+pub struct Pending<R>(mpsc::Receiver<Result<R, StoreError>>);
+
+impl<R> Pending<R> {
+    #[track_caller]
+    pub fn wait(self) -> Result<R, StoreError> {
+        self.0.recv_timeout(Duration::from_secs(60)).expect("every mutation is answered")
+    }
+}
+
+/// Lines up a mutation over values and plans. Its error is a refusal that rolls back.
+pub fn start<R: Send + 'static>(
+    store: &Store,
+    run: impl FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send + 'static,
+) -> Pending<R> {
+    start_named(store, "test", false, run)
+}
+
+pub fn start_named<R: Send + 'static>(
+    store: &Store,
+    name: &'static str,
+    slow: bool,
+    run: impl FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send + 'static,
+) -> Pending<R> {
+    let (answer, pending) = mpsc::channel();
+    let job = Closure { name, slow, run, result: None, answer };
+    if let Err((job, error)) = store.write(Box::new(job)) {
+        job.finish(Err(error));
+    }
+    Pending(pending)
+}
+
+struct Closure<F, R> {
+    name: &'static str,
+    slow: bool,
+    run: F,
+    result: Option<R>,
+    answer: mpsc::Sender<Result<R, StoreError>>,
+}
+
+impl<F, R> WriteJob for Closure<F, R>
+where
+    F: FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send,
+    R: Send,
+{
+    fn run(&mut self, transaction: Rc<dyn Transaction>) -> Result<(), Option<StoreError>> {
+        self.result = None;
+        self.result = Some((self.run)(transaction).map_err(Some)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Closure { result, answer, .. } = *self;
+        let _ = answer.send(outcome.map(|()| result.expect("what is kept has a result")));
+    }
+
+    fn slow(&self) -> bool {
+        self.slow
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+/// The balance of an owner.
+pub fn balance(db: &Db, owner: &str) -> Option<i64> {
+    db.query(ByOwner).eq(owner).unique().unwrap().map(|account| account.balance)
+}
+
+/// A new account.
+pub fn open(db: &mut DbMut, owner: &str, balance: i64) -> Result<Id<Account>, StoreError> {
+    db.insert(Account { owner: owner.to_owned(), balance })
+}
