@@ -12,7 +12,7 @@ pub fn expand(object: &Object) -> TokenStream {
     let always = object.present().filter(|member| !matches!(member.presence, Presence::Optional)).count();
     let sometimes = object.present().filter(|member| matches!(member.presence, Presence::Optional)).map(|member| {
         let field = &member.field;
-        quote!(+ ::core::primitive::usize::from(::core::option::Option::is_some(&self.#field)))
+        quote_spanned!(Span::mixed_site()=> + ::core::primitive::usize::from(::core::option::Option::is_some(&self.#field)))
     });
     let state = Ident::new("object", Span::mixed_site());
     let members = object.present().map(|member| write(member, &state));
@@ -39,11 +39,11 @@ pub fn expand(object: &Object) -> TokenStream {
 fn write(member: &Member, state: &Ident) -> TokenStream {
     let field = &member.field;
     let name = &member.name;
-    let write = quote! {
+    let write = quote_spanned! {Span::mixed_site()=>
         ::convoke::__private::serde::ser::SerializeStruct::serialize_field(&mut #state, #name, &self.#field)?;
     };
     match member.presence {
-        Presence::Optional => quote! {
+        Presence::Optional => quote_spanned! {Span::mixed_site()=>
             if ::core::option::Option::is_some(&self.#field) {
                 #write
             }

@@ -121,7 +121,7 @@ fn encode(member: &Member) -> TokenStream {
         Presence::Retired => quote!(::convoke::__private::Value::Null),
         Presence::Required | Presence::Optional | Presence::Or(_) => {
             let encode = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>::to_value);
-            quote!(#encode(&self.#field))
+            quote_spanned!(Span::mixed_site()=> #encode(&self.#field))
         }
     }
 }

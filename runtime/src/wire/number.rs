@@ -95,7 +95,7 @@ impl Visitor<'_> for Integer<'_> {
     type Value = i64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Display::fmt(self.0, f)
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<i64, E> {
@@ -191,7 +191,7 @@ pub fn number<'de, D: Deserializer<'de>>(deserializer: D, rule: &NumberRule) -> 
     impl Visitor<'_> for Number<'_> {
         type Value = f64;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.fmt(f)
+            fmt::Display::fmt(self.0, f)
         }
         fn visit_i64<E: Error>(self, number: i64) -> Result<f64, E> {
             self.visit_f64(number as f64)

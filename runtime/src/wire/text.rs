@@ -166,7 +166,7 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D, rule: &TextRule) -> Resu
     impl Visitor<'_> for Text<'_> {
         type Value = String;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.fmt(f)
+            fmt::Display::fmt(self.0, f)
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
             self.0.apply(text).map_err(E::custom)

@@ -1,0 +1,134 @@
+//! `#[args]`, and `#[value]` on structs: the wire form of objects.
+
+use convoke::Millis;
+use convoke::{args, value};
+use serde_json::json;
+
+/// An interest as it is sent.
+#[value]
+pub struct Interest {
+    pub id: String,
+    #[value(rename = "iconName")]
+    pub icon: Option<String>,
+}
+
+/// What a listing takes.
+#[args]
+pub struct Listing {
+    /// The rows of one page.
+    #[default(20)]
+    pub limit: i64,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    pub r#type: String,
+    pub since: Option<Millis>,
+    pub interests: Vec<Interest>,
+    pub weights: Option<Vec<i64>>,
+    #[retired]
+    pub offset: Option<i64>,
+}
+
+fn read(json: serde_json::Value) -> Result<Listing, String> {
+    let text = json.to_string();
+    serde_json::from_str(&text).map_err(|error| error.to_string().split(" at line").next().unwrap().to_owned())
+}
+
+#[test]
+fn names_are_camel_case_and_options_may_be_absent_or_null() {
+    let absent = read(json!({ "type": "a", "interests": [] })).unwrap();
+    assert_eq!((absent.limit, absent.cursor, absent.since, absent.weights), (20, None, None, None));
+    let null = json!({ "type": "a", "interests": [{"id": "x", "iconName": null}], "limit": null, "cursor": null });
+    let null = read(null).unwrap();
+    assert_eq!((null.limit, null.cursor), (20, None));
+    assert_eq!(null.interests, [Interest { id: "x".to_owned(), icon: None }]);
+    let given = json!({ "type": "a", "interests": [], "limit": 5, "cursor": "c", "since": 7, "weights": [1, 2.0] });
+    let given = read(given).unwrap();
+    assert_eq!((given.limit, given.since, given.weights), (5, Some(Millis(7)), Some(vec![1, 2])));
+}
+
+#[test]
+fn integers_may_be_written_with_a_fraction_of_zero_and_texts_hold_no_u0000() {
+    assert_eq!(read(json!({ "type": "a", "interests": [], "limit": 3.1e1 })).unwrap().limit, 31);
+    let refusal = read(json!({ "type": "a", "interests": [], "limit": 1.5 })).unwrap_err();
+    assert_eq!(refusal, "invalid value: floating point `1.5`, expected an integer");
+    let refusal = read(json!({ "type": "a\0", "interests": [] })).unwrap_err();
+    assert_eq!(refusal, r#"must be a text without U+0000 (got "a\0")"#);
+}
+
+#[test]
+fn what_is_unknown_missing_twice_or_an_array_is_refused() {
+    assert!(read(json!({ "type": "a", "interests": [], "surprise": 1 })).unwrap_err().starts_with("unknown field `surprise`"));
+    assert_eq!(read(json!({ "type": "a" })).unwrap_err(), "missing field `interests`");
+    assert_eq!(read(json!(["a", 1])).unwrap_err(), "invalid type: sequence, expected an object");
+    assert_eq!(read(json!("a")).unwrap_err(), r#"invalid type: string "a", expected an object"#);
+    let nested = read(json!({ "type": "a", "interests": [["x", null]] })).unwrap_err();
+    assert_eq!(nested, "invalid type: sequence, expected an object");
+    let twice = serde_json::from_str::<Interest>(r#"{"id":"a","id":"b"}"#).unwrap_err().to_string();
+    assert!(twice.starts_with("duplicate field `id`"), "{twice}");
+    let not_snake = read(json!({ "type": "a", "interests": [{ "id": "x", "icon": "y" }] })).unwrap_err();
+    assert!(not_snake.starts_with("unknown field `icon`"), "{not_snake}");
+}
+
+#[test]
+fn a_retired_member_is_passed_over_whatever_it_is() {
+    assert!(read(json!({ "type": "a", "interests": [], "offset": {"any": ["thing"]} })).is_ok());
+}
+
+#[test]
+fn what_goes_out_leaves_out_what_has_no_value() {
+    let listing = read(json!({ "type": "a", "interests": [{"id": "x"}], "since": 7 })).unwrap();
+    let json = serde_json::to_string(&listing).unwrap();
+    assert_eq!(json, r#"{"limit":20,"type":"a","since":7,"interests":[{"id":"x"}]}"#);
+    assert_eq!(read(serde_json::from_str(&json).unwrap()).unwrap().limit, 20);
+}
+
+#[test]
+fn the_schema_comes_from_the_docs_the_types_and_the_defaults() {
+    let schema = schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Listing>();
+    let schema = serde_json::to_value(schema).unwrap();
+    assert_eq!(schema["description"], "What a listing takes.");
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["required"], json!(["type", "interests"]));
+    assert_eq!(schema["properties"]["limit"]["default"], 20);
+    assert_eq!(schema["properties"]["limit"]["description"], "The rows of one page.");
+    assert_eq!(schema["properties"]["cursor"]["type"], json!(["string", "null"]));
+    assert!(schema["properties"].get("offset").is_none());
+    let out = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let out = serde_json::to_value(out.into_root_schema_for::<Listing>()).unwrap();
+    assert_eq!(out["properties"]["cursor"]["type"], "string");
+    assert_eq!(out["required"], json!(["limit", "type", "interests"]));
+}
+
+#[test]
+fn an_object_without_members_is_an_empty_one() {
+    #[args]
+    #[derive(PartialEq)]
+    struct Nothing {}
+    assert_eq!(serde_json::to_string(&Nothing {}).unwrap(), "{}");
+    assert_eq!(serde_json::from_str::<Nothing>("{}").unwrap(), Nothing {});
+    assert!(serde_json::from_str::<Nothing>(r#"{"a":1}"#).is_err());
+    assert!(serde_json::from_str::<Nothing>("[]").is_err());
+    assert!(serde_json::from_str::<Nothing>("null").is_err());
+}
+
+#[test]
+fn an_object_whose_members_are_all_absent_is_an_empty_one() {
+    #[value]
+    struct Maybe {
+        a: Option<i64>,
+    }
+    assert_eq!(serde_json::to_string(&Maybe { a: None }).unwrap(), "{}");
+    assert_eq!(serde_json::to_string(&Maybe { a: Some(1) }).unwrap(), r#"{"a":1}"#);
+}
+
+#[test]
+fn an_output_may_hold_what_cannot_be_read() {
+    #[value(output)]
+    struct Found {
+        rows: convoke::store::Page<i64>,
+        #[value(rename = "_id")]
+        id: String,
+    }
+    let found = Found { rows: convoke::store::Page { items: vec![1], cursor: None }, id: "x".to_owned() };
+    assert_eq!(serde_json::to_string(&found).unwrap(), r#"{"rows":{"items":[1]},"_id":"x"}"#);
+}

@@ -1,0 +1,165 @@
+//! `#[value]` on enums and on structs around one value: rules, sentences, bounds.
+
+use convoke::store::{Column, ColumnType, Value, ValueRef};
+use convoke::{Invalid, value};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// What kind of interest it is.
+#[value]
+pub enum Category {
+    /// At a university.
+    Academic,
+    Industry,
+    Skill,
+    Personal,
+}
+
+#[value(rename_all = "camelCase")]
+enum Spelled {
+    NonBinary,
+    #[value(rename = "x")]
+    Other,
+}
+
+/// The name that others see.
+#[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
+pub struct DisplayName(String);
+
+#[value(max = LONG, too_long = "Bio cannot exceed 1000 characters")]
+struct Bio(String);
+const LONG: usize = 1000;
+
+#[value(text, pattern = "^[a-z]+$", expected = "a lower-case word", check = no_ghosts)]
+struct Word(String);
+
+fn no_ghosts(word: String) -> Result<String, String> {
+    match word.as_str() {
+        "boo" => Err("Ghosts are not words".to_owned()),
+        "bad" => Err("must be a good word".to_owned()),
+        _ => Ok(word + "!"),
+    }
+}
+
+/// Years.
+#[value(integer, min = 13, max = 120)]
+pub struct Age(i64);
+
+#[value]
+struct Small(i32);
+
+#[value(integer, min = 1, too_small = "Maximum participants must be at least 1")]
+struct Participants(u32);
+
+#[value(number, min = 0.0, max = 1.0)]
+struct Confidence(f64);
+
+fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, String> {
+    serde_json::from_str(&value.to_string())
+        .map_err(|error| error.to_string().split(" at line").next().unwrap().to_owned())
+}
+
+fn schema<T: schemars::JsonSchema>() -> serde_json::Value {
+    let mut schema = serde_json::to_value(schemars::schema_for!(T)).unwrap();
+    schema.as_object_mut().unwrap().retain(|key, _| key != "$schema" && key != "title");
+    schema
+}
+
+#[test]
+fn an_enum_is_one_of_its_texts() {
+    assert_eq!(Category::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["academic", "industry", "skill", "personal"]);
+    assert_eq!(read::<Category>(json!("skill")), Ok(Category::Skill));
+    let refusal = "must be one of academic, industry, skill, personal (got \"zzz\")";
+    assert_eq!(read::<Category>(json!("zzz")).unwrap_err(), refusal);
+    assert_eq!("zzz".parse::<Category>(), Err(Invalid::new(refusal)));
+    assert_eq!(
+        read::<Category>(json!(7)).unwrap_err(),
+        "invalid type: integer `7`, expected one of academic, industry, skill, personal"
+    );
+    assert_eq!(serde_json::to_value(Category::Personal).unwrap(), "personal");
+    assert_eq!(format!("[{:>10}]", Category::Skill), "[     skill]");
+    assert!(Category::Academic < Category::Industry);
+    assert_eq!((Spelled::NonBinary.as_str(), Spelled::Other.as_str()), ("nonBinary", "x"));
+    assert_eq!(
+        schema::<Category>(),
+        json!({
+            "type": "string",
+            "enum": ["academic", "industry", "skill", "personal"],
+            "description": "What kind of interest it is.\n- `academic`: At a university.",
+        })
+    );
+}
+
+#[test]
+fn an_enum_is_a_text_in_a_column() {
+    assert_eq!(Category::TYPE, ColumnType::Text);
+    assert_eq!(Category::Skill.to_value(), Value::Text("skill".to_owned()));
+    assert_eq!(Category::from_value(ValueRef::Text("skill")), Ok(Category::Skill));
+    assert!(Category::from_value(ValueRef::Text("gone")).is_err());
+    assert!(Category::from_value(ValueRef::Integer(1)).is_err());
+}
+
+#[test]
+fn a_text_obeys_its_rule_wherever_it_comes_from() {
+    let name = read::<DisplayName>(json!("\u{a0}Ada Lovelace\u{3000}")).unwrap();
+    assert_eq!(name.as_str(), "Ada Lovelace");
+    assert_eq!(name, DisplayName::new("Ada Lovelace").unwrap());
+    assert_eq!(name.len(), 12);
+    assert_eq!(read::<DisplayName>(json!(" ")).unwrap_err(), "Display name cannot be empty");
+    assert!(read::<DisplayName>(json!("ä".repeat(100))).is_ok());
+    assert_eq!(
+        read::<DisplayName>(json!("ä".repeat(101))).unwrap_err(),
+        "must be a text of 1 to 100 characters (got 101 characters)"
+    );
+    assert_eq!(
+        read::<DisplayName>(json!(null)).unwrap_err(),
+        "invalid type: null, expected a text of 1 to 100 characters"
+    );
+    assert!(Bio::new("x".repeat(1000)).is_ok());
+    assert_eq!(Bio::new("x".repeat(1001)).unwrap_err().sentence(), "Bio cannot exceed 1000 characters");
+    assert_eq!(serde_json::to_value(&name).unwrap(), "Ada Lovelace");
+    assert_eq!(
+        schema::<DisplayName>(),
+        json!({ "type": "string", "minLength": 1, "maxLength": 100, "description": "The name that others see." })
+    );
+}
+
+#[test]
+fn a_pattern_comes_before_a_check_and_the_check_may_change_the_text() {
+    assert_eq!(Word::new("word").unwrap().as_str(), "word!");
+    assert_eq!(Word::new("Word").unwrap_err().sentence(), "must be a lower-case word (got \"Word\")");
+    assert_eq!(Word::new("boo").unwrap_err().sentence(), "Ghosts are not words");
+    assert_eq!(Word::new("bad").unwrap_err().sentence(), "must be a good word (got \"bad\")");
+    assert_eq!(schema::<Word>()["pattern"], "^[a-z]+$");
+}
+
+#[test]
+fn an_integer_obeys_its_rule_wherever_it_comes_from() {
+    assert_eq!(read::<Age>(json!(31.0)).unwrap().get(), 31);
+    assert_eq!(Age::new(13).unwrap(), Age::new(13).unwrap());
+    assert_eq!(read::<Age>(json!(7)).unwrap_err(), "must be an integer between 13 and 120 (got 7)");
+    assert_eq!(Age::new(121).unwrap_err().sentence(), "must be an integer between 13 and 120 (got 121)");
+    assert_eq!(Participants::new(0).unwrap_err().sentence(), "Maximum participants must be at least 1");
+    assert_eq!(read::<Participants>(json!(-1)).unwrap_err(), "Maximum participants must be at least 1");
+    assert_eq!(read::<Small>(json!(2_147_483_648i64)).unwrap_err(), "must be an integer between -2147483648 and 2147483647 (got 2147483648)");
+    assert_eq!(read::<Small>(json!(-2_147_483_648i64)).unwrap().get(), i32::MIN);
+    assert_eq!(
+        schema::<Age>(),
+        json!({ "type": "integer", "format": "int64", "minimum": 13, "maximum": 120, "description": "Years." })
+    );
+}
+
+#[test]
+fn a_number_obeys_its_rule_wherever_it_comes_from() {
+    assert_eq!(read::<Confidence>(json!(1)).unwrap().get(), 1.0);
+    assert_eq!(read::<Confidence>(json!(1.01)).unwrap_err(), "must be a number between 0 and 1 (got 1.01)");
+    assert!(Confidence::new(f64::NAN).is_err());
+    assert_eq!(schema::<Confidence>(), json!({ "type": "number", "format": "double", "minimum": 0.0, "maximum": 1.0 }));
+}
+
+#[test]
+fn a_stored_value_is_taken_as_it_is() {
+    assert_eq!(Age::from_value(ValueRef::Integer(7)).unwrap().get(), 7);
+    assert_eq!(DisplayName::from_value(ValueRef::Text("")).unwrap().as_str(), "");
+    assert_eq!((Age::TYPE, DisplayName::TYPE, Confidence::TYPE), (ColumnType::Integer, ColumnType::Text, ColumnType::Float));
+}
