@@ -56,7 +56,7 @@ impl Serialize for LogLines {
 
 /// Where the events of one call go. Clones share the lines.
 #[derive(Clone)]
-pub(crate) struct Capture(Arc<Sink>);
+pub struct Capture(Arc<Sink>);
 
 struct Sink {
     lines: Mutex<LogLines>,
