@@ -10,6 +10,7 @@ extern crate self as convoke;
 pub mod auth;
 pub mod clock;
 pub mod error;
+pub mod http;
 pub mod id;
 pub mod identity;
 pub mod limits;
