@@ -68,7 +68,7 @@ impl Serving {
         let drain = config.limits.drain_timeout;
         let limits = config.limits.clone();
         let runtime = Runtime::start(config.into())?;
-        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client()?)?;
+        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
         let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
         let server = executor.block_on(Server::bind(http, gateway))?;

@@ -1,0 +1,301 @@
+//! One connection, from its first byte to its last.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::Poll;
+
+use bytes::BytesMut;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::TlsAcceptor;
+
+use super::detach::Detach;
+use super::handler::Handler;
+use super::peers::Place;
+use super::refusal::Refused;
+use super::route::Listener;
+use super::server::{Phase, Shared};
+use super::service;
+use super::wire::{Protocol, Wire};
+
+/// The beginning of every HTTP/2 connection (RFC 9113 §3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What a connection and its calls share. It lives until the last of its calls has ended, and holds the connection's
+/// place in the limits as long.
+pub(super) struct Connection<H: Handler> {
+    pub(super) server: Arc<Shared<H>>,
+    pub(super) listener: Listener,
+    pub(super) peer: IpAddr,
+    pub(super) activity: Arc<Activity>,
+    /// Accepted while draining: every call is refused.
+    pub(super) late: bool,
+    number: u64,
+    _slot: OwnedSemaphorePermit,
+    _place: Place,
+}
+
+impl<H: Handler> Connection<H> {
+    /// Enters a connection of `peer` among the open ones.
+    pub(super) fn new(
+        server: Arc<Shared<H>>,
+        listener: Listener,
+        peer: IpAddr,
+        slot: OwnedSemaphorePermit,
+        place: Place,
+    ) -> Arc<Self> {
+        let activity = Arc::new(Activity::new(server.limits.http2_streams_max));
+        let late = server.phase() != Phase::Serving;
+        let number = server.open(Arc::clone(&activity));
+        Arc::new(Self { server, listener, peer, activity, late, number, _slot: slot, _place: place })
+    }
+
+    /// Serves the connection to its end. Nothing that goes wrong with one connection is anybody else's concern.
+    pub(super) async fn serve(self: Arc<Self>, socket: TcpStream) {
+        // Responses are written whole; waiting to fill a packet would only delay them.
+        let _ = socket.set_nodelay(true);
+        let tls = self.server.tls.as_ref().filter(|_| self.listener != Listener::Ops);
+        let Some(tls) = tls else { return self.serve_stream(socket).await };
+        let handshake = TlsAcceptor::from(tls.config()).accept(socket);
+        match tokio::time::timeout(self.server.limits.header_timeout, handshake).await {
+            Ok(Ok(stream)) => self.serve_stream(stream).await,
+            Ok(Err(error)) => {
+                self.server.traffic.count_handshake_failure();
+                tracing::debug!(peer = %self.peer, %error, "TLS handshake failed");
+            }
+            Err(_elapsed) => self.server.traffic.count_handshake_failure(),
+        }
+    }
+
+    async fn serve_stream<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(self: Arc<Self>, mut stream: S) {
+        let mut stop = pin!(self.server.drain.notified());
+        if self.server.phase() != Phase::Serving && !self.late {
+            return;
+        }
+        let first = tokio::select! {
+            biased;
+            first = read_first(&mut stream, &self.server.limits) => first,
+            () = &mut stop, if !self.late => return,
+        };
+        let Ok(Some((protocol, first))) = first else { return };
+        let limits = &self.server.limits;
+        let wire = TokioIo::new(Wire::new(stream, protocol, first, Arc::clone(&self.activity), limits));
+        match protocol {
+            Protocol::Http1 => {
+                let connection = Arc::clone(&self);
+                let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
+                self.drive(self.server.http1.serve_connection(wire, service)).await;
+            }
+            Protocol::Http2 => {
+                let connection = Arc::clone(&self);
+                let service = service_fn(move |request| {
+                    let call = service::answer(Arc::clone(&connection), request);
+                    Detach::new(call, Arc::clone(&connection.activity))
+                });
+                self.drive(self.server.http2.serve_connection(wire, service)).await;
+            }
+        }
+    }
+
+    /// Polls a connection of hyper's to its end, tells it to finish when the server drains or it was idle too long,
+    /// and drops it when the drain's time is over.
+    async fn drive<C: Graceful>(&self, connection: C) {
+        let mut connection = pin!(connection);
+        let mut drain = pin!(self.server.drain.notified());
+        let mut cut = pin!(self.server.cut.notified());
+        let (mut listening, mut told) = (false, false);
+        std::future::poll_fn(|cx| {
+            if !listening {
+                // One poll leaves this task's waker with both; after that a look at the phase is enough.
+                listening = drain.as_mut().poll(cx).is_pending() & cut.as_mut().poll(cx).is_pending();
+            }
+            match self.server.phase() {
+                Phase::Serving => {}
+                Phase::Draining => {
+                    if !told && !self.late {
+                        told = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                }
+                Phase::Cut => return Poll::Ready(()),
+            }
+            loop {
+                if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                    if let Err(error) = ended {
+                        tracing::debug!(peer = %self.peer, %error, "a connection ended early");
+                    }
+                    return Poll::Ready(());
+                }
+                if told || !self.activity.is_asked_to_close() {
+                    return Poll::Pending;
+                }
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        })
+        .await;
+    }
+}
+
+impl<H: Handler> Drop for Connection<H> {
+    fn drop(&mut self) {
+        self.server.close(self.number);
+    }
+}
+
+/// Waits for the first byte of a connection, and for as many as tell its protocol. `None` if the client closes before.
+async fn read_first<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    limits: &crate::limits::Limits,
+) -> io::Result<Option<(Protocol, BytesMut)>> {
+    let mut first = BytesMut::with_capacity(2048);
+    if tokio::time::timeout(limits.first_byte_timeout, stream.read_buf(&mut first)).await?? == 0 {
+        return Ok(None);
+    }
+    tokio::time::timeout(limits.header_timeout, async {
+        loop {
+            if first.starts_with(PREFACE) {
+                return Ok(Some((Protocol::Http2, first)));
+            }
+            if !PREFACE.starts_with(&first) || stream.read_buf(&mut first).await? == 0 {
+                return Ok(Some((Protocol::Http1, first)));
+            }
+        }
+    })
+    .await?
+}
+
+/// What hyper's two kinds of connection have in common.
+trait Graceful: Future<Output = hyper::Result<()>> {
+    /// Finishes what has begun and closes.
+    fn graceful_shutdown(self: Pin<&mut Self>);
+}
+
+impl<I, B, S> Graceful for hyper::server::conn::http1::Connection<I, S>
+where
+    Self: Future<Output = hyper::Result<()>>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    S: hyper::service::HttpService<hyper::body::Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: hyper::body::Body + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    fn graceful_shutdown(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, B, S> Graceful for hyper::server::conn::http2::Connection<I, S, TokioExecutor>
+where
+    Self: Future<Output = hyper::Result<()>>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    S: hyper::service::HttpService<hyper::body::Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B: hyper::body::Body + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    TokioExecutor: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
+{
+    fn graceful_shutdown(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// What a connection's wire, its calls and the drain know of each other.
+pub(super) struct Activity {
+    calls: AtomicUsize,
+    started: AtomicU64,
+    abandoned: AtomicU64,
+    calls_max: usize,
+    write_blocked: AtomicBool,
+    asked_to_close: AtomicBool,
+    refusal: Mutex<Option<Refused>>,
+}
+
+impl Activity {
+    fn new(calls_max: u32) -> Self {
+        Self {
+            calls: AtomicUsize::new(0),
+            started: AtomicU64::new(0),
+            abandoned: AtomicU64::new(0),
+            calls_max: calls_max as usize,
+            write_blocked: AtomicBool::new(false),
+            asked_to_close: AtomicBool::new(false),
+            refusal: Mutex::new(None),
+        }
+    }
+
+    /// Counts a call until the returned guard is dropped.
+    pub(super) fn begin(self: &Arc<Self>) -> CallGuard {
+        self.started.fetch_add(1, Ordering::Relaxed);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        CallGuard(Arc::clone(self))
+    }
+
+    /// Calls under way.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Calls ever begun.
+    pub(super) fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Whether more calls are under way than the connection may have streams, because abandoned ones still run.
+    pub(super) fn is_overrun(&self) -> bool {
+        self.calls() > self.calls_max
+    }
+
+    /// Whether nothing is under way, neither a call nor a response.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.calls() == 0 && !self.write_blocked.load(Ordering::Relaxed)
+    }
+
+    /// A stream was reset while its call ran. A client that does so for more than a quarter of its calls, past a
+    /// generous start, makes work for nothing (rapid reset, CVE-2023-44487).
+    pub(super) fn abandon(&self) {
+        let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        if abandoned > self.calls_max as u64 + self.started() / 4 {
+            self.ask_to_close();
+        }
+    }
+
+    /// Has the connection finish what it has begun and close.
+    pub(super) fn ask_to_close(&self) {
+        self.asked_to_close.store(true, Ordering::Relaxed);
+    }
+
+    fn is_asked_to_close(&self) -> bool {
+        self.asked_to_close.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_write_blocked(&self, blocked: bool) {
+        self.write_blocked.store(blocked, Ordering::Relaxed);
+    }
+
+    /// Leaves the answer to the wire's stand-in.
+    pub(super) fn refuse(&self, refused: Refused) {
+        *self.refusal.lock() = Some(refused);
+    }
+
+    /// The answer to the wire's stand-in.
+    pub(super) fn refusal(&self) -> Option<Refused> {
+        *self.refusal.lock()
+    }
+}
+
+/// A call under way.
+pub(super) struct CallGuard(Arc<Activity>);
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,161 @@
+//! The seam between the listener and what answers calls.
+//!
+//! The listener hands on requests that are whole, within their limits and addressed to a route; everything that a
+//! route *means* is the handler's.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+use hyper::{Method, Uri};
+
+use super::trace::TraceParent;
+
+/// Answers the requests of a [`Server`](super::Server).
+///
+/// # Dropped calls
+/// A call over HTTP/1 is polled in its connection's own task, so that a short query pays for no task of its own. A
+/// client that goes away does not stop it: the connection waits for the call and only then notices. Over HTTP/2 a
+/// stream that is reset leaves its call running in a task of its own. So a future returned here is dropped early in
+/// two cases only: the drain's time is over, or the socket broke while an earlier pipelined answer was being written.
+/// Work that must not stop half-way (a mutation) must therefore not live in the future itself: hand it to the thread
+/// that executes it and let the future only wait for the outcome.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers one request. A panic in it becomes a 500 for this request alone.
+    fn call(&self, request: Incoming) -> impl Future<Output = Reply> + Send;
+
+    /// Whether a call would be served now; if not, why, for `/readyz`.
+    ///
+    /// # Errors
+    /// One sentence that an operator understands.
+    fn ready(&self) -> Result<(), String>;
+}
+
+/// One request whose body is whole and within its limits.
+#[derive(Debug)]
+pub struct Incoming {
+    /// What it is addressed to.
+    pub target: Target,
+    /// The `Authorization` field; a request with two of them never gets here.
+    pub authorization: Option<HeaderValue>,
+    /// The caller's `X-Request-Id` if it had a usable one, else one made here. The listener echoes it.
+    pub request_id: Arc<str>,
+    /// The caller's W3C trace context.
+    pub trace_parent: Option<TraceParent>,
+    /// The client: the socket's peer, or what a trusted proxy says it forwards for.
+    pub peer: IpAddr,
+    /// The whole body; empty for GET and HEAD.
+    pub body: Bytes,
+}
+
+/// What a request is addressed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `POST /api/run/{module/path}/{function}`.
+    Run(RunPath),
+    /// `POST /api/query`, `/api/mutation`, `/api/action`: the body names the function.
+    Kind(RouteKind),
+    /// Anything below `/api/admin/`, with the method and the path and query behind that prefix.
+    Admin {
+        /// As sent; HEAD arrives as GET.
+        method: Method,
+        /// What follows `/api/admin/`, percent-decoded, without the query.
+        path: String,
+        /// The query as sent, without its `?`.
+        query: Option<String>,
+    },
+    /// `GET /metrics`, from the ops listener or this machine.
+    Metrics,
+    /// `GET /openapi.json`.
+    OpenApi,
+    /// `GET /docs`, with what follows `/docs/`, percent-decoded; empty for the page itself.
+    Docs(String),
+}
+
+/// The kind of function that a generic route runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RouteKind {
+    /// `/api/query`.
+    Query,
+    /// `/api/mutation`.
+    Mutation,
+    /// `/api/action`.
+    Action,
+}
+
+/// What follows `/api/run/`, percent-decoded and never empty: `module/path/function`.
+///
+/// It borrows from the request line where nothing had to be decoded, which is every call of a well-made client.
+#[derive(Clone)]
+pub struct RunPath(Inner);
+
+#[derive(Clone)]
+enum Inner {
+    Line { uri: Uri, skip: usize },
+    Decoded(String),
+}
+
+impl RunPath {
+    /// The path of `uri` behind its first `skip` bytes, which nothing has to be decoded in.
+    pub(super) fn of(uri: Uri, skip: usize) -> Self {
+        Self(Inner::Line { uri, skip })
+    }
+
+    /// A path that stands for itself.
+    pub(super) fn decoded(path: Cow<'_, str>) -> Self {
+        Self(Inner::Decoded(path.into_owned()))
+    }
+}
+
+impl Deref for RunPath {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match &self.0 {
+            Inner::Line { uri, skip } => uri.path().get(*skip..).unwrap_or_default(),
+            Inner::Decoded(path) => path,
+        }
+    }
+}
+
+impl std::fmt::Debug for RunPath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl PartialEq for RunPath {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for RunPath {}
+
+/// What goes back. For `/api/*` the body is always an envelope.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The whole body.
+    pub body: Bytes,
+    /// As it stands in `Content-Type`.
+    pub content_type: &'static str,
+    /// The challenge of a 401 (RFC 6750 §3).
+    pub www_authenticate: Option<String>,
+    /// Seconds after which a retry makes sense.
+    pub retry_after_s: Option<u32>,
+}
+
+/// The content type of every envelope.
+pub const JSON: &str = "application/json";
+
+impl Reply {
+    /// A JSON body with this status.
+    pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into(), content_type: JSON, www_authenticate: None, retry_after_s: None }
+    }
+}

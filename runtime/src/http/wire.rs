@@ -1,0 +1,413 @@
+//! The socket as hyper sees it: only checked heads come in, and nothing may take forever.
+//!
+//! hyper reads HTTP/1 from a [`Wire`], which follows where each request begins and ends, holds back a head until it is
+//! whole, and checks it (see [`head`](super::head)). In place of a head that breaks a rule, comes too slowly or grows
+//! too large, hyper gets [`STAND_IN`], which the service answers with the refusal. So a refusal is an ordinary
+//! response: it waits for the answers to the requests before it, has a request id, and closes the connection in good
+//! order.
+//!
+//! A head that comes in one piece, as nearly all do, is checked where hyper wants it and not copied. Deadlines cost a
+//! request nothing: there is one timer a connection, which is only ever put forward, and looked at when it fires.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use super::chunked::Chunked;
+use super::connection::Activity;
+use super::head::{self, Framing, HeadLimits, Scan};
+use super::refusal::Refused;
+use crate::error::Code;
+use crate::limits::Limits;
+
+/// A request that no client can send, since [`head::check`] refuses its target: the service answers it with
+/// [`Activity::refusal`].
+const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
+
+/// How long, and how much of, unread input is awaited after the last response, so that the client gets to read it: a
+/// socket closed over unread input resets the connection and may take the response with it.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+const HEAD_TOO_SLOW: Refused =
+    Refused { code: Code::RequestTimeout, message: "The request's head did not arrive in time." };
+
+/// The protocol that the first bytes of a connection tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// Followed and checked here.
+    Http1,
+    /// Passed through: h2 frames and checks for itself.
+    Http2,
+}
+
+/// A socket, its place in the protocol, and its deadlines.
+pub(super) struct Wire<S> {
+    stream: S,
+    place: Place,
+    /// Input that hyper has not got yet: first what is checked, then the beginning of a head.
+    held: BytesMut,
+    checked: usize,
+    activity: Arc<Activity>,
+    limits: WireLimits,
+    timer: Pin<Box<Sleep>>,
+    /// What is waited for, and since when.
+    waiting: Option<(Wait, Instant)>,
+    /// Since when the client has not taken what was written.
+    blocked_since: Option<Instant>,
+    /// Calls started when the connection was last seen idle, to tell one pause from the next.
+    calls_seen: u64,
+    lingering: Option<Lingering>,
+}
+
+#[derive(Clone, Copy)]
+struct WireLimits {
+    head: HeadLimits,
+    header_timeout: Duration,
+    idle_timeout: Duration,
+}
+
+/// Where in a request the next byte to come lies.
+enum Place {
+    Head(Scan),
+    Body(u64),
+    Chunks(Chunked),
+    /// Behind a refused head: nothing more is read.
+    Refused,
+    /// Not followed (HTTP/2).
+    Through,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// The next request.
+    Idle,
+    /// The rest of a head.
+    Head,
+}
+
+struct Lingering {
+    bytes: usize,
+}
+
+impl<S> Wire<S> {
+    /// A socket whose first bytes, of which there is at least one, were read already.
+    pub(super) fn new(
+        stream: S,
+        protocol: Protocol,
+        first: BytesMut,
+        activity: Arc<Activity>,
+        limits: &Limits,
+    ) -> Self {
+        let (place, checked) = match protocol {
+            Protocol::Http1 => (Place::Head(Scan::default()), 0),
+            Protocol::Http2 => (Place::Through, first.len()),
+        };
+        let limits = WireLimits {
+            head: HeadLimits { bytes_max: limits.header_bytes_max, fields_max: limits.header_fields_max },
+            header_timeout: limits.header_timeout,
+            idle_timeout: limits.idle_timeout,
+        };
+        let mut wire = Self {
+            stream,
+            place,
+            held: first,
+            checked,
+            activity,
+            limits,
+            timer: Box::pin(tokio::time::sleep(limits.header_timeout)),
+            waiting: None,
+            blocked_since: None,
+            calls_seen: 0,
+            lingering: None,
+        };
+        if protocol == Protocol::Http1 {
+            wire.check_held();
+        }
+        wire
+    }
+
+    /// Follows `bytes`, the next of the input, and tells how many of them hyper may have.
+    ///
+    /// # Errors
+    /// The count, and why what comes behind it is refused.
+    fn follow(&mut self, bytes: &[u8]) -> Result<usize, (usize, Refused)> {
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            match &mut self.place {
+                Place::Head(scan) => {
+                    let whole = scan.advance(rest, self.limits.head).map_err(|refused| (at, refused))?;
+                    let Some(end) = whole else { break };
+                    let framing = head::check(&rest[..end], self.limits.head).map_err(|refused| (at, refused))?;
+                    at += end;
+                    self.place = Place::behind(framing, self.limits.head);
+                }
+                Place::Body(left) => {
+                    let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    at += here;
+                    *left -= here as u64;
+                    if *left == 0 {
+                        self.place = Place::Head(Scan::default());
+                    }
+                }
+                Place::Chunks(chunks) => {
+                    // hyper meets the same flaw where it decodes the body, and fails the call that reads it. What
+                    // follows cannot be told from the body any more, so nothing of it may pass as a request.
+                    let Ok(here) = chunks.advance(rest) else {
+                        self.place = Place::Refused;
+                        return Ok(bytes.len());
+                    };
+                    at += here;
+                    if chunks.is_done() {
+                        self.place = Place::Head(Scan::default());
+                    }
+                }
+                Place::Refused | Place::Through => return Ok(bytes.len()),
+            }
+        }
+        Ok(at)
+    }
+
+    /// Follows what is held; nothing of it was checked before.
+    fn check_held(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        let followed = self.follow(&held);
+        self.held = held;
+        match followed {
+            Ok(checked) => {
+                self.checked = checked;
+                self.forget_blank_lines();
+            }
+            Err((checked, refused)) => {
+                self.checked = checked;
+                self.refuse(refused);
+            }
+        }
+    }
+
+    /// Blank lines between requests are no beginning of one: they start no deadline and are not kept.
+    fn forget_blank_lines(&mut self) {
+        if let Place::Head(scan) = &mut self.place
+            && scan.is_blank()
+        {
+            *scan = Scan::default();
+            self.held.truncate(self.checked);
+        }
+    }
+
+    /// Ends the input with the stand-in, behind what is checked; what is held beyond that is forgotten.
+    fn refuse(&mut self, refused: Refused) {
+        self.activity.refuse(refused);
+        self.place = Place::Refused;
+        self.held.truncate(self.checked);
+        self.held.extend_from_slice(STAND_IN);
+        self.checked = self.held.len();
+    }
+}
+
+impl Place {
+    fn behind(framing: Framing, limits: HeadLimits) -> Self {
+        match framing {
+            Framing::Length(0) => Place::Head(Scan::default()),
+            Framing::Length(bytes) => Place::Body(bytes),
+            Framing::Chunked => Place::Chunks(Chunked::new(limits.bytes_max)),
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> Wire<S> {
+    /// Reads once from the socket and follows what came. `true` at the end of the input.
+    fn poll_more(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        // HTTP/2 frames that begin no call, such as pings, do not end a pause.
+        if !matches!(self.place, Place::Through) {
+            self.waiting = self.waiting.filter(|(wait, _)| *wait == Wait::Head);
+        }
+        if buf.filled().len() == before {
+            return Poll::Ready(Ok(true));
+        }
+        if !self.held.is_empty() {
+            self.held.extend_from_slice(&buf.filled()[before..]);
+            buf.set_filled(before);
+            self.check_held();
+            return Poll::Ready(Ok(false));
+        }
+        match self.follow(&buf.filled()[before..]) {
+            Ok(checked) => {
+                self.held.extend_from_slice(&buf.filled()[before + checked..]);
+                buf.set_filled(before + checked);
+                self.forget_blank_lines();
+            }
+            Err((checked, refused)) => {
+                buf.set_filled(before + checked);
+                self.refuse(refused);
+            }
+        }
+        Poll::Ready(Ok(false))
+    }
+
+    /// What to do while no input comes: nothing yet, or what its deadline demands.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let wait = match &self.place {
+            Place::Head(_) if !self.held.is_empty() => Wait::Head,
+            // Within a body, its reader keeps the time.
+            Place::Body(_) | Place::Chunks(_) | Place::Refused => return Poll::Pending,
+            Place::Head(_) | Place::Through if self.activity.calls() > 0 => return Poll::Pending,
+            Place::Head(_) | Place::Through => Wait::Idle,
+        };
+        let started = self.activity.started();
+        let since = match self.waiting {
+            Some((waiting, since)) if waiting == wait && self.calls_seen == started => since,
+            _ => Instant::now(),
+        };
+        self.waiting = Some((wait, since));
+        self.calls_seen = started;
+        let timeout = match wait {
+            Wait::Head => self.limits.header_timeout,
+            // A connection that has never asked for anything is held to the time for a first head.
+            Wait::Idle if started == 0 => self.limits.header_timeout,
+            Wait::Idle => self.limits.idle_timeout,
+        };
+        ready!(self.poll_deadline(cx, since + timeout));
+        match wait {
+            Wait::Head => self.refuse(HEAD_TOO_SLOW),
+            Wait::Idle => self.activity.ask_to_close(),
+        }
+        self.waiting = None;
+        Poll::Ready(())
+    }
+}
+
+impl<S> Wire<S> {
+    /// Ready once `deadline` has passed. The timer may stand at an earlier time, left over from an earlier wait: it is
+    /// put off only when it fires.
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        if self.timer.deadline() > deadline {
+            self.timer.as_mut().reset(deadline);
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= deadline {
+                return Poll::Ready(());
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+
+    /// Keeps the time while the client does not take what was written, and tells the drain that it does not.
+    fn watch_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            if self.blocked_since.take().is_some() {
+                self.activity.set_write_blocked(false);
+            }
+            return written;
+        }
+        let since = *self.blocked_since.get_or_insert_with(|| {
+            self.activity.set_write_blocked(true);
+            Instant::now()
+        });
+        ready!(self.poll_deadline(cx, since + self.limits.idle_timeout));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not take the response")))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let wire = &mut *self;
+        let before = buf.filled().len();
+        loop {
+            if wire.checked > 0 {
+                let here = wire.checked.min(buf.remaining());
+                buf.put_slice(&wire.held[..here]);
+                wire.held.advance(here);
+                wire.checked -= here;
+                return Poll::Ready(Ok(()));
+            }
+            if matches!(wire.place, Place::Refused) {
+                return Poll::Ready(Ok(()));
+            }
+            match wire.poll_more(cx, buf) {
+                Poll::Ready(ended) => {
+                    if ended? || buf.filled().len() > before {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                Poll::Pending => {
+                    ready!(wire.poll_wait(cx));
+                    // An idle connection is closed by its driver, which was asked to; a late head goes on above.
+                    if wire.checked == 0 {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watch_write(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.watch_write(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.watch_write(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let wire = &mut *self;
+        if wire.lingering.is_none() {
+            let shut = Pin::new(&mut wire.stream).poll_shutdown(cx);
+            ready!(wire.watch_write(cx, shut))?;
+            if matches!(wire.place, Place::Head(_) | Place::Through) && wire.held.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            wire.lingering = Some(Lingering { bytes: 0 });
+            wire.timer.as_mut().reset(Instant::now() + LINGER);
+        }
+        wire.poll_linger(cx).map(Ok)
+    }
+}
+
+impl<S: AsyncRead + Unpin> Wire<S> {
+    /// Reads on and throws away, until the client closes too or it has been enough.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut scrap = [0; 4096];
+        while let Some(lingering) = &mut self.lingering {
+            let mut buf = ReadBuf::new(&mut scrap);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    lingering.bytes += buf.filled().len();
+                    if lingering.bytes > LINGER_BYTES_MAX {
+                        return Poll::Ready(());
+                    }
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.timer.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,198 @@
+//! HTTP/2 by prior knowledge.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use convoke::http::DrainOutcome;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::harness::{Running, serve, until};
+
+type Client = (SendRequest<Full<Bytes>>, JoinHandle<()>);
+
+async fn connect(server: &Running) -> Client {
+    let stream = TcpStream::connect(server.addr).await.unwrap();
+    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let driver = tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    (sender, driver)
+}
+
+fn post(path: &str, body: &'static str) -> Request<Full<Bytes>> {
+    Request::post(format!("http://test{path}"))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from_static(body.as_bytes())))
+        .unwrap()
+}
+
+async fn code(response: Response<hyper::body::Incoming>) -> String {
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let envelope: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    envelope["errorData"]["code"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn calls_of_one_connection_run_side_by_side() {
+    let server = serve(|_| {}).await;
+    let (sender, _driver) = connect(&server).await;
+    let start = Instant::now();
+    let calls: Vec<_> = (0..20)
+        .map(|_| {
+            let mut sender = sender.clone();
+            tokio::spawn(async move { sender.send_request(post("/api/run/t/slow", "{}")).await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        let response = call.await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+    }
+    assert!(start.elapsed() < Duration::from_secs(3), "twenty calls of 0.3 s each");
+}
+
+#[tokio::test]
+async fn refusals_are_envelopes_here_too() {
+    let server = serve(|options| {
+        options.limits.request_body_bytes_max = 10;
+        options.limits.header_fields_max = 20;
+    })
+    .await;
+    let (mut sender, _driver) = connect(&server).await;
+    let response = sender.send_request(post("/nothing", "{}")).await.unwrap();
+    assert_eq!((response.status(), &*code(response).await), (StatusCode::NOT_FOUND, "ROUTE_NOT_FOUND"));
+    let response = sender.send_request(post("/api/query", "12345678901")).await.unwrap();
+    assert_eq!((response.status(), &*code(response).await), (StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE"));
+    let mut many = post("/api/query", "{}");
+    for _ in 0..20 {
+        many.headers_mut().append("x", "y".parse().unwrap());
+    }
+    let response = sender.send_request(many).await.unwrap();
+    assert_eq!(response.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    assert_eq!(code(response).await, "HEADERS_TOO_LARGE");
+    let mut large = post("/api/query", "{}");
+    large.headers_mut().insert("x", "y".repeat(20_000).parse().unwrap());
+    let refused = sender.send_request(large).await;
+    assert!(refused.map_or(true, |response| response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
+}
+
+#[tokio::test]
+async fn head_has_a_length_and_no_body() {
+    let server = serve(|_| {}).await;
+    let (mut sender, _driver) = connect(&server).await;
+    let request = Request::head("http://test/healthz").body(Full::default()).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.headers()["content-length"], "15");
+    assert!(response.into_body().collect().await.unwrap().to_bytes().is_empty());
+}
+
+#[tokio::test]
+async fn a_reset_stream_leaves_its_call_running_and_the_drain_waits_for_it() {
+    let mut server = serve(|_| {}).await;
+    let (mut sender, driver) = connect(&server).await;
+    let call = tokio::spawn(async move {
+        let _ = sender.send_request(post("/api/run/t/wait", "{}")).await;
+    });
+    server.reached(1).await;
+    call.abort();
+    let _ = call.await;
+    driver.abort();
+    let _ = driver.await;
+    server.stop();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(server.seen.ended.load(Ordering::SeqCst), 0);
+    server.seen.release.notify_one();
+    let seen = server.seen.clone();
+    assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
+    assert_eq!(seen.ended.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_stream_past_the_limit_waits_or_is_refused() {
+    let server = serve(|options| options.limits.http2_streams_max = 2).await;
+    let (mut sender, _driver) = connect(&server).await;
+    // The settings have to arrive before the limit is known.
+    assert!(sender.send_request(post("/api/query", "{}")).await.is_ok());
+    let calls: Vec<_> = (0..4)
+        .map(|_| {
+            let mut sender = sender.clone();
+            tokio::spawn(async move { sender.send_request(post("/api/run/t/wait", "{}")).await })
+        })
+        .collect();
+    server.reached(3).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 3, "two run, two wait in the client");
+    for _ in 0..200 {
+        server.seen.release.notify_one();
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        if server.seen.ended.load(Ordering::SeqCst) == 5 {
+            break;
+        }
+    }
+    for call in calls {
+        assert!(call.await.unwrap().is_ok());
+    }
+}
+
+#[tokio::test]
+async fn streams_that_are_reset_again_and_again_end_the_connection() {
+    let server = serve(|options| options.limits.http2_streams_max = 8).await;
+    let (sender, driver) = connect(&server).await;
+    for _ in 0..400 {
+        let mut sender = sender.clone();
+        let before = server.seen.calls.load(Ordering::SeqCst);
+        let call = tokio::spawn(async move { sender.send_request(post("/api/run/t/wait", "{}")).await });
+        // Until it runs, or is refused because too many of the abandoned ones still do, or the connection is gone.
+        let start = Instant::now();
+        while server.seen.calls.load(Ordering::SeqCst) == before
+            && !call.is_finished()
+            && start.elapsed() < Duration::from_secs(5)
+        {
+            tokio::task::yield_now().await;
+        }
+        call.abort();
+        let _ = call.await;
+        if driver.is_finished() {
+            break;
+        }
+    }
+    assert!(server.seen.calls.load(Ordering::SeqCst) <= 9, "calls under way stay within the streams of a connection");
+    for _ in 0..9 {
+        server.seen.release.notify_one();
+        tokio::task::yield_now().await;
+    }
+    drop(sender);
+    assert!(timeout(Duration::from_secs(5), driver).await.is_ok(), "the connection ends");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_though_it_pings() {
+    let server = serve(|options| options.limits.idle_timeout = Duration::from_millis(200)).await;
+    let (mut sender, driver) = connect(&server).await;
+    assert!(sender.send_request(post("/api/run/t/slow", "{}")).await.is_ok(), "a call may take longer than a pause");
+    let start = Instant::now();
+    timeout(Duration::from_secs(5), driver).await.unwrap().unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(150));
+    until(|| server.traffic.connections_open() == 0).await;
+}
+
+#[tokio::test]
+async fn a_slow_body_is_408() {
+    let server = serve(|options| options.limits.body_timeout = Duration::from_millis(150)).await;
+    let stream = TcpStream::connect(server.addr).await.unwrap();
+    let (mut sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let body = http_body_util::StreamBody::new(futures_util::stream::pending::<
+        Result<hyper::body::Frame<Bytes>, std::convert::Infallible>,
+    >());
+    let request = Request::post("http://test/api/query").header("content-type", "application/json").body(body).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!((response.status(), &*code(response).await), (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"));
+}
