@@ -43,6 +43,6 @@ fn everybody_signs_once() {
 fn an_argument_that_does_not_fit_is_named() {
     let app = TestApp::new();
     let reply = app.nobody().call("guestbook/sign", json!({ "name": 7 }));
-    assert_eq!(reply.message(), "name: must be a string (got 7)");
+    assert_eq!(reply.message(), "name: must be a text (got 7)");
     assert_eq!(reply.field(), Some("name"));
 }

@@ -60,6 +60,8 @@ pub struct Capture(Arc<Sink>);
 
 struct Sink {
     lines: Mutex<LogLines>,
+    /// Lines that the operator has not got yet: the subscriber that collects them must not call another one.
+    pending: Mutex<Vec<(Level, String)>>,
     lines_max: usize,
     line_bytes_max: usize,
     request_id: Arc<str>,
@@ -76,7 +78,8 @@ impl Capture {
     /// A capture for one call, or for one attempt of a mutation.
     pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>) -> Self {
         Self(Arc::new(Sink {
-            lines: Mutex::new(LogLines::default()),
+            lines: Mutex::default(),
+            pending: Mutex::default(),
             lines_max: limits.log_lines_max,
             line_bytes_max: limits.log_line_bytes_max,
             request_id,
@@ -92,8 +95,28 @@ impl Capture {
 
     /// Runs `work` with this capture in place.
     pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _restore = Restore(CURRENT.replace(Some(self.clone())));
+        let _restore = Restore { former: CURRENT.replace(Some(self.clone())), capture: self };
         dispatcher::with_default(collector(), work)
+    }
+
+    /// Passes the lines since last time on to the operator, under the request id.
+    fn pass_on(&self) {
+        let pending = std::mem::take(&mut *self.0.pending.lock());
+        if pending.is_empty() {
+            return;
+        }
+        dispatcher::with_default(&self.0.operator, || {
+            let (request_id, function) = (&*self.0.request_id, &*self.0.path);
+            for (level, line) in &pending {
+                let text = line.split_once("] ").map_or(line.as_str(), |(_, text)| text);
+                match *level {
+                    Level::ERROR => tracing::error!(target: "convoke::function", request_id, function, "{text}"),
+                    Level::WARN => tracing::warn!(target: "convoke::function", request_id, function, "{text}"),
+                    Level::INFO => tracing::info!(target: "convoke::function", request_id, function, "{text}"),
+                    _ => tracing::debug!(target: "convoke::function", request_id, function, "{text}"),
+                }
+            }
+        });
     }
 
     /// Runs a future with this capture in place at every poll.
@@ -121,12 +144,16 @@ impl Capture {
     }
 }
 
-/// Puts the former capture back, also when `work` panics.
-struct Restore(Option<Capture>);
+/// Puts the former capture back, also when `work` panics, and tells the operator what was logged.
+struct Restore<'a> {
+    former: Option<Capture>,
+    capture: &'a Capture,
+}
 
-impl Drop for Restore {
+impl Drop for Restore<'_> {
     fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+        CURRENT.set(self.former.take());
+        self.capture.pass_on();
     }
 }
 
@@ -203,7 +230,7 @@ impl Subscriber for Collector {
         let metadata = event.metadata();
         if self.is_of_functions(metadata) {
             let line = line(event, sink.line_bytes_max);
-            tracing::dispatcher::with_default(&sink.operator, || pass_on(metadata.level(), &line, sink));
+            sink.pending.lock().push((*metadata.level(), line.clone()));
             sink.lines.lock().push(line, sink.lines_max);
         } else if sink.operator.enabled(metadata) {
             sink.operator.event(event);
@@ -233,18 +260,6 @@ fn with_operator(work: impl FnOnce(&Dispatch)) {
             work(&now.0.operator);
         }
     });
-}
-
-/// The operator's line of a function's event: under the request id and the function's path.
-fn pass_on(level: &Level, line: &str, sink: &Sink) {
-    let text = line.split_once("] ").map_or(line, |(_, text)| text);
-    let (request_id, function) = (&*sink.request_id, &*sink.path);
-    match *level {
-        Level::ERROR => tracing::error!(target: "convoke::function", request_id, function, "{text}"),
-        Level::WARN => tracing::warn!(target: "convoke::function", request_id, function, "{text}"),
-        Level::INFO => tracing::info!(target: "convoke::function", request_id, function, "{text}"),
-        _ => tracing::debug!(target: "convoke::function", request_id, function, "{text}"),
-    }
 }
 
 /// `[LEVEL] message key=value`, cut at `bytes_max`.
