@@ -1,6 +1,7 @@
 //! `serve`: the runtime in production.
 
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,6 +115,8 @@ impl Serving {
 
 /// The development issuer of an installation.
 pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure> {
+    // Its key lies in the data folder, which the first start makes.
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data)?;
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 
