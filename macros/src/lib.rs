@@ -9,6 +9,8 @@ mod attributes;
 mod cron;
 mod errors;
 mod function;
+#[cfg(test)]
+mod golden;
 mod names;
 mod object;
 mod table;

@@ -13,7 +13,7 @@ pub fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
     let names = object.members.iter().map(|member| &member.name);
     let slots = object.present().map(slot);
-    let arms = object.members.iter().enumerate().map(|(place, member)| arm(place, member));
+    let arms = object.members.iter().enumerate().filter_map(|(place, member)| arm(place, member));
     let fields = object.present().map(field);
     quote_spanned! {proc_macro2::Span::mixed_site()=>
         #[automatically_derived]
@@ -41,7 +41,7 @@ pub fn expand(object: &Object) -> TokenStream {
                         {
                             match place {
                                 #(#arms)*
-                                _ => ::core::unreachable!("a place is one of the names"),
+                                _ => ::convoke::__private::skip(&mut map)?,
                             }
                         }
                         ::core::result::Result::Ok(#name { #(#fields)* })
@@ -69,16 +69,17 @@ fn read_as(member: &Member) -> TokenStream {
     }
 }
 
-fn arm(place: usize, member: &Member) -> TokenStream {
-    let map = proc_macro2::Ident::new("map", proc_macro2::Span::mixed_site());
+/// Reads a member; one that is retired is passed over, by the last arm.
+fn arm(place: usize, member: &Member) -> Option<TokenStream> {
     if let Presence::Retired = member.presence {
-        return quote!(#place => ::convoke::__private::skip(&mut #map)?,);
+        return None;
     }
+    let map = proc_macro2::Ident::new("map", proc_macro2::Span::mixed_site());
     let slot = local(&member.field);
     let name = &member.name;
     let ty = read_as(member);
     let fill = quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>);
-    quote!(#place => #fill(&mut #slot, &mut #map, #name)?,)
+    Some(quote!(#place => #fill(&mut #slot, &mut #map, #name)?,))
 }
 
 fn field(member: &Member) -> TokenStream {

@@ -172,7 +172,7 @@ fn indexes(table: &Table) -> TokenStream {
     let types = table.indexes.iter().enumerate().map(|(place, index)| index_type(table, place, index));
     let consts = table.indexes.iter().map(|index| {
         let name = &index.name;
-        let doc = document(index);
+        let doc = format!(" {}", document(index));
         quote! {
             #[doc = #doc]
             #vis const #name: indexes::#name = indexes::#name;

@@ -1,0 +1,48 @@
+pub async fn generate(ctx: &ActionCtx, mut args: Generate) -> Result<Generated> {
+    ctx.run::<store>(args).await
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "it stands for the function of its name"
+)]
+pub struct generate {}
+const _: () = {
+    #[automatically_derived]
+    impl ::convoke::__private::Function for generate {
+        type Kind = ::convoke::__private::IsAction;
+        type Args = Generate;
+        type Output = <Result<Generated> as ::convoke::__private::IsResult>::Ok;
+        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+            module: ::core::module_path!(),
+            name: "generate",
+            kind: ::convoke::__private::Kind::Action,
+            visibility: ::convoke::__private::Visibility::Admin,
+            doc: "",
+            file: ::core::file!(),
+            line: ::core::line!(),
+            crons: &[],
+            rate: ::core::option::Option::None,
+            identity_hook: false,
+            args_schema: ::convoke::__private::args_schema::<Self>,
+            output_schema: ::convoke::__private::output_schema::<Self>,
+            call: ::convoke::__private::erase_action::<Self>(),
+        };
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::ActionFn for generate {
+        fn invoke(
+            ctx: ::convoke::__private::ActionCtx,
+            args: Generate,
+        ) -> impl ::core::future::Future<
+            Output = Result<Generated>,
+        > + ::core::marker::Send {
+            async move { generate(&ctx, args).await }
+        }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::Submitted(< generate as ::convoke::__private::Function >
+        ::ENTRY)
+    }
+};

@@ -1,0 +1,160 @@
+#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
+/// What a listing takes.
+pub struct Listing {
+    /// Whose.
+    pub user_id: Id<User>,
+    pub bio: Option<Bio>,
+    pub limit: i64,
+    pub r#type: String,
+}
+const _: () = {
+    #[automatically_derived]
+    impl<'de> ::convoke::__private::serde::Deserialize<'de> for Listing {
+        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::core::result::Result<Self, D::Error> {
+            const NAMES: &[&::core::primitive::str] = &[
+                "userId",
+                "bio",
+                "limit",
+                "type",
+                "offset",
+            ];
+            struct Members;
+            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+                type Value = Listing;
+                fn expecting(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> ::core::result::Result<Listing, A::Error> {
+                    let mut user_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
+                    let mut bio: ::core::option::Option<Option<Bio>> = ::core::option::Option::None;
+                    let mut limit: ::core::option::Option<
+                        ::core::option::Option<::convoke::__private::AsPlain<i64>>,
+                    > = ::core::option::Option::None;
+                    let mut r#type: ::core::option::Option<
+                        ::convoke::__private::AsPlain<String>,
+                    > = ::core::option::Option::None;
+                    while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
+                        &mut map,
+                        ::convoke::__private::Place(NAMES),
+                    )? {
+                        match place {
+                            0usize => {
+                                ::convoke::__private::fill::<
+                                    Id<User>,
+                                    _,
+                                >(&mut user_id, &mut map, "userId")?
+                            }
+                            1usize => {
+                                ::convoke::__private::fill::<
+                                    Option<Bio>,
+                                    _,
+                                >(&mut bio, &mut map, "bio")?
+                            }
+                            2usize => {
+                                ::convoke::__private::fill::<
+                                    ::core::option::Option<::convoke::__private::AsPlain<i64>>,
+                                    _,
+                                >(&mut limit, &mut map, "limit")?
+                            }
+                            3usize => {
+                                ::convoke::__private::fill::<
+                                    ::convoke::__private::AsPlain<String>,
+                                    _,
+                                >(&mut r#type, &mut map, "type")?
+                            }
+                            4usize => ::convoke::__private::skip(&mut map)?,
+                            _ => ::core::unreachable!("a place is one of the names"),
+                        }
+                    }
+                    ::core::result::Result::Ok(Listing {
+                        user_id: ::convoke::__private::given(user_id, "userId")?,
+                        bio: ::convoke::__private::given(bio, "bio")?,
+                        limit: match ::core::option::Option::flatten(limit) {
+                            ::core::option::Option::Some(given) => {
+                                ::convoke::__private::Unwrap::unwrap_plain(given)
+                            }
+                            ::core::option::Option::None => 20,
+                        },
+                        r#type: ::convoke::__private::Unwrap::unwrap_plain(
+                            ::convoke::__private::given(r#type, "type")?,
+                        ),
+                    })
+                }
+            }
+            ::convoke::__private::serde::Deserializer::deserialize_map(
+                deserializer,
+                Members,
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::serde::Serialize for Listing {
+        fn serialize<S: ::convoke::__private::serde::Serializer>(
+            &self,
+            serializer: S,
+        ) -> ::core::result::Result<S::Ok, S::Error> {
+            let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
+                serializer,
+                "Listing",
+                3usize
+                    + ::core::primitive::usize::from(
+                        ::core::option::Option::is_some(&self.bio),
+                    ),
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "userId",
+                &self.user_id,
+            )?;
+            if ::core::option::Option::is_some(&self.bio) {
+                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                    &mut object,
+                    "bio",
+                    &self.bio,
+                )?;
+            }
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "limit",
+                &self.limit,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "type",
+                &self.r#type,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::end(object)
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::schemars::JsonSchema for Listing {
+        fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed("Listing")
+        }
+        fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed(
+                ::core::concat!(::core::module_path!(), "::", "Listing"),
+            )
+        }
+        fn json_schema(
+            generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+        ) -> ::convoke::__private::schemars::Schema {
+            ::convoke::__private::ObjectSchema::new("What a listing takes.")
+                .required::<Id<User>>(generator, "userId", "Whose.")
+                .optional::<Bio>(generator, "bio", "")
+                .or::<i64>(generator, "limit", "", &20)
+                .required::<String>(generator, "type", "")
+                .finish()
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Args for Listing {}
+};

@@ -1,0 +1,12 @@
+/// What a listing takes.
+#[args]
+pub struct Listing {
+    /// Whose.
+    pub user_id: Id<User>,
+    pub bio: Option<Bio>,
+    #[default(20)]
+    pub limit: i64,
+    pub r#type: String,
+    #[retired]
+    pub offset: Option<i64>,
+}

@@ -1,0 +1,53 @@
+/// Who takes part in a meeting.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not.
+pub fn list_participants(
+    ctx: &QueryCtx,
+    args: ListParticipants,
+) -> Result<Vec<Participant>> {
+    ctx.db().query(Participant::by_meeting).eq(args.meeting_id).take(10)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "it stands for the function of its name"
+)]
+pub struct list_participants {}
+const _: () = {
+    #[automatically_derived]
+    impl ::convoke::__private::Function for list_participants {
+        type Kind = ::convoke::__private::IsQuery;
+        type Args = ListParticipants;
+        type Output = <Result<Vec<Participant>> as ::convoke::__private::IsResult>::Ok;
+        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+            module: ::core::module_path!(),
+            name: "list_participants",
+            kind: ::convoke::__private::Kind::Query,
+            visibility: ::convoke::__private::Visibility::Public,
+            doc: "Who takes part in a meeting.\n\n# Errors\n- `FORBIDDEN`: the caller does not.",
+            file: ::core::file!(),
+            line: ::core::line!(),
+            crons: &[],
+            rate: ::core::option::Option::None,
+            identity_hook: false,
+            args_schema: ::convoke::__private::args_schema::<Self>,
+            output_schema: ::convoke::__private::output_schema::<Self>,
+            call: ::convoke::__private::erase_query::<Self>(),
+        };
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::QueryFn for list_participants {
+        fn invoke(
+            ctx: &::convoke::__private::QueryCtx,
+            args: ListParticipants,
+        ) -> Result<Vec<Participant>> {
+            list_participants(ctx, args)
+        }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::Submitted(< list_participants as
+        ::convoke::__private::Function > ::ENTRY)
+    }
+};

@@ -1,0 +1,287 @@
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+/// A wish to meet.
+pub struct QueueEntry {
+    pub user_id: Id<User>,
+    pub status: Status,
+    pub usage_count: i64,
+    pub ended_at: Option<Millis>,
+}
+const _: () = {
+    #[automatically_derived]
+    impl ::convoke::__private::Table for QueueEntry {
+        const NAME: &'static ::core::primitive::str = "queueEntries";
+        const PREFIX: &'static ::core::primitive::str = "queue";
+        const DEF: &'static ::convoke::__private::TableDef = &::convoke::__private::TableDef {
+            name: "queueEntries",
+            prefix: "queue",
+            fields: &[
+                ::convoke::__private::FieldDef {
+                    name: "userId",
+                    column: <Id<User> as ::convoke::__private::Column>::TYPE,
+                    nullable: <Id<User> as ::convoke::__private::Column>::NULLABLE,
+                    default: ::core::option::Option::None,
+                    references: <Id<User> as ::convoke::__private::Column>::REFERENCES,
+                    retired: false,
+                    write_json: <Id<User> as ::convoke::__private::Column>::write_json,
+                },
+                ::convoke::__private::FieldDef {
+                    name: "status",
+                    column: <Status as ::convoke::__private::Column>::TYPE,
+                    nullable: <Status as ::convoke::__private::Column>::NULLABLE,
+                    default: ::core::option::Option::Some(
+                        ::convoke::__private::Literal::Text(Status::Waiting.as_str())
+                            .checked(<Status as ::convoke::__private::Column>::TYPE),
+                    ),
+                    references: <Status as ::convoke::__private::Column>::REFERENCES,
+                    retired: false,
+                    write_json: <Status as ::convoke::__private::Column>::write_json,
+                },
+                ::convoke::__private::FieldDef {
+                    name: "usageCount",
+                    column: <i64 as ::convoke::__private::Column>::TYPE,
+                    nullable: <i64 as ::convoke::__private::Column>::NULLABLE,
+                    default: ::core::option::Option::None,
+                    references: <i64 as ::convoke::__private::Column>::REFERENCES,
+                    retired: false,
+                    write_json: <i64 as ::convoke::__private::Column>::write_json,
+                },
+                ::convoke::__private::FieldDef {
+                    name: "old",
+                    column: <Option<String> as ::convoke::__private::Column>::TYPE,
+                    nullable: <Option<String> as ::convoke::__private::Column>::NULLABLE,
+                    default: ::core::option::Option::None,
+                    references: <Option<
+                        String,
+                    > as ::convoke::__private::Column>::REFERENCES,
+                    retired: true,
+                    write_json: <Option<
+                        String,
+                    > as ::convoke::__private::Column>::write_json,
+                },
+                ::convoke::__private::FieldDef {
+                    name: "endedAt",
+                    column: <Option<Millis> as ::convoke::__private::Column>::TYPE,
+                    nullable: <Option<Millis> as ::convoke::__private::Column>::NULLABLE,
+                    default: ::core::option::Option::None,
+                    references: <Option<
+                        Millis,
+                    > as ::convoke::__private::Column>::REFERENCES,
+                    retired: false,
+                    write_json: <Option<
+                        Millis,
+                    > as ::convoke::__private::Column>::write_json,
+                },
+            ],
+            indexes: &[
+                ::convoke::__private::IndexDef {
+                    name: "by_user",
+                    keys: &[
+                        ::convoke::__private::KeyDef {
+                            field: 0usize,
+                            descending: false,
+                        },
+                        ::convoke::__private::KeyDef {
+                            field: 1usize,
+                            descending: false,
+                        },
+                    ],
+                    unique: false,
+                    when: ::core::option::Option::None,
+                },
+                ::convoke::__private::IndexDef {
+                    name: "one_waiting",
+                    keys: &[
+                        ::convoke::__private::KeyDef {
+                            field: 0usize,
+                            descending: false,
+                        },
+                    ],
+                    unique: true,
+                    when: ::core::option::Option::Some(
+                        ::convoke::__private::Condition::Equals(
+                            "status",
+                            ::convoke::__private::Literal::Text("waiting")
+                                .checked(<Status as ::convoke::__private::Column>::TYPE),
+                        ),
+                    ),
+                },
+                ::convoke::__private::IndexDef {
+                    name: "by_use",
+                    keys: &[
+                        ::convoke::__private::KeyDef {
+                            field: 2usize,
+                            descending: true,
+                        },
+                    ],
+                    unique: false,
+                    when: ::core::option::Option::None,
+                },
+            ],
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
+            ::std::vec::Vec::from([
+                <Id<User> as ::convoke::__private::Column>::to_value(&self.user_id),
+                <Status as ::convoke::__private::Column>::to_value(&self.status),
+                <i64 as ::convoke::__private::Column>::to_value(&self.usage_count),
+                ::convoke::__private::Value::Null,
+                <Option<
+                    Millis,
+                > as ::convoke::__private::Column>::to_value(&self.ended_at),
+            ])
+        }
+        fn decode(
+            row: &dyn ::convoke::__private::Row,
+        ) -> ::core::result::Result<Self, ::convoke::__private::StoreError> {
+            ::core::result::Result::Ok(Self {
+                user_id: ::convoke::__private::decode_field::<
+                    Id<User>,
+                >(row, <Self as ::convoke::__private::Table>::DEF, 0usize)?,
+                status: ::convoke::__private::decode_field::<
+                    Status,
+                >(row, <Self as ::convoke::__private::Table>::DEF, 1usize)?,
+                usage_count: ::convoke::__private::decode_field::<
+                    i64,
+                >(row, <Self as ::convoke::__private::Table>::DEF, 2usize)?,
+                ended_at: ::convoke::__private::decode_field::<
+                    Option<Millis>,
+                >(row, <Self as ::convoke::__private::Table>::DEF, 4usize)?,
+            })
+        }
+    }
+    #[allow(non_camel_case_types, reason = "each stands for the field of its name")]
+    mod fields {
+        pub struct user_id;
+        pub struct status;
+        pub struct usage_count;
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Field for fields::user_id {
+        type Type = Id<User>;
+        const NAME: &'static ::core::primitive::str = "userId";
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Field for fields::status {
+        type Type = Status;
+        const NAME: &'static ::core::primitive::str = "status";
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Field for fields::usage_count {
+        type Type = i64;
+        const NAME: &'static ::core::primitive::str = "usageCount";
+    }
+    #[allow(non_camel_case_types, reason = "each stands for the index of its name")]
+    mod indexes {
+        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+        pub struct by_user;
+        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+        pub struct one_waiting;
+        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+        pub struct by_use;
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Index for indexes::by_user {
+        type Table = QueueEntry;
+        type Fields = (fields::user_id, (fields::status, ()));
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[0usize];
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Index for indexes::one_waiting {
+        type Table = QueueEntry;
+        type Fields = (fields::user_id, ());
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[1usize];
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Unique for indexes::one_waiting {}
+    #[automatically_derived]
+    impl ::convoke::__private::Index for indexes::by_use {
+        type Table = QueueEntry;
+        type Fields = (fields::usage_count, ());
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[2usize];
+    }
+    #[allow(
+        non_upper_case_globals,
+        dead_code,
+        reason = "each stands for the index of its name"
+    )]
+    impl QueueEntry {
+        ///Index on `user_id`, `status`.
+        pub const by_user: indexes::by_user = indexes::by_user;
+        ///Unique index on `user_id` of the rows whose `status` is `"waiting"`.
+        pub const one_waiting: indexes::one_waiting = indexes::one_waiting;
+        ///Index on `usage_count`, greatest first.
+        pub const by_use: indexes::by_use = indexes::by_use;
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::serde::Serialize for QueueEntry {
+        fn serialize<S: ::convoke::__private::serde::Serializer>(
+            &self,
+            serializer: S,
+        ) -> ::core::result::Result<S::Ok, S::Error> {
+            let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
+                serializer,
+                "QueueEntry",
+                3usize
+                    + ::core::primitive::usize::from(
+                        ::core::option::Option::is_some(&self.ended_at),
+                    ),
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "userId",
+                &self.user_id,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "status",
+                &self.status,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "usageCount",
+                &self.usage_count,
+            )?;
+            if ::core::option::Option::is_some(&self.ended_at) {
+                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                    &mut object,
+                    "endedAt",
+                    &self.ended_at,
+                )?;
+            }
+            ::convoke::__private::serde::ser::SerializeStruct::end(object)
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::schemars::JsonSchema for QueueEntry {
+        fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed("QueueEntry")
+        }
+        fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed(
+                ::core::concat!(::core::module_path!(), "::", "QueueEntry"),
+            )
+        }
+        fn json_schema(
+            generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+        ) -> ::convoke::__private::schemars::Schema {
+            ::convoke::__private::ObjectSchema::new("A wish to meet.")
+                .required::<Id<User>>(generator, "userId", "")
+                .required::<Status>(generator, "status", "")
+                .required::<i64>(generator, "usageCount", "")
+                .optional::<Millis>(generator, "endedAt", "")
+                .finish()
+        }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedTable(< QueueEntry as ::convoke::__private::Table
+        > ::DEF)
+    }
+};

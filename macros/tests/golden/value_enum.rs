@@ -1,0 +1,8 @@
+/// Where a meeting stands.
+#[value]
+pub enum MeetingState {
+    /// Not begun.
+    Scheduled,
+    #[value(rename = "on")]
+    Active,
+}

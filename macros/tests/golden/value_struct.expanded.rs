@@ -1,0 +1,177 @@
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+/// A person as others see it.
+#[derive(Eq)]
+pub struct Person {
+    pub id: Id<User>,
+    pub tags: Option<Vec<String>>,
+}
+const _: () = {
+    #[automatically_derived]
+    impl<'de> ::convoke::__private::serde::Deserialize<'de> for Person {
+        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::core::result::Result<Self, D::Error> {
+            const NAMES: &[&::core::primitive::str] = &["_id", "tags"];
+            struct Members;
+            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+                type Value = Person;
+                fn expecting(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> ::core::result::Result<Person, A::Error> {
+                    let mut id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
+                    let mut tags: ::core::option::Option<
+                        ::core::option::Option<
+                            ::std::vec::Vec<::convoke::__private::AsPlain<String>>,
+                        >,
+                    > = ::core::option::Option::None;
+                    while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
+                        &mut map,
+                        ::convoke::__private::Place(NAMES),
+                    )? {
+                        match place {
+                            0usize => {
+                                ::convoke::__private::fill::<
+                                    Id<User>,
+                                    _,
+                                >(&mut id, &mut map, "_id")?
+                            }
+                            1usize => {
+                                ::convoke::__private::fill::<
+                                    ::core::option::Option<
+                                        ::std::vec::Vec<::convoke::__private::AsPlain<String>>,
+                                    >,
+                                    _,
+                                >(&mut tags, &mut map, "tags")?
+                            }
+                            _ => ::core::unreachable!("a place is one of the names"),
+                        }
+                    }
+                    ::core::result::Result::Ok(Person {
+                        id: ::convoke::__private::given(id, "_id")?,
+                        tags: ::convoke::__private::Unwrap::unwrap_plain(
+                            ::convoke::__private::given(tags, "tags")?,
+                        ),
+                    })
+                }
+            }
+            ::convoke::__private::serde::Deserializer::deserialize_map(
+                deserializer,
+                Members,
+            )
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::serde::Serialize for Person {
+        fn serialize<S: ::convoke::__private::serde::Serializer>(
+            &self,
+            serializer: S,
+        ) -> ::core::result::Result<S::Ok, S::Error> {
+            let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
+                serializer,
+                "Person",
+                1usize
+                    + ::core::primitive::usize::from(
+                        ::core::option::Option::is_some(&self.tags),
+                    ),
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "_id",
+                &self.id,
+            )?;
+            if ::core::option::Option::is_some(&self.tags) {
+                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                    &mut object,
+                    "tags",
+                    &self.tags,
+                )?;
+            }
+            ::convoke::__private::serde::ser::SerializeStruct::end(object)
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::schemars::JsonSchema for Person {
+        fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed("Person")
+        }
+        fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed(
+                ::core::concat!(::core::module_path!(), "::", "Person"),
+            )
+        }
+        fn json_schema(
+            generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+        ) -> ::convoke::__private::schemars::Schema {
+            ::convoke::__private::ObjectSchema::new("A person as others see it.")
+                .required::<Id<User>>(generator, "_id", "")
+                .optional::<Vec<String>>(generator, "tags", "")
+                .finish()
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Column for Person {
+        const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Json;
+        fn to_value(&self) -> ::convoke::__private::Value {
+            ::convoke::__private::json_to_value(self)
+        }
+        fn from_value(
+            value: ::convoke::__private::ValueRef<'_>,
+        ) -> ::core::result::Result<Self, ::std::string::String> {
+            ::convoke::__private::json_from_value(value)
+        }
+    }
+};
+#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
+struct Found {
+    rows: Page<Person>,
+}
+const _: () = {
+    #[automatically_derived]
+    impl ::convoke::__private::serde::Serialize for Found {
+        fn serialize<S: ::convoke::__private::serde::Serializer>(
+            &self,
+            serializer: S,
+        ) -> ::core::result::Result<S::Ok, S::Error> {
+            let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
+                serializer,
+                "Found",
+                1usize,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
+                &mut object,
+                "rows",
+                &self.rows,
+            )?;
+            ::convoke::__private::serde::ser::SerializeStruct::end(object)
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::schemars::JsonSchema for Found {
+        fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed("Found")
+        }
+        fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+            ::std::borrow::Cow::Borrowed(
+                ::core::concat!(::core::module_path!(), "::", "Found"),
+            )
+        }
+        fn json_schema(
+            generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+        ) -> ::convoke::__private::schemars::Schema {
+            ::convoke::__private::ObjectSchema::new("")
+                .required::<Page<Person>>(generator, "rows", "")
+                .finish()
+        }
+    }
+};
