@@ -1,6 +1,6 @@
 //! What is read from the attributes beside ours: docs, `cfg`, derives, and the options of a list.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
@@ -164,11 +164,4 @@ pub fn list(attribute: &Attribute) -> TokenStream {
         Meta::List(list) => list.tokens.clone(),
         Meta::NameValue(pair) => pair.value.to_token_stream(),
     }
-}
-
-/// An identifier for a local variable that no name of the author's can be mistaken for.
-pub fn local(name: &Ident) -> Ident {
-    let mut name = name.clone();
-    name.set_span(Span::mixed_site());
-    name
 }

@@ -9,6 +9,7 @@ extern crate self as convoke;
 
 #[doc(hidden)]
 pub mod __private;
+mod attributes;
 pub mod error;
 pub mod wire;
 pub mod clock;
@@ -31,7 +32,8 @@ pub mod config;
 pub mod cli;
 pub mod testing;
 
-pub use convoke_macros::{action, args, cron, mutation, query, table, value};
+#[doc(inline)]
+pub use attributes::{action, args, cron, mutation, query, table, value};
 
 pub use clock::{Clock, Millis};
 pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};
@@ -41,11 +43,13 @@ pub use id::Id;
 pub use identity::{Caller, Identity};
 pub use runtime::{Runtime, RuntimeOptions, StartError};
 pub use store::{Doc, Encoded, Order, Page};
+pub use wire::Invalid;
 
 /// What a file of functions brings into scope: `use convoke::prelude::*;`.
 pub mod prelude {
     pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::error::{Code, Error, Result};
-    pub use crate::{Doc, Id, Millis, NoArgs, Order, Page};
+    pub use crate::{Doc, Encoded, Id, Invalid, Millis, NoArgs, Order, Page};
+    pub use crate::{action, args, cron, mutation, query, table, value};
     pub use tracing::{debug, error, info, warn};
 }

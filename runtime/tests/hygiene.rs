@@ -9,23 +9,23 @@ use ::std::string::String;
 use ::std::vec::Vec;
 
 /// Names that would be taken for something else, were they looked up where they should not.
-#[allow(non_upper_case_globals, dead_code, reason = "they lie in wait")]
+#[allow(dead_code, reason = "they lie in wait")]
 mod traps {
-    pub const map: () = ();
-    pub const place: () = ();
-    pub const number: () = ();
-    pub const text: () = ();
-    pub const row: () = ();
-    pub const ctx: () = ();
-    pub const args: () = ();
-    pub const f: () = ();
-    pub const object: () = ();
-    pub const generator: () = ();
-    pub const given: () = ();
-    pub const value: () = ();
-    pub const deserializer: () = ();
-    pub const serializer: () = ();
-    pub const limit: () = ();
+    pub fn map() {}
+    pub fn place() {}
+    pub fn number() {}
+    pub fn text() {}
+    pub fn row() {}
+    pub fn ctx() {}
+    pub fn args() {}
+    pub fn f() {}
+    pub fn object() {}
+    pub fn generator() {}
+    pub fn given() {}
+    pub fn value() {}
+    pub fn deserializer() {}
+    pub fn serializer() {}
+    pub fn limit() {}
     pub struct Some;
     pub struct None;
     pub struct Ok;
@@ -34,14 +34,16 @@ mod traps {
 
 #[allow(unused_imports, reason = "they lie in wait")]
 use self::traps::{
-    Ok as _, args, ctx, deserializer, f, generator, given, limit, map, number, object, place, row, serializer, text,
+    args, ctx, deserializer, f, generator, given, limit, map, number, object, place, row, serializer, text,
     value,
 };
 
-#[allow(dead_code, reason = "an expansion must not mean this one")]
-type Type = ();
-#[allow(dead_code, reason = "an expansion must not mean this one")]
-struct Members;
+/// Names of types that an expansion might have taken for its own parameters.
+pub type A = String;
+pub type D = String;
+pub type S = String;
+pub type Members = String;
+pub type Type = String;
 #[allow(dead_code, reason = "an expansion must not mean this one")]
 mod core {}
 #[allow(dead_code, reason = "an expansion must not mean this one")]
@@ -70,6 +72,9 @@ pub struct Share(f64);
 
 #[::convoke::value]
 pub struct Pair {
+    pub a: A,
+    pub d: D,
+    pub s: S,
     pub word: Word,
     #[default(::std::option::Option::None::<i64>.is_none())]
     pub flag: bool,
@@ -87,6 +92,9 @@ pub struct Thing {
     pub map: Option<Id<Thing>>,
     pub pair: Option<Pair>,
     pub list: Vec<String>,
+    pub a: S,
+    pub d: Option<D>,
+    pub field_map: Type,
     #[retired]
     pub place: Option<Millis>,
 }
@@ -102,6 +110,11 @@ pub mod functions {
         pub given: i64,
         pub object: Vec<Option<i64>>,
         pub status: Status,
+        pub a: A,
+        pub d: D,
+        pub s: Option<S>,
+        pub members: Members,
+        pub r#type: Type,
         #[retired]
         pub row: Option<String>,
     }

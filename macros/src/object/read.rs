@@ -1,11 +1,11 @@
 //! Writes how an object is read: names it does not have, names given twice, arrays and missing members are refused.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::check::{Member, Object, Presence};
-use crate::attributes::local;
 use crate::types;
 
 /// `impl Deserialize`.
@@ -15,28 +15,28 @@ pub fn expand(object: &Object) -> TokenStream {
     let slots = object.present().map(slot);
     let arms = object.members.iter().enumerate().filter_map(|(place, member)| arm(place, member));
     let fields = object.present().map(field);
-    quote_spanned! {proc_macro2::Span::mixed_site()=>
+    quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
-            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
-                const NAMES: &[&::core::primitive::str] = &[#(#names),*];
-                struct Members;
-                impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+            fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                const __NAMES: &[&::core::primitive::str] = &[#(#names),*];
+                struct __Members;
+                impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                     type Value = #name;
                     fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                         f.write_str("an object")
                     }
-                    fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                    fn visit_map<__A: ::convoke::__private::serde::de::MapAccess<'de>>(
                         self,
-                        mut map: A,
-                    ) -> ::core::result::Result<#name, A::Error> {
+                        mut map: __A,
+                    ) -> ::core::result::Result<#name, __A::Error> {
                         #(#slots)*
                         while let ::core::option::Option::Some(place) =
                             ::convoke::__private::serde::de::MapAccess::next_key_seed(
                                 &mut map,
-                                ::convoke::__private::Place(NAMES),
+                                ::convoke::__private::Place(__NAMES),
                             )?
                         {
                             match place {
@@ -47,15 +47,20 @@ pub fn expand(object: &Object) -> TokenStream {
                         ::core::result::Result::Ok(#name { #(#fields)* })
                     }
                 }
-                ::convoke::__private::serde::Deserializer::deserialize_map(deserializer, Members)
+                ::convoke::__private::serde::Deserializer::deserialize_map(deserializer, __Members)
             }
         }
     }
 }
 
-/// `let mut field: Option<Type> = None;`
+/// The variable that holds a member while the others are read. No other variable here begins so.
+fn slot_name(member: &Member) -> Ident {
+    format_ident!("slot_{}", member.field.unraw(), span = Span::mixed_site())
+}
+
+/// `let mut slot_field: Option<Type> = None;`
 fn slot(member: &Member) -> TokenStream {
-    let slot = local(&member.field);
+    let slot = slot_name(member);
     let ty = read_as(member);
     quote!(let mut #slot: ::core::option::Option<#ty> = ::core::option::Option::None;)
 }
@@ -74,8 +79,8 @@ fn arm(place: usize, member: &Member) -> Option<TokenStream> {
     if let Presence::Retired = member.presence {
         return None;
     }
-    let map = proc_macro2::Ident::new("map", proc_macro2::Span::mixed_site());
-    let slot = local(&member.field);
+    let map = Ident::new("map", Span::mixed_site());
+    let slot = slot_name(member);
     let name = &member.name;
     let ty = read_as(member);
     let fill = quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>);
@@ -84,7 +89,7 @@ fn arm(place: usize, member: &Member) -> Option<TokenStream> {
 
 fn field(member: &Member) -> TokenStream {
     let field = &member.field;
-    let slot = local(field);
+    let slot = slot_name(member);
     let name = &member.name;
     let (_, wrapped) = types::read_as(&member.ty);
     let unwrap = |value: TokenStream| match wrapped {
@@ -93,7 +98,7 @@ fn field(member: &Member) -> TokenStream {
     };
     match &member.presence {
         Presence::Or(default) => {
-            let given = proc_macro2::Ident::new("given", proc_macro2::Span::mixed_site());
+            let given = Ident::new("given", Span::mixed_site());
             let value = unwrap(quote!(#given));
             quote! {
                 #field: match ::core::option::Option::flatten(#slot) {

@@ -12,7 +12,9 @@ pub fn expand(object: &Object) -> TokenStream {
     let always = object.present().filter(|member| !matches!(member.presence, Presence::Optional)).count();
     let sometimes = object.present().filter(|member| matches!(member.presence, Presence::Optional)).map(|member| {
         let field = &member.field;
-        quote_spanned!(Span::mixed_site()=> + ::core::primitive::usize::from(::core::option::Option::is_some(&self.#field)))
+        quote_spanned! {Span::mixed_site()=>
+            + ::core::option::Option::is_some(&self.#field) as ::core::primitive::usize
+        }
     });
     let state = Ident::new("object", Span::mixed_site());
     let members = object.present().map(|member| write(member, &state));
@@ -20,10 +22,10 @@ pub fn expand(object: &Object) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl ::convoke::__private::serde::Serialize for #name {
-            fn serialize<S: ::convoke::__private::serde::Serializer>(
+            fn serialize<__S: ::convoke::__private::serde::Serializer>(
                 &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
+                serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
                 let #mutable #state = ::convoke::__private::serde::Serializer::serialize_struct(
                     serializer,
                     #text,

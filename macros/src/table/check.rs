@@ -23,6 +23,8 @@ pub struct Table {
     pub ident: Ident,
     /// Who sees it.
     pub vis: Visibility,
+    /// The `#[cfg]`s above it.
+    pub cfgs: Vec<Attribute>,
     /// The table's name.
     pub name: LitStr,
     /// The prefix of its ids.
@@ -53,6 +55,7 @@ pub fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors
     let table = Table {
         ident: written.ident.clone(),
         vis: written.vis.clone(),
+        cfgs: attributes::cfgs(&written.attrs).into_iter().cloned().collect(),
         name: name.unwrap_or_else(|| LitStr::new("", written.ident.span())),
         prefix: prefix.unwrap_or_else(|| LitStr::new("", written.ident.span())),
         object,

@@ -1,7 +1,8 @@
 //! Writes what makes a struct a table: its definition, its codec, its indexes as types, its wire form.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::check::Table;
@@ -17,14 +18,22 @@ pub fn expand(table: &Table) -> TokenStream {
     let fields = fields(table);
     let indexes = indexes(table);
     let wire = object::wire_out(&table.object);
+    let cfgs = &table.cfgs;
     quote! {
-        #definition
-        #fields
-        #indexes
-        #wire
-        ::convoke::__private::inventory::submit! {
-            ::convoke::__private::SubmittedTable(<#ident as ::convoke::__private::Table>::DEF)
-        }
+        #(#cfgs)*
+        const _: () = {
+            #definition
+            #wire
+            ::convoke::__private::inventory::submit! {
+                ::convoke::__private::SubmittedTable(<#ident as ::convoke::__private::Table>::DEF)
+            }
+        };
+        // Apart from the codec: an index may have the name of one of its variables.
+        #(#cfgs)*
+        const _: () = {
+            #fields
+            #indexes
+        };
     }
 }
 
@@ -48,7 +57,7 @@ fn definition(table: &Table) -> TokenStream {
                 line: ::core::line!(),
             };
             fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
-                ::std::vec::Vec::from([#(#encoded),*])
+                ::core::convert::From::from([#(#encoded),*])
             }
             fn decode(
                 row: &dyn ::convoke::__private::Row,
@@ -138,35 +147,34 @@ fn decode(place: usize, member: &Member) -> Option<TokenStream> {
     }
 }
 
-/// A type for every field that is in an index. They have a module of their own: an index may be called like a field.
+/// A type for every field that is in an index.
 fn fields(table: &Table) -> TokenStream {
-    let used: Vec<&Member> = table
-        .object
-        .present()
-        .filter(|member| {
-            table.indexes.iter().flat_map(|index| &index.keys).any(|key| key.field == member.field)
-        })
-        .collect();
-    let names = used.iter().map(|member| &member.field);
-    let impls = used.iter().map(|member| {
+    let vis = &table.vis;
+    let indexed = |member: &&Member| {
+        table.indexes.iter().flat_map(|index| &index.keys).any(|key| key.field == member.field)
+    };
+    let fields = table.object.present().filter(indexed).map(|member| {
         let Member { field, ty, name, .. } = member;
+        let field = field_type(field);
         quote! {
+            #[allow(non_camel_case_types, dead_code, reason = "it stands for the field of its name")]
+            #vis struct #field;
             #[automatically_derived]
-            impl ::convoke::__private::Field for fields::#field {
+            impl ::convoke::__private::Field for #field {
                 type Type = #ty;
                 const NAME: &'static ::core::primitive::str = #name;
             }
         }
     });
-    quote! {
-        #[allow(non_camel_case_types, reason = "each stands for the field of its name")]
-        mod fields {
-            #(pub struct #names;)*
-        }
-        #(#impls)*
-    }
+    quote!(#(#fields)*)
 }
 
+/// The type of a field. An index may be called like a field, hence the word before it.
+fn field_type(field: &Ident) -> Ident {
+    format_ident!("field_{}", field.unraw())
+}
+
+/// A type for every index, and a constant of the struct by which queries name it.
 fn indexes(table: &Table) -> TokenStream {
     let Table { ident, vis, .. } = table;
     let types = table.indexes.iter().enumerate().map(|(place, index)| index_type(table, place, index));
@@ -175,18 +183,10 @@ fn indexes(table: &Table) -> TokenStream {
         let doc = format!(" {}", document(index));
         quote! {
             #[doc = #doc]
-            #vis const #name: indexes::#name = indexes::#name;
+            #vis const #name: #name = #name;
         }
     });
-    let names = table.indexes.iter().map(|index| &index.name);
     quote! {
-        #[allow(non_camel_case_types, reason = "each stands for the index of its name")]
-        mod indexes {
-            #(
-                #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
-                pub struct #names;
-            )*
-        }
         #(#types)*
         #[allow(non_upper_case_globals, dead_code, reason = "each stands for the index of its name")]
         impl #ident {
@@ -196,21 +196,24 @@ fn indexes(table: &Table) -> TokenStream {
 }
 
 fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
-    let ident = &table.ident;
+    let Table { ident, vis, .. } = table;
     let name = &index.name;
     let fields = index.keys.iter().rev().fold(quote!(()), |rest, key| {
-        let field = &key.field;
-        quote!((fields::#field, #rest))
+        let field = field_type(&key.field);
+        quote!((#field, #rest))
     });
     let unique = index.unique.then(|| {
         quote! {
             #[automatically_derived]
-            impl ::convoke::__private::Unique for indexes::#name {}
+            impl ::convoke::__private::Unique for #name {}
         }
     });
     quote! {
+        #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+        #vis struct #name;
         #[automatically_derived]
-        impl ::convoke::__private::Index for indexes::#name {
+        impl ::convoke::__private::Index for #name {
             type Table = #ident;
             type Fields = #fields;
             const DEF: &'static ::convoke::__private::IndexDef =

@@ -24,13 +24,6 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let table = check::check(options, &mut written, &mut errors);
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug", "PartialEq"]));
-    let made = errors.finish(table).map(|table| {
-        let made = expand::expand(&table);
-        let cfgs = attributes::cfgs(&written.attrs);
-        quote! {
-            #(#cfgs)*
-            const _: () = { #made };
-        }
-    });
+    let made = errors.finish(table).map(|table| expand::expand(&table));
     beside(&quote!(#derive #written), made)
 }

@@ -10,18 +10,18 @@ pub struct Listing {
 const _: () = {
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Listing {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            const NAMES: &[&::core::primitive::str] = &[
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            const __NAMES: &[&::core::primitive::str] = &[
                 "userId",
                 "bio",
                 "limit",
                 "type",
                 "offset",
             ];
-            struct Members;
-            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+            struct __Members;
+            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                 type Value = Listing;
                 fn expecting(
                     &self,
@@ -29,85 +29,83 @@ const _: () = {
                 ) -> ::core::fmt::Result {
                     f.write_str("an object")
                 }
-                fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                fn visit_map<__A: ::convoke::__private::serde::de::MapAccess<'de>>(
                     self,
-                    mut map: A,
-                ) -> ::core::result::Result<Listing, A::Error> {
-                    let mut user_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
-                    let mut bio: ::core::option::Option<Option<Bio>> = ::core::option::Option::None;
-                    let mut limit: ::core::option::Option<
+                    mut map: __A,
+                ) -> ::core::result::Result<Listing, __A::Error> {
+                    let mut slot_user_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
+                    let mut slot_bio: ::core::option::Option<Option<Bio>> = ::core::option::Option::None;
+                    let mut slot_limit: ::core::option::Option<
                         ::core::option::Option<::convoke::__private::AsPlain<i64>>,
                     > = ::core::option::Option::None;
-                    let mut r#type: ::core::option::Option<
+                    let mut slot_type: ::core::option::Option<
                         ::convoke::__private::AsPlain<String>,
                     > = ::core::option::Option::None;
                     while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
                         &mut map,
-                        ::convoke::__private::Place(NAMES),
+                        ::convoke::__private::Place(__NAMES),
                     )? {
                         match place {
                             0usize => {
                                 ::convoke::__private::fill::<
                                     Id<User>,
                                     _,
-                                >(&mut user_id, &mut map, "userId")?
+                                >(&mut slot_user_id, &mut map, "userId")?
                             }
                             1usize => {
                                 ::convoke::__private::fill::<
                                     Option<Bio>,
                                     _,
-                                >(&mut bio, &mut map, "bio")?
+                                >(&mut slot_bio, &mut map, "bio")?
                             }
                             2usize => {
                                 ::convoke::__private::fill::<
                                     ::core::option::Option<::convoke::__private::AsPlain<i64>>,
                                     _,
-                                >(&mut limit, &mut map, "limit")?
+                                >(&mut slot_limit, &mut map, "limit")?
                             }
                             3usize => {
                                 ::convoke::__private::fill::<
                                     ::convoke::__private::AsPlain<String>,
                                     _,
-                                >(&mut r#type, &mut map, "type")?
+                                >(&mut slot_type, &mut map, "type")?
                             }
-                            4usize => ::convoke::__private::skip(&mut map)?,
-                            _ => ::core::unreachable!("a place is one of the names"),
+                            _ => ::convoke::__private::skip(&mut map)?,
                         }
                     }
                     ::core::result::Result::Ok(Listing {
-                        user_id: ::convoke::__private::given(user_id, "userId")?,
-                        bio: ::convoke::__private::given(bio, "bio")?,
-                        limit: match ::core::option::Option::flatten(limit) {
+                        user_id: ::convoke::__private::given(slot_user_id, "userId")?,
+                        bio: ::convoke::__private::given(slot_bio, "bio")?,
+                        limit: match ::core::option::Option::flatten(slot_limit) {
                             ::core::option::Option::Some(given) => {
                                 ::convoke::__private::Unwrap::unwrap_plain(given)
                             }
                             ::core::option::Option::None => 20,
                         },
                         r#type: ::convoke::__private::Unwrap::unwrap_plain(
-                            ::convoke::__private::given(r#type, "type")?,
+                            ::convoke::__private::given(slot_type, "type")?,
                         ),
                     })
                 }
             }
             ::convoke::__private::serde::Deserializer::deserialize_map(
                 deserializer,
-                Members,
+                __Members,
             )
         }
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for Listing {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
                 serializer,
                 "Listing",
                 3usize
-                    + ::core::primitive::usize::from(
-                        ::core::option::Option::is_some(&self.bio),
-                    ),
+                    + ::core::option::Option::is_some(&self.bio)
+                        as ::core::primitive::usize,
             )?;
             ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
                 &mut object,

@@ -125,7 +125,7 @@ const _: () = {
             line: ::core::line!(),
         };
         fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
-            ::std::vec::Vec::from([
+            ::core::convert::From::from([
                 <Id<User> as ::convoke::__private::Column>::to_value(&self.user_id),
                 <Status as ::convoke::__private::Column>::to_value(&self.status),
                 <i64 as ::convoke::__private::Column>::to_value(&self.usage_count),
@@ -154,85 +154,18 @@ const _: () = {
             })
         }
     }
-    #[allow(non_camel_case_types, reason = "each stands for the field of its name")]
-    mod fields {
-        pub struct user_id;
-        pub struct status;
-        pub struct usage_count;
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Field for fields::user_id {
-        type Type = Id<User>;
-        const NAME: &'static ::core::primitive::str = "userId";
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Field for fields::status {
-        type Type = Status;
-        const NAME: &'static ::core::primitive::str = "status";
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Field for fields::usage_count {
-        type Type = i64;
-        const NAME: &'static ::core::primitive::str = "usageCount";
-    }
-    #[allow(non_camel_case_types, reason = "each stands for the index of its name")]
-    mod indexes {
-        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
-        pub struct by_user;
-        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
-        pub struct one_waiting;
-        #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
-        pub struct by_use;
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Index for indexes::by_user {
-        type Table = QueueEntry;
-        type Fields = (fields::user_id, (fields::status, ()));
-        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
-            .indexes[0usize];
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Index for indexes::one_waiting {
-        type Table = QueueEntry;
-        type Fields = (fields::user_id, ());
-        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
-            .indexes[1usize];
-    }
-    #[automatically_derived]
-    impl ::convoke::__private::Unique for indexes::one_waiting {}
-    #[automatically_derived]
-    impl ::convoke::__private::Index for indexes::by_use {
-        type Table = QueueEntry;
-        type Fields = (fields::usage_count, ());
-        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
-            .indexes[2usize];
-    }
-    #[allow(
-        non_upper_case_globals,
-        dead_code,
-        reason = "each stands for the index of its name"
-    )]
-    impl QueueEntry {
-        ///Index on `user_id`, `status`.
-        pub const by_user: indexes::by_user = indexes::by_user;
-        ///Unique index on `user_id` of the rows whose `status` is `"waiting"`.
-        pub const one_waiting: indexes::one_waiting = indexes::one_waiting;
-        ///Index on `usage_count`, greatest first.
-        pub const by_use: indexes::by_use = indexes::by_use;
-    }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for QueueEntry {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
                 serializer,
                 "QueueEntry",
                 3usize
-                    + ::core::primitive::usize::from(
-                        ::core::option::Option::is_some(&self.ended_at),
-                    ),
+                    + ::core::option::Option::is_some(&self.ended_at)
+                        as ::core::primitive::usize,
             )?;
             ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
                 &mut object,
@@ -283,5 +216,85 @@ const _: () = {
     ::convoke::__private::inventory::submit! {
         ::convoke::__private::SubmittedTable(< QueueEntry as ::convoke::__private::Table
         > ::DEF)
+    }
+};
+const _: () = {
+    #[allow(
+        non_camel_case_types,
+        dead_code,
+        reason = "it stands for the field of its name"
+    )]
+    pub struct field_user_id;
+    #[automatically_derived]
+    impl ::convoke::__private::Field for field_user_id {
+        type Type = Id<User>;
+        const NAME: &'static ::core::primitive::str = "userId";
+    }
+    #[allow(
+        non_camel_case_types,
+        dead_code,
+        reason = "it stands for the field of its name"
+    )]
+    pub struct field_status;
+    #[automatically_derived]
+    impl ::convoke::__private::Field for field_status {
+        type Type = Status;
+        const NAME: &'static ::core::primitive::str = "status";
+    }
+    #[allow(
+        non_camel_case_types,
+        dead_code,
+        reason = "it stands for the field of its name"
+    )]
+    pub struct field_usage_count;
+    #[automatically_derived]
+    impl ::convoke::__private::Field for field_usage_count {
+        type Type = i64;
+        const NAME: &'static ::core::primitive::str = "usageCount";
+    }
+    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+    pub struct by_user;
+    #[automatically_derived]
+    impl ::convoke::__private::Index for by_user {
+        type Table = QueueEntry;
+        type Fields = (field_user_id, (field_status, ()));
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[0usize];
+    }
+    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+    pub struct one_waiting;
+    #[automatically_derived]
+    impl ::convoke::__private::Index for one_waiting {
+        type Table = QueueEntry;
+        type Fields = (field_user_id, ());
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[1usize];
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Unique for one_waiting {}
+    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
+    pub struct by_use;
+    #[automatically_derived]
+    impl ::convoke::__private::Index for by_use {
+        type Table = QueueEntry;
+        type Fields = (field_usage_count, ());
+        const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
+            .indexes[2usize];
+    }
+    #[allow(
+        non_upper_case_globals,
+        dead_code,
+        reason = "each stands for the index of its name"
+    )]
+    impl QueueEntry {
+        /// Index on `user_id`, `status`.
+        pub const by_user: by_user = by_user;
+        /// Unique index on `user_id` of the rows whose `status` is `"waiting"`.
+        pub const one_waiting: one_waiting = one_waiting;
+        /// Index on `usage_count`, greatest first.
+        pub const by_use: by_use = by_use;
     }
 };

@@ -15,7 +15,7 @@ pub enum MeetingState {
     Active,
 }
 const _: () = {
-    const NAMES: &[&::core::primitive::str] = &["scheduled", "on"];
+    const __NAMES: &[&::core::primitive::str] = &["scheduled", "on"];
     impl MeetingState {
         /// Every value, in the order of their declaration.
         pub const ALL: &'static [Self] = &[Self::Scheduled, Self::Active];
@@ -39,15 +39,15 @@ const _: () = {
         fn from_str(
             text: &::core::primitive::str,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-            ::convoke::__private::one_of(text, NAMES).map(|place| Self::ALL[place])
+            ::convoke::__private::one_of(text, __NAMES).map(|place| Self::ALL[place])
         }
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for MeetingState {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             ::convoke::__private::serde::Serializer::serialize_str(
                 serializer,
                 self.as_str(),
@@ -56,10 +56,10 @@ const _: () = {
     }
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for MeetingState {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            ::convoke::__private::choice(deserializer, NAMES)
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            ::convoke::__private::choice(deserializer, __NAMES)
                 .map(|place| Self::ALL[place])
         }
     }
@@ -78,7 +78,7 @@ const _: () = {
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::schema_one_of(
                 "Where a meeting stands.",
-                NAMES,
+                __NAMES,
                 &["Not begun.", ""],
             )
         }
@@ -92,7 +92,7 @@ const _: () = {
         fn from_value(
             value: ::convoke::__private::ValueRef<'_>,
         ) -> ::core::result::Result<Self, ::std::string::String> {
-            ::convoke::__private::choice_from_value(value, NAMES)
+            ::convoke::__private::choice_from_value(value, __NAMES)
                 .map(|place| Self::ALL[place])
         }
     }

@@ -10,15 +10,15 @@
 /// The name that others see.
 pub struct DisplayName(String);
 const _: () = {
-    static PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(
+    static __PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(
         "^[^<]*$",
     );
-    static RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
+    static __RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
         trim: true,
         chars_min: 1,
         chars_max: 100,
         too_short: ::core::option::Option::Some("Display name cannot be empty"),
-        pattern: ::core::option::Option::Some(&PATTERN),
+        pattern: ::core::option::Option::Some(&__PATTERN),
         check: ::core::option::Option::Some(tidy),
         ..::convoke::__private::TextRule::ANY
     };
@@ -32,7 +32,7 @@ const _: () = {
                 ::core::primitive::str,
             > + ::core::convert::Into<::std::string::String>,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-            RULE.apply(text).map(Self)
+            __RULE.apply(text).map(Self)
         }
         /// The text.
         pub fn as_str(&self) -> &::core::primitive::str {
@@ -79,19 +79,19 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for DisplayName {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             ::convoke::__private::serde::Serialize::serialize(&self.0, serializer)
         }
     }
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for DisplayName {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            ::convoke::__private::text(deserializer, &RULE).map(Self)
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            ::convoke::__private::text(deserializer, &__RULE).map(Self)
         }
     }
     #[automatically_derived]
@@ -110,7 +110,7 @@ const _: () = {
         fn json_schema(
             _: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
-            RULE.schema("The name that others see.")
+            __RULE.schema("The name that others see.")
         }
     }
     #[automatically_derived]
@@ -140,7 +140,7 @@ const _: () = {
 )]
 pub struct Age(i64);
 const _: () = {
-    static RULE: ::convoke::__private::IntegerRule = ::convoke::__private::IntegerRule {
+    static __RULE: ::convoke::__private::IntegerRule = ::convoke::__private::IntegerRule {
         min: 13,
         max: 120,
         ..::convoke::__private::IntegerRule::ANY
@@ -153,7 +153,7 @@ const _: () = {
         pub fn new(
             number: i64,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-            RULE.apply(number).map(Self)
+            __RULE.apply(number).map(Self)
         }
         /// The number.
         pub const fn get(self) -> i64 {
@@ -174,19 +174,19 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for Age {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             ::convoke::__private::serde::Serialize::serialize(&self.0, serializer)
         }
     }
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Age {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            ::convoke::__private::integer(deserializer, &RULE).map(Self)
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            ::convoke::__private::integer(deserializer, &__RULE).map(Self)
         }
     }
     #[automatically_derived]
@@ -205,7 +205,7 @@ const _: () = {
         fn json_schema(
             _: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
-            RULE.schema("")
+            __RULE.schema("")
         }
     }
     #[automatically_derived]
@@ -230,7 +230,7 @@ const _: () = {
 )]
 struct Weight(f64);
 const _: () = {
-    static RULE: ::convoke::__private::NumberRule = ::convoke::__private::NumberRule {
+    static __RULE: ::convoke::__private::NumberRule = ::convoke::__private::NumberRule {
         min: 0.0,
         ..::convoke::__private::NumberRule::ANY
     };
@@ -242,7 +242,7 @@ const _: () = {
         fn new(
             number: f64,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-            RULE.apply(number).map(Self)
+            __RULE.apply(number).map(Self)
         }
         /// The number.
         const fn get(self) -> f64 {
@@ -263,19 +263,19 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for Weight {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             ::convoke::__private::serde::Serialize::serialize(&self.0, serializer)
         }
     }
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Weight {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            ::convoke::__private::number(deserializer, &RULE).map(Self)
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            ::convoke::__private::number(deserializer, &__RULE).map(Self)
         }
     }
     #[automatically_derived]
@@ -294,7 +294,7 @@ const _: () = {
         fn json_schema(
             _: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
-            RULE.schema("")
+            __RULE.schema("")
         }
     }
     #[automatically_derived]

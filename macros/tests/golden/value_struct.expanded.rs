@@ -12,12 +12,12 @@ pub struct Person {
 const _: () = {
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Person {
-        fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-            deserializer: D,
-        ) -> ::core::result::Result<Self, D::Error> {
-            const NAMES: &[&::core::primitive::str] = &["_id", "tags"];
-            struct Members;
-            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for Members {
+        fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+            deserializer: __D,
+        ) -> ::core::result::Result<Self, __D::Error> {
+            const __NAMES: &[&::core::primitive::str] = &["_id", "tags"];
+            struct __Members;
+            impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                 type Value = Person;
                 fn expecting(
                     &self,
@@ -25,26 +25,26 @@ const _: () = {
                 ) -> ::core::fmt::Result {
                     f.write_str("an object")
                 }
-                fn visit_map<A: ::convoke::__private::serde::de::MapAccess<'de>>(
+                fn visit_map<__A: ::convoke::__private::serde::de::MapAccess<'de>>(
                     self,
-                    mut map: A,
-                ) -> ::core::result::Result<Person, A::Error> {
-                    let mut id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
-                    let mut tags: ::core::option::Option<
+                    mut map: __A,
+                ) -> ::core::result::Result<Person, __A::Error> {
+                    let mut slot_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
+                    let mut slot_tags: ::core::option::Option<
                         ::core::option::Option<
                             ::std::vec::Vec<::convoke::__private::AsPlain<String>>,
                         >,
                     > = ::core::option::Option::None;
                     while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
                         &mut map,
-                        ::convoke::__private::Place(NAMES),
+                        ::convoke::__private::Place(__NAMES),
                     )? {
                         match place {
                             0usize => {
                                 ::convoke::__private::fill::<
                                     Id<User>,
                                     _,
-                                >(&mut id, &mut map, "_id")?
+                                >(&mut slot_id, &mut map, "_id")?
                             }
                             1usize => {
                                 ::convoke::__private::fill::<
@@ -52,38 +52,37 @@ const _: () = {
                                         ::std::vec::Vec<::convoke::__private::AsPlain<String>>,
                                     >,
                                     _,
-                                >(&mut tags, &mut map, "tags")?
+                                >(&mut slot_tags, &mut map, "tags")?
                             }
-                            _ => ::core::unreachable!("a place is one of the names"),
+                            _ => ::convoke::__private::skip(&mut map)?,
                         }
                     }
                     ::core::result::Result::Ok(Person {
-                        id: ::convoke::__private::given(id, "_id")?,
+                        id: ::convoke::__private::given(slot_id, "_id")?,
                         tags: ::convoke::__private::Unwrap::unwrap_plain(
-                            ::convoke::__private::given(tags, "tags")?,
+                            ::convoke::__private::given(slot_tags, "tags")?,
                         ),
                     })
                 }
             }
             ::convoke::__private::serde::Deserializer::deserialize_map(
                 deserializer,
-                Members,
+                __Members,
             )
         }
     }
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for Person {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
                 serializer,
                 "Person",
                 1usize
-                    + ::core::primitive::usize::from(
-                        ::core::option::Option::is_some(&self.tags),
-                    ),
+                    + ::core::option::Option::is_some(&self.tags)
+                        as ::core::primitive::usize,
             )?;
             ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
                 &mut object,
@@ -139,10 +138,10 @@ struct Found {
 const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::serde::Serialize for Found {
-        fn serialize<S: ::convoke::__private::serde::Serializer>(
+        fn serialize<__S: ::convoke::__private::serde::Serializer>(
             &self,
-            serializer: S,
-        ) -> ::core::result::Result<S::Ok, S::Error> {
+            serializer: __S,
+        ) -> ::core::result::Result<__S::Ok, __S::Error> {
             let mut object = ::convoke::__private::serde::Serializer::serialize_struct(
                 serializer,
                 "Found",

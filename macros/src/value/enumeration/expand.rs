@@ -19,7 +19,7 @@ fn rust(value: &Enumeration) -> TokenStream {
     let variants: Vec<_> = value.variants.iter().map(|variant| &variant.name).collect();
     let texts: Vec<_> = value.variants.iter().map(|variant| &variant.text).collect();
     quote_spanned! {Span::mixed_site()=>
-        const NAMES: &[&::core::primitive::str] = &[#(#texts),*];
+        const __NAMES: &[&::core::primitive::str] = &[#(#texts),*];
 
         impl #name {
             /// Every value, in the order of their declaration.
@@ -44,7 +44,7 @@ fn rust(value: &Enumeration) -> TokenStream {
         impl ::core::str::FromStr for #name {
             type Err = ::convoke::__private::Invalid;
             fn from_str(text: &::core::primitive::str) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-                ::convoke::__private::one_of(text, NAMES).map(|place| Self::ALL[place])
+                ::convoke::__private::one_of(text, __NAMES).map(|place| Self::ALL[place])
             }
         }
     }
@@ -57,20 +57,20 @@ fn wire(value: &Enumeration) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl ::convoke::__private::serde::Serialize for #name {
-            fn serialize<S: ::convoke::__private::serde::Serializer>(
+            fn serialize<__S: ::convoke::__private::serde::Serializer>(
                 &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
+                serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
                 ::convoke::__private::serde::Serializer::serialize_str(serializer, self.as_str())
             }
         }
 
         #[automatically_derived]
         impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
-            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
-                ::convoke::__private::choice(deserializer, NAMES).map(|place| Self::ALL[place])
+            fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                ::convoke::__private::choice(deserializer, __NAMES).map(|place| Self::ALL[place])
             }
         }
 
@@ -80,7 +80,7 @@ fn wire(value: &Enumeration) -> TokenStream {
             fn json_schema(
                 _: &mut ::convoke::__private::schemars::SchemaGenerator,
             ) -> ::convoke::__private::schemars::Schema {
-                ::convoke::__private::schema_one_of(#doc, NAMES, &[#(#docs),*])
+                ::convoke::__private::schema_one_of(#doc, __NAMES, &[#(#docs),*])
             }
         }
     }
@@ -98,7 +98,7 @@ fn column(value: &Enumeration) -> TokenStream {
             fn from_value(
                 value: ::convoke::__private::ValueRef<'_>,
             ) -> ::core::result::Result<Self, ::std::string::String> {
-                ::convoke::__private::choice_from_value(value, NAMES).map(|place| Self::ALL[place])
+                ::convoke::__private::choice_from_value(value, __NAMES).map(|place| Self::ALL[place])
             }
         }
 

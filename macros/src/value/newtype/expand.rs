@@ -25,7 +25,7 @@ pub fn expand(value: &Newtype) -> TokenStream {
     quote!(#rule #rust #wire #column)
 }
 
-/// `static RULE: TextRule = …;`
+/// `static __RULE: TextRule = …;`
 fn text_rule(rule: &TextRule) -> TokenStream {
     let trim = rule.trim.then(|| quote!(trim: true,));
     let min = rule.min.iter().map(|min| quote!(chars_min: #min,));
@@ -36,22 +36,22 @@ fn text_rule(rule: &TextRule) -> TokenStream {
     let check = some("check", rule.check.as_ref());
     let compiled = rule.pattern.as_ref().map(|pattern| {
         quote_spanned! {Span::mixed_site()=>
-            static PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(#pattern);
+            static __PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(#pattern);
         }
     });
     let pattern = rule.pattern.is_some().then(|| {
-        quote_spanned!(Span::mixed_site()=> pattern: ::core::option::Option::Some(&PATTERN),)
+        quote_spanned!(Span::mixed_site()=> pattern: ::core::option::Option::Some(&__PATTERN),)
     });
     quote_spanned! {Span::mixed_site()=>
         #compiled
-        static RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
+        static __RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
             #trim #(#min)* #(#max)* #too_short #too_long #pattern #expected #check
             ..::convoke::__private::TextRule::ANY
         };
     }
 }
 
-/// `static RULE: IntegerRule = …;`, whose bounds end where the type's do.
+/// `static __RULE: IntegerRule = …;`, whose bounds end where the type's do.
 fn number_rule(name: &str, integer: Option<&syn::Type>, rule: &NumberRule) -> TokenStream {
     let name = syn::Ident::new(name, Span::call_site());
     let min = rule.min.iter().map(|min| quote!(min: #min,));
@@ -64,7 +64,7 @@ fn number_rule(name: &str, integer: Option<&syn::Type>, rule: &NumberRule) -> To
         }
     });
     quote_spanned! {Span::mixed_site()=>
-        static RULE: ::convoke::__private::#name = ::convoke::__private::#name {
+        static __RULE: ::convoke::__private::#name = ::convoke::__private::#name {
             #(#min)* #(#max)* #too_small #too_large
             ..::convoke::__private::#name::ANY
         }
@@ -93,7 +93,7 @@ fn text(value: &Newtype) -> TokenStream {
                 text: impl ::core::convert::AsRef<::core::primitive::str>
                     + ::core::convert::Into<::std::string::String>,
             ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
-                RULE.apply(text).map(Self)
+                __RULE.apply(text).map(Self)
             }
 
             /// The text.
@@ -150,9 +150,9 @@ fn number(value: &Newtype) -> TokenStream {
     let Newtype { name, vis, inner, .. } = value;
     let apply = match value.rule.kind() {
         Kind::Integer if !is_i64(inner) => quote_spanned! {Span::mixed_site()=>
-            RULE.apply(::core::primitive::i64::from(number)).map(|_| Self(number))
+            __RULE.apply(::core::convert::From::from(number)).map(|_| Self(number))
         },
-        Kind::Integer | Kind::Number | Kind::Text => quote_spanned!(Span::mixed_site()=> RULE.apply(number).map(Self)),
+        Kind::Integer | Kind::Number | Kind::Text => quote_spanned!(Span::mixed_site()=> __RULE.apply(number).map(Self)),
     };
     quote_spanned! {Span::mixed_site()=>
         impl #name {
@@ -191,35 +191,35 @@ fn wire(value: &Newtype) -> TokenStream {
     let names = schema::names(name);
     let read = match value.rule.kind() {
         Kind::Text => quote_spanned! {Span::mixed_site()=>
-            ::convoke::__private::text(deserializer, &RULE).map(Self)
+            ::convoke::__private::text(deserializer, &__RULE).map(Self)
         },
         Kind::Integer if is_i64(inner) => quote_spanned! {Span::mixed_site()=>
-            ::convoke::__private::integer(deserializer, &RULE).map(Self)
+            ::convoke::__private::integer(deserializer, &__RULE).map(Self)
         },
         // The rule ends where the type does, so the number fits.
         Kind::Integer => quote_spanned! {Span::mixed_site()=>
-            ::convoke::__private::integer(deserializer, &RULE).map(|number| Self(number as #inner))
+            ::convoke::__private::integer(deserializer, &__RULE).map(|number| Self(number as #inner))
         },
         Kind::Number => quote_spanned! {Span::mixed_site()=>
-            ::convoke::__private::number(deserializer, &RULE).map(Self)
+            ::convoke::__private::number(deserializer, &__RULE).map(Self)
         },
     };
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl ::convoke::__private::serde::Serialize for #name {
-            fn serialize<S: ::convoke::__private::serde::Serializer>(
+            fn serialize<__S: ::convoke::__private::serde::Serializer>(
                 &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
+                serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
                 ::convoke::__private::serde::Serialize::serialize(&self.0, serializer)
             }
         }
 
         #[automatically_derived]
         impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
-            fn deserialize<D: ::convoke::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
                 #read
             }
         }
@@ -233,7 +233,7 @@ fn wire(value: &Newtype) -> TokenStream {
             fn json_schema(
                 _: &mut ::convoke::__private::schemars::SchemaGenerator,
             ) -> ::convoke::__private::schemars::Schema {
-                RULE.schema(#doc)
+                __RULE.schema(#doc)
             }
         }
     }
