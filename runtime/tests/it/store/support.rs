@@ -43,6 +43,8 @@ pub struct Account {
 }
 
 impl Table for Account {
+    const NAME: &'static str = "accounts";
+    const PREFIX: &'static str = "account";
     const DEF: &'static TableDef = &TableDef {
         name: "accounts",
         prefix: "account",
