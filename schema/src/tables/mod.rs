@@ -1,0 +1,55 @@
+//! The tables, in the order in which an application comes to need them.
+//!
+//! Every row also has `_id` and `_creationTime`, and every index ends with `_id`. Changes follow "expand, migrate,
+//! contract": new fields are optional or have a default, removed ones are retired.
+
+mod audit;
+mod insights;
+mod interests;
+mod matching;
+mod media;
+mod meetings;
+mod notes;
+mod offline;
+mod transcripts;
+mod users;
+
+use convoke::store::{Table, TableDef};
+
+pub use audit::AuditEntry;
+pub use insights::{Insight, Prompt};
+pub use interests::{Interest, UserInterest};
+pub use matching::{Match, MatchOutcome, QueueEntry};
+pub use media::{MediaSession, Signal};
+pub use meetings::{Invitation, Meeting, Participant};
+pub use notes::{Note, NoteCheckpoint, NoteOperation, NotePiece};
+pub use offline::{OfflineChain, OfflineOperation};
+pub use transcripts::{TranscriptChunk, TranscriptStats};
+pub use users::{Profile, User};
+
+/// Every table, as data.
+pub const TABLES: &[&TableDef] = &[
+    User::DEF,
+    Profile::DEF,
+    Interest::DEF,
+    UserInterest::DEF,
+    Meeting::DEF,
+    Participant::DEF,
+    Invitation::DEF,
+    MediaSession::DEF,
+    Signal::DEF,
+    TranscriptChunk::DEF,
+    TranscriptStats::DEF,
+    Note::DEF,
+    NotePiece::DEF,
+    NoteOperation::DEF,
+    NoteCheckpoint::DEF,
+    OfflineOperation::DEF,
+    OfflineChain::DEF,
+    Insight::DEF,
+    Prompt::DEF,
+    QueueEntry::DEF,
+    Match::DEF,
+    MatchOutcome::DEF,
+    AuditEntry::DEF,
+];

@@ -1,0 +1,77 @@
+//! The notes of a meeting: their text in pieces, and the log of everything that was done to it.
+//!
+//! Lengths and positions are UTF-16 code units. Sequences and versions begin at 1; 0 is the empty document.
+
+use convoke::{Id, Millis, table};
+
+use super::meetings::Meeting;
+use super::users::User;
+use crate::values::{Fingerprint, NoteEdit, OperationId, PieceOfNote};
+
+/// The notes of a meeting as they are now.
+#[table(name = "notes", prefix = "note")]
+#[index(by_meeting(meeting_id), unique)]
+pub struct Note {
+    /// Of which meeting.
+    pub meeting_id: Id<Meeting>,
+    /// The length of the text.
+    pub units: i64,
+    /// The pieces of the text, in order.
+    pub pieces: Vec<PieceOfNote>,
+    /// How often the notes were changed by a call.
+    pub version: i64,
+    /// How many entries the log has.
+    pub sequence: i64,
+    /// When they changed last.
+    pub updated_at: Millis,
+}
+
+/// A piece of the text: about 4,096 units, at most 8,192, so that a keystroke rewrites one row of that size.
+#[table(name = "notePieces", prefix = "notepiece")]
+#[index(by_meeting(meeting_id))]
+pub struct NotePiece {
+    /// Of which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// Its text.
+    pub text: String,
+}
+
+/// An entry of the log. The log only grows.
+#[table(name = "noteOperations", prefix = "noteop")]
+#[index(by_meeting_sequence(meeting_id, sequence), unique)]
+#[index(by_meeting_version(meeting_id, version))]
+#[index(by_meeting_author_operation(meeting_id, author_id, operation_id), unique)]
+pub struct NoteOperation {
+    /// Of which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// Its place in the log.
+    pub sequence: i64,
+    /// The version that the call made to which it belongs.
+    pub version: i64,
+    /// Who did it.
+    pub author_id: Id<User>,
+    /// What was done, as it was applied.
+    pub operation: NoteEdit,
+    /// The entries that changed it on its way.
+    pub conflicts_with: Vec<Id<NoteOperation>>,
+    /// By what a repetition is known. Entries without never collide.
+    pub operation_id: Option<OperationId>,
+    /// Of the operation as it was sent: a repetition with other content is refused.
+    pub fingerprint: Option<Fingerprint>,
+    /// Of how many entries the operation consists; the first carries the id, and those after it follow in sequence.
+    pub pieces: i64,
+}
+
+/// The text at an earlier place of the log: from there it is replayed.
+#[table(name = "noteCheckpoints", prefix = "checkpoint")]
+#[index(by_meeting_sequence(meeting_id, sequence), unique)]
+pub struct NoteCheckpoint {
+    /// Of which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// After which entry of the log.
+    pub sequence: i64,
+    /// The version there.
+    pub version: i64,
+    /// The whole text there.
+    pub content: String,
+}

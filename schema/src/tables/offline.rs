@@ -1,0 +1,65 @@
+//! What clients did to notes while they were offline, on its way into the log.
+
+use convoke::{Id, Millis, table};
+
+use super::meetings::Meeting;
+use super::users::User;
+use crate::values::{BridgeEntry, ClientToken, Fingerprint, NoteEdit, OfflineStatus};
+
+/// An operation of a client's offline queue.
+#[table(name = "offlineOperations", prefix = "offlineop")]
+#[index(by_operation(meeting_id, author_id, client_id, operation_id), unique)]
+#[index(by_client_status(meeting_id, author_id, client_id, status, ordinal))]
+#[index(by_status_queued(status, queued_at))]
+pub struct OfflineOperation {
+    /// On which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// Whose.
+    pub author_id: Id<User>,
+    /// From which client.
+    pub client_id: ClientToken,
+    /// The call that brought it.
+    pub queue_id: String,
+    /// Its place in the client's queue.
+    pub ordinal: i64,
+    /// The client's id of it.
+    pub operation_id: ClientToken,
+    /// What was done; gone once it is cleared.
+    pub operation: Option<NoteEdit>,
+    /// Of the operation as it was sent: a repetition with other content is refused, also after it was cleared.
+    pub fingerprint: Fingerprint,
+    /// The sequence of the log on which its chain was made.
+    pub base_sequence: i64,
+    /// Where it is.
+    pub status: OfflineStatus,
+    /// Whether its content is gone and only id and fingerprint are left.
+    pub cleared: bool,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When it was tried last.
+    pub last_attempt: Option<Millis>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When the server took it.
+    pub queued_at: Millis,
+    /// When it came into the log.
+    pub synced_at: Option<Millis>,
+}
+
+/// How far a client's chain of offline operations has come, so that a later drain can go on with it.
+#[table(name = "offlineChains", prefix = "chain")]
+#[index(by_client(meeting_id, author_id, client_id), unique)]
+pub struct OfflineChain {
+    /// On which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// Whose.
+    pub author_id: Id<User>,
+    /// From which client.
+    pub client_id: ClientToken,
+    /// The sequence of the log on which the chain was made.
+    pub base_sequence: i64,
+    /// Up to which sequence the log is in the bridge.
+    pub through_sequence: i64,
+    /// What others committed since the base, carried past the chain so far.
+    pub bridge: Vec<BridgeEntry>,
+}

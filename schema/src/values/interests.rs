@@ -1,0 +1,104 @@
+//! Interests: their keys in the catalog, and how a client names them.
+//!
+//! How a name becomes a key (the slug) is the catalog's affair.
+
+use convoke::value;
+
+/// The key of a row of the catalog: 1 … 64 characters, words of `[a-z0-9]` joined by `-`, or `custom:` and such words.
+#[value(
+    text,
+    min = 1,
+    max = 64,
+    pattern = "^(custom:)?[a-z0-9]+(-[a-z0-9]+)*$",
+    expected = "an interest key such as machine-learning, of at most 64 characters"
+)]
+pub struct InterestKey(String);
+
+/// What the keys of interests that users added begin with, unless they chose a key themselves.
+pub const CUSTOM: &str = "custom:";
+
+impl InterestKey {
+    /// Whether it begins with `custom:`.
+    pub fn is_custom(&self) -> bool {
+        self.0.starts_with(CUSTOM)
+    }
+}
+
+/// A text that may be the key of an interest: 1 … 64 characters. Whether it is one is seen in the catalog.
+#[value(text, min = 1, max = 64)]
+pub struct InterestRef(String);
+
+/// What a client calls an interest: trimmed, 1 … 64 characters. A key of the catalog, or an id of its own.
+#[value(text, trim, min = 1, max = 64)]
+pub struct InterestId(String);
+
+/// The name of an interest as people read it: trimmed, 1 … 64 characters.
+#[value(text, trim, min = 1, max = 64)]
+pub struct InterestName(String);
+
+/// The name of a picture that stands for an interest, at most 64 characters.
+#[value(text, max = 64)]
+pub struct IconName(String);
+
+/// What an interest is about.
+#[value]
+pub enum InterestCategory {
+    /// Something one studies.
+    Academic,
+    /// A line of business.
+    Industry,
+    /// Something one can do.
+    Skill,
+    /// Something one likes.
+    Personal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_words_joined_by_dashes() {
+        for good in ["ai", "machine-learning", "web3", "3d", "custom:knitting", "custom:x-1", &"x".repeat(64)] {
+            assert_eq!(InterestKey::new(good).unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "AI",
+            "machine learning",
+            "-ai",
+            "ai-",
+            "a--b",
+            "a_b",
+            "custom:",
+            "custom:-x",
+            "custom:custom:x",
+            "other:x",
+            "ai\n",
+            "größe",
+            &"x".repeat(65),
+        ] {
+            assert!(InterestKey::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(InterestKey::new(format!("custom:{}", "x".repeat(57))).unwrap().is_custom());
+        assert!(InterestKey::new(format!("custom:{}", "x".repeat(58))).is_err());
+        assert!(!InterestKey::new("customer-care").unwrap().is_custom());
+    }
+
+    #[test]
+    fn ids_and_names_are_trimmed_and_references_are_not() {
+        assert_eq!(InterestId::new(" Machine Learning ").unwrap().as_str(), "Machine Learning");
+        assert!(InterestId::new("\u{a0}").is_err());
+        assert_eq!(InterestRef::new(" ai").unwrap().as_str(), " ai");
+        assert!(InterestName::new("😀".repeat(64)).is_ok() && InterestName::new("😀".repeat(65)).is_err());
+        assert!(IconName::new("").is_ok() && IconName::new("x".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn a_refused_category_is_told_the_others() {
+        assert_eq!(
+            "zzz".parse::<InterestCategory>().unwrap_err().sentence(),
+            "must be one of academic, industry, skill, personal (got \"zzz\")"
+        );
+    }
+}

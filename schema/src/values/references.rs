@@ -1,0 +1,81 @@
+//! Texts that mean a user.
+
+use convoke::{Id, value};
+
+use crate::tables::User;
+
+/// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
+///
+/// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
+/// caller's own issuer (a provider's subjects may themselves look like ids).
+#[value(text, min = 1, max = 255)]
+pub struct UserRef(String);
+
+impl UserRef {
+    /// The id that this text is, if it has the form of one.
+    pub fn id(&self) -> Option<Id<User>> {
+        self.0.parse().ok()
+    }
+
+    /// The text as a subject of the caller's issuer.
+    pub fn subject(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Id<User>> for UserRef {
+    fn from(id: Id<User>) -> Self {
+        Self(id.to_string())
+    }
+}
+
+/// Who did something that is audited: a user's id, `deploy-key:<name>`, or `system` for what happens by the clock.
+#[value(text, min = 1, max = 255)]
+pub struct Actor(String);
+
+impl Actor {
+    /// A user.
+    pub fn user(id: Id<User>) -> Self {
+        Self(id.to_string())
+    }
+
+    /// A deploy key that acts as nobody.
+    pub fn deploy_key(name: &str) -> Self {
+        Self(format!("deploy-key:{name}"))
+    }
+
+    /// The runtime itself: work that was scheduled.
+    pub fn system() -> Self {
+        Self("system".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_by_id_or_by_subject() {
+        let id = Id::<User>::from_bits(42);
+        assert_eq!(UserRef::from(id).id(), Some(id));
+        let subject = UserRef::new("auth0|5f7c8ec7c33c6c004bbafe82").unwrap();
+        assert_eq!(subject.id(), None);
+        assert_eq!(subject.subject(), "auth0|5f7c8ec7c33c6c004bbafe82");
+        assert_eq!(UserRef::new("user_of_another_provider").unwrap().id(), None);
+        assert_eq!(UserRef::new("meeting_0000000000000000000000001a").unwrap().id(), None);
+    }
+
+    #[test]
+    fn a_reference_is_one_to_255_characters() {
+        assert!(UserRef::new("").is_err());
+        assert!(UserRef::new("x".repeat(255)).is_ok());
+        assert!(UserRef::new("x".repeat(256)).is_err());
+        assert!(UserRef::new("a\0b").is_err());
+    }
+
+    #[test]
+    fn an_actor_says_what_kind_it_is() {
+        assert!(Actor::user(Id::from_bits(1)).as_str().starts_with("user_"));
+        assert_eq!(Actor::deploy_key("nightly").as_str(), "deploy-key:nightly");
+    }
+}

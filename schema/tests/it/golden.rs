@@ -1,0 +1,81 @@
+//! The schema as text, so that every change of a table shows in the review of a change.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use convoke::store::{Condition, IndexDef, TableDef};
+use schema::TABLES;
+
+/// Set to accept the schema as it is now: `CONVOKE_BLESS=1 cargo test -p schema`.
+const BLESS: &str = "CONVOKE_BLESS";
+
+fn describe(table: &TableDef) -> String {
+    let mut text = format!("{} ({}_…)\n", table.name, table.prefix);
+    for field in table.fields {
+        let optional = if field.nullable { "?" } else { "" };
+        let _ = write!(text, "    {}{optional}: {:?}", field.name, field.column);
+        if let Some(prefix) = field.references {
+            let _ = write!(text, " of {prefix}");
+        }
+        if let Some(default) = field.default {
+            let _ = write!(text, " = {default:?}");
+        }
+        if field.retired {
+            text.push_str(" retired");
+        }
+        text.push('\n');
+    }
+    for index in table.indexes {
+        let _ = writeln!(text, "    {}", describe_index(table, index));
+    }
+    text
+}
+
+fn describe_index(table: &TableDef, index: &IndexDef) -> String {
+    let keys: Vec<String> = index
+        .keys
+        .iter()
+        .map(|key| format!("{}{}", table.fields[key.field].name, if key.descending { " desc" } else { "" }))
+        .collect();
+    let unique = if index.unique { "unique " } else { "" };
+    let when = match index.when {
+        None => String::new(),
+        Some(Condition::Equals(field, value)) => format!(" when {field} = {value:?}"),
+        Some(Condition::IsNull(field)) => format!(" when {field} is null"),
+        Some(Condition::NotNull(field)) => format!(" when {field} is not null"),
+    };
+    format!("{unique}index {} ({}){when}", index.name, keys.join(", "))
+}
+
+#[test]
+fn the_schema_is_the_one_that_was_reviewed() {
+    let now: String = TABLES.iter().map(|table| describe(table) + "\n").collect();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/schema.txt");
+    if std::env::var_os(BLESS).is_some() {
+        std::fs::write(&file, &now).unwrap();
+    }
+    let reviewed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        now, reviewed,
+        "the schema changed; if it is meant to, run the tests with {BLESS}=1 and commit the file"
+    );
+}
+
+#[test]
+fn names_and_prefixes_are_unique() {
+    for (at, table) in TABLES.iter().enumerate() {
+        for other in &TABLES[..at] {
+            assert_ne!(table.name, other.name);
+            assert_ne!(table.prefix, other.prefix, "{} and {}", table.name, other.name);
+        }
+    }
+}
+
+#[test]
+fn every_reference_names_a_table() {
+    for field in TABLES.iter().flat_map(|table| table.fields) {
+        if let Some(prefix) = field.references {
+            assert!(TABLES.iter().any(|table| table.prefix == prefix), "{}: {prefix}", field.name);
+        }
+    }
+}
