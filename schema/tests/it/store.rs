@@ -1,0 +1,111 @@
+//! What the tables' indexes promise, held by a real database.
+
+use convoke::prelude::*;
+use convoke::testing::TestApp;
+use convoke::{args, mutation};
+use schema::*;
+use serde_json::json;
+
+/// Whom an entry is for, and where it is.
+#[args]
+pub struct QueueUp {
+    pub user: Id<User>,
+    pub status: QueueStatus,
+}
+
+/// Inserts a queue entry without looking.
+#[mutation]
+pub fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> {
+    let entry = QueueEntry {
+        user_id: args.user,
+        available_from: ctx.now(),
+        available_to: ctx.now(),
+        constraints: MatchConstraints {
+            interests: List::default(),
+            roles: List::default(),
+            org_constraints: Some(OrgConstraint::new("same").map_err(|why| why.at("orgConstraints"))?),
+        },
+        status: args.status,
+        match_id: None,
+        updated_at: ctx.now(),
+    };
+    Ok(ctx.db_mut().insert(entry)?)
+}
+
+/// Which operation is logged where.
+#[args]
+pub struct LogOperation {
+    pub sequence: Natural,
+    pub operation_id: Option<ClientToken>,
+}
+
+/// Logs an operation without looking.
+#[mutation]
+pub fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result<()> {
+    let operation = NoteEdit { kind: OperationType::Insert, position: 0, content: "x".to_owned(), length: 1 };
+    let row = NoteOperation {
+        meeting_id: Id::from_bits(1),
+        sequence: args.sequence.get(),
+        version: args.sequence.get(),
+        author_id: Id::from_bits(2),
+        fingerprint: Some(Fingerprint::of(&operation)),
+        operation,
+        conflicts_with: vec![Id::from_bits(3)],
+        operation_id: args.operation_id.map(OperationId::online),
+        pieces: 1,
+    };
+    ctx.db_mut().insert(row)?;
+    Ok(())
+}
+
+#[test]
+fn a_user_waits_once_and_may_have_any_number_of_finished_entries() {
+    let app = TestApp::new();
+    let queue = |user: u128, status: &str| {
+        app.nobody().call("store/queueUp", json!({"user": Id::<User>::from_bits(user), "status": status}))
+    };
+    assert!(queue(1, "waiting").is_success());
+    assert_eq!(queue(1, "waiting").code(), "CONFLICT");
+    assert!(queue(2, "waiting").is_success());
+    for _ in 0..2 {
+        assert!(queue(1, "matched").is_success());
+        assert!(queue(1, "expired").is_success());
+    }
+    assert_eq!(app.count::<QueueEntry>(), 6);
+}
+
+#[test]
+fn an_operation_id_is_taken_once_and_operations_without_one_never_collide() {
+    let app = TestApp::new();
+    let log = |sequence: i64, id: Option<&str>| {
+        app.nobody().call("store/logOperation", json!({"sequence": sequence, "operationId": id}))
+    };
+    assert!(log(1, Some("a")).is_success());
+    assert_eq!(log(2, Some("a")).code(), "CONFLICT");
+    assert!(log(2, Some("b")).is_success());
+    assert!(log(3, None).is_success());
+    assert!(log(4, None).is_success());
+    assert_eq!(log(4, None).code(), "CONFLICT");
+    assert_eq!(app.count::<NoteOperation>(), 4);
+}
+
+#[test]
+fn a_row_comes_back_from_the_database_as_it_went_in() {
+    let app = TestApp::new();
+    let user = Id::<User>::from_bits(7);
+    app.nobody().call("store/queueUp", json!({"user": user, "status": "waiting"})).value();
+    app.nobody().call("store/logOperation", json!({"sequence": 1, "operationId": "a"})).value();
+
+    let entry = app.read(|db| Ok(db.query(QueueEntry::one_waiting).eq(user).unique()?)).unwrap();
+    assert_eq!(entry.status, QueueStatus::Waiting);
+    assert_eq!(entry.constraints.org_constraints.as_deref(), Some("same"));
+
+    let operation = app.read(|db| {
+        let logged = db.query(NoteOperation::by_meeting_author_operation);
+        Ok(logged.eq(Id::<Meeting>::from_bits(1)).eq(Id::<User>::from_bits(2)).eq("a").unique()?)
+    });
+    let operation = operation.unwrap();
+    assert_eq!(operation.operation.content, "x");
+    assert_eq!(operation.conflicts_with, [Id::from_bits(3)]);
+    assert_eq!(operation.fingerprint, Some(Fingerprint::of(&operation.operation)));
+}
