@@ -1,15 +1,4 @@
-//! In-process testing: the runtime with a database of its own, a clock that stands still, and users at will.
-//!
-//! ```no_run
-//! # use convoke::testing::TestApp; use serde_json::json;
-//! let app = TestApp::new();
-//! let ada = app.user("ada");
-//! let reply = ada.call("greetings/sayHello", json!({ "name": "Grace" }));
-//! assert_eq!(reply.value(), &json!("Hello, Grace!"));
-//! ```
-//!
-//! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
-//! any test.
+//! The runtime in a test's process, its callers, and what they are answered.
 
 use std::ops::Deref;
 use std::sync::Arc;
