@@ -174,10 +174,9 @@ impl<T> IsResult for Result<T> {
 }
 
 /// No arguments: an empty object on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[convoke_macros::args]
+#[derive(Copy, Default)]
 pub struct NoArgs {}
-impl Args for NoArgs {}
 
 impl From<()> for NoArgs {
     fn from((): ()) -> Self {

@@ -114,7 +114,7 @@ impl Registry {
     /// The public path nearest to one that is not there, if it is near enough to have been meant.
     pub fn nearest(&self, path: &str) -> Option<&str> {
         let tail = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
-        let distance_max = (path.len() / 4).max(2);
+        let distance_max = (tail(path).len() / 3).max(2);
         self.all()
             .filter(|function| function.entry.visibility != Visibility::Internal)
             .map(|function| {

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use convoke_macros::table;
 use quick_cache::sync::Cache;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::decode::{Body, Format};
@@ -17,20 +15,10 @@ use super::execute;
 use crate::context::Read as _;
 use crate::context::shared::Call;
 use crate::error::{Code, Error, Result};
-use crate::function::Args;
 use crate::identity::{Caller, Identity};
 use crate::logs::Capture;
 use crate::runtime::Runtime;
 use crate::store::Access;
-
-/// What the identity hook takes: an application's `#[mutation(internal, identity_hook)]`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct IdentitySeen {
-    /// Who was seen, with the claims of now.
-    pub identity: Identity,
-}
-impl Args for IdentitySeen {}
 
 /// An identity that was seen, and the claims it had then.
 #[table(name = "_identities", prefix = "identity")]
@@ -38,7 +26,7 @@ impl Args for IdentitySeen {}
 pub struct SeenIdentity {
     pub issuer: String,
     pub subject: String,
-/// A digest of the claims that the hook reads.
+    /// A digest of the claims that the hook reads.
     pub claims: String,
     /// The `iat` of the token that brought them; an older token changes nothing.
     pub issued_at: i64,
@@ -82,8 +70,8 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
         runtime.seen().insert(key, (seen, at));
         return Ok(());
     }
-    let args = serde_json::to_string(&IdentitySeen { identity: (*identity).clone() }).map_err(Error::internal)?;
-    let Prepared::Mutation(prepared) = (hook.entry.call.0)(Body::Args(&args, Format::Json))? else {
+    // The hook takes the context alone: the identity is the context's.
+    let Prepared::Mutation(prepared) = (hook.entry.call.0)(Body::Args("{}", Format::Json))? else {
         return Err(Error::internal("the identity hook is not a mutation"));
     };
     let row = SeenIdentity {

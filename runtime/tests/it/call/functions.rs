@@ -1,0 +1,284 @@
+//! The functions that the tests call. Their path is `call/functions/<name>`.
+
+use std::time::Duration;
+
+use convoke::prelude::*;
+use convoke::{action, args, mutation, query, table, value};
+
+/// A counter.
+#[table(name = "counters", prefix = "counter")]
+#[index(by_name(name), unique)]
+pub struct Counter {
+    pub name: String,
+    pub count: i64,
+}
+
+/// A user as the identity hook made it.
+#[table(name = "people", prefix = "person")]
+#[index(by_subject(subject), unique)]
+pub struct Person {
+    pub subject: String,
+    pub email: Option<String>,
+    pub seen: i64,
+}
+
+#[args]
+pub struct Named {
+    pub name: String,
+}
+
+#[value]
+pub enum Color {
+    DarkRed,
+    Green,
+}
+
+#[value(integer, min = 13, max = 120)]
+pub struct Age(i64);
+
+#[value]
+pub struct Part {
+    pub color: Color,
+    pub size: Option<i64>,
+}
+
+#[args]
+pub struct Everything {
+    pub age: Age,
+    pub parts: Vec<Part>,
+    pub at: Option<Millis>,
+    pub counter: Option<Id<Counter>>,
+}
+
+/// Says what it was given.
+#[query]
+pub fn echo(_ctx: &QueryCtx, args: Everything) -> Result<Vec<Part>> {
+    Ok(args.parts)
+}
+
+/// Nothing.
+#[query]
+pub fn nothing(_ctx: &QueryCtx) -> Result<Option<String>> {
+    Ok(None)
+}
+
+/// Adds one, and says what it is now.
+#[mutation]
+pub fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+    let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
+    info!("incrementing {}", args.name);
+    match counter {
+        Some(counter) => Ok(ctx.db_mut().patch(counter.id(), |row| row.count += 1)?.count),
+        None => {
+            ctx.db_mut().insert(Counter { name: args.name, count: 1 })?;
+            Ok(1)
+        }
+    }
+}
+
+/// Reads a counter.
+#[query]
+pub fn read(ctx: &QueryCtx, args: Named) -> Result<i64> {
+    Ok(ctx.db().query(Counter::by_name).eq(&args.name).unique()?.map_or(0, |row| row.count))
+}
+
+/// Adds one and then refuses.
+#[mutation]
+pub fn increment_and_refuse(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+    ctx.run::<increment>(args)?;
+    warn!("about to refuse");
+    Err(Error::failed_precondition("Not now").with("left", 3))
+}
+
+/// Adds one, calls a mutation that adds one and refuses, and goes on.
+#[mutation]
+pub fn increment_despite(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+    ctx.run::<increment>(args.clone())?;
+    let refused = ctx.run::<increment_and_refuse>(args.clone());
+    assert_eq!(refused.unwrap_err().code(), Code::FailedPrecondition);
+    ctx.run::<read>(args)
+}
+
+/// Writes and panics.
+#[mutation]
+pub fn increment_and_panic(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+    ctx.run::<increment>(args)?;
+    panic!("a bug in {}", "the function");
+}
+
+/// Panics.
+#[query]
+pub fn panic_in_query(_ctx: &QueryCtx) -> Result<()> {
+    info!("before");
+    panic!("a bug in the query");
+}
+
+/// Panics.
+#[action]
+pub async fn panic_in_action(_ctx: &ActionCtx) -> Result<()> {
+    tokio::task::yield_now().await;
+    panic!("a bug in the action");
+}
+
+/// Stores the same name twice.
+#[mutation]
+pub fn violate(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+    ctx.db_mut().insert(Counter { name: args.name.clone(), count: 0 })?;
+    ctx.db_mut().insert(Counter { name: args.name, count: 0 })?;
+    Ok(())
+}
+
+/// Logs at every level.
+#[query]
+pub fn log_levels(_ctx: &QueryCtx) -> Result<()> {
+    tracing::trace!("too fine");
+    debug!("one");
+    info!(count = 2, who = "ada", "two");
+    warn!("three");
+    error!("four");
+    Ok(())
+}
+
+#[args]
+pub struct Many {
+    pub count: i64,
+    pub bytes: i64,
+}
+
+/// Logs many long lines and fails.
+#[query]
+pub fn log_much(_ctx: &QueryCtx, args: Many) -> Result<()> {
+    for i in 0..args.count {
+        info!("{i}{}", "é".repeat(usize::try_from(args.bytes).unwrap() / 2));
+    }
+    Err(Error::unavailable("enough"))
+}
+
+/// Logs its name from a task, a thread, and a mutation, with others in between.
+#[action]
+pub async fn log_everywhere(ctx: &ActionCtx, args: Named) -> Result<()> {
+    let name = args.name.clone();
+    for round in 0..3 {
+        info!("{name} {round} here");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let own = name.clone();
+        ctx.spawn(async move { info!("{own} {round} task") }).await.map_err(Error::internal)?;
+        let own = name.clone();
+        ctx.spawn_blocking(move || info!("{own} {round} thread")).await.map_err(Error::internal)?;
+        ctx.run::<increment>(args.clone()).await?;
+    }
+    Err(Error::unavailable("done"))
+}
+
+/// Two transactions of one action: the first stays when the second fails.
+#[action]
+pub async fn half(ctx: &ActionCtx, args: Named) -> Result<()> {
+    ctx.run::<increment>(args.clone()).await?;
+    ctx.run::<increment_and_refuse>(args).await?;
+    Ok(())
+}
+
+/// Adds one once a key.
+#[args]
+pub struct Once {
+    pub name: String,
+    pub idempotency_key: Option<String>,
+}
+
+/// Adds one, once a key.
+#[mutation]
+pub fn increment_once(ctx: &mut MutationCtx, args: Once) -> Result<i64> {
+    let key = args.idempotency_key.clone();
+    ctx.once(key.as_deref(), &args, |ctx| {
+        if args.name == "refused" {
+            return Err(Error::failed_precondition("Not now"));
+        }
+        ctx.run::<increment>(Named { name: args.name.clone() })
+    })
+}
+
+/// Not for callers from outside.
+#[mutation(internal)]
+pub fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
+    Ok(())
+}
+
+/// For admins.
+#[query(admin)]
+pub fn for_admins(_ctx: &QueryCtx) -> Result<String> {
+    Ok("yes".to_owned())
+}
+
+/// More than a response may be.
+#[mutation]
+pub fn too_large(ctx: &mut MutationCtx, args: Named) -> Result<String> {
+    ctx.run::<increment>(args)?;
+    Ok("x".repeat(2_000))
+}
+
+/// Runs until its limit.
+#[query]
+pub fn endless(ctx: &QueryCtx, args: Named) -> Result<i64> {
+    loop {
+        ctx.run::<read>(args.clone())?;
+    }
+}
+
+/// Writes until its limit, and swallows the error.
+#[mutation]
+pub fn endless_mutation(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+    let mut count = 0;
+    while ctx.run::<increment>(args.clone()).is_ok() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Waits longer than an action may.
+#[action]
+pub async fn endless_action(ctx: &ActionCtx) -> Result<()> {
+    ctx.sleep(Duration::from_secs(60)).await;
+    Ok(())
+}
+
+/// Who calls.
+#[query]
+pub fn who(ctx: &QueryCtx) -> Result<Option<String>> {
+    Ok(ctx.identity().map(|identity| identity.token_identifier()))
+}
+
+/// How often the hook ran for the caller.
+#[query]
+pub fn seen(ctx: &QueryCtx) -> Result<i64> {
+    let Some(identity) = ctx.identity() else { return Ok(0) };
+    Ok(ctx.db().query(Person::by_subject).eq(&identity.subject).unique()?.map_or(0, |person| person.seen))
+}
+
+/// The identity hook of these tests.
+#[mutation(internal, identity_hook)]
+pub fn on_identity(ctx: &mut MutationCtx) -> Result<()> {
+    let identity = ctx.identity().cloned().unwrap();
+    let person = ctx.db().query(Person::by_subject).eq(&identity.subject).unique()?;
+    let email = identity.email.clone();
+    match person {
+        Some(person) => {
+            ctx.db_mut().patch(person.id(), |row| {
+                row.email = email;
+                row.seen += 1;
+            })?;
+        }
+        None => {
+            ctx.db_mut().insert(Person { subject: identity.subject, email, seen: 1 })?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts the caller's call against a small class.
+#[query(rate = "small")]
+pub fn charged(ctx: &QueryCtx) -> Result<()> {
+    ctx.charge_call()?;
+    ctx.charge_call()
+}
+
+convoke::rate_class!("small", 3, per 60 s);

@@ -1,0 +1,89 @@
+//! First sight of an identity, changed claims, admins and rates.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke::testing::{ISSUER, TestApp};
+use convoke::{Caller, Identity};
+use serde_json::json;
+
+use super::functions::Person;
+
+const SEEN: &str = "call/functions/seen";
+
+fn ada(email: &str, issued_at: i64) -> Identity {
+    Identity {
+        issuer: ISSUER.to_owned(),
+        subject: "ada".to_owned(),
+        email: Some(email.to_owned()),
+        issued_at: Some(issued_at),
+        ..Identity::default()
+    }
+}
+
+#[test]
+fn the_hook_runs_before_the_first_call_and_when_claims_change_and_not_for_an_older_token() {
+    let app = TestApp::new();
+    let call = |email, issued_at| app.identity(ada(email, issued_at)).call(SEEN, json!({})).value().clone();
+    assert_eq!(call("a@example.com", 100), json!(1));
+    assert_eq!(call("a@example.com", 200), json!(1));
+    assert_eq!(call("b@example.com", 150), json!(2));
+    assert_eq!(call("a@example.com", 120), json!(2), "an older token changes nothing");
+    assert_eq!(app.count::<Person>(), 1);
+    assert_eq!(app.read(|db| Ok(db.scan::<Person>().first()?.unwrap().email.clone())).unwrap(), "b@example.com");
+}
+
+#[test]
+fn a_hundred_first_calls_at_once_make_one_row() {
+    let app = TestApp::new();
+    let calls = (0..100).map(|_| {
+        let caller = app.identity(ada("a@example.com", 1));
+        async move { caller.call_async(SEEN, json!({})).await }
+    });
+    for reply in app.block_on(futures_util::future::join_all(calls)) {
+        assert_eq!(reply.value(), &json!(1));
+    }
+}
+
+#[test]
+fn the_hook_runs_also_when_the_call_is_refused() {
+    let app = TestApp::new();
+    assert_eq!(app.user("ada").call(SEEN, json!({ "x": 1 })).code(), "INVALID_ARGUMENT");
+    assert_eq!(app.count::<Person>(), 1);
+}
+
+#[test]
+fn nobody_and_a_deploy_key_that_acts_as_somebody_make_no_row() {
+    let app = TestApp::new();
+    app.nobody().call(SEEN, json!({})).value();
+    app.deploy_key(&["*"]).acting_as("ada").call(SEEN, json!({})).value();
+    assert_eq!(app.count::<Person>(), 0);
+}
+
+#[test]
+fn an_admin_function_is_for_admins_and_deploy_keys() {
+    let app = TestApp::new();
+    let path = "call/functions/forAdmins";
+    assert_eq!(app.nobody().call(path, json!({})).code(), "UNAUTHENTICATED");
+    assert_eq!(app.user("ada").call(path, json!({})).code(), "FORBIDDEN");
+    let admin = Identity { roles: vec!["admin".to_owned()], ..ada("a@example.com", 1) };
+    assert!(app.caller(Caller::User(Arc::new(admin))).call(path, json!({})).is_success());
+    assert!(app.deploy_key(&["*"]).call(path, json!({})).is_success());
+}
+
+#[test]
+fn a_caller_past_the_rate_of_a_class_is_told_when_to_come_again() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let path = "call/functions/charged";
+    for _ in 0..3 {
+        ada.call(path, json!({})).value();
+    }
+    let refused = ada.call(path, json!({}));
+    assert_eq!(refused.code(), "RATE_LIMITED");
+    assert_eq!(refused.data()["retryAfterMs"], json!(20_000.0));
+    app.user("bob").call(path, json!({})).value();
+    app.advance(Duration::from_secs(20));
+    ada.call(path, json!({})).value();
+    assert_eq!(ada.call(path, json!({})).code(), "RATE_LIMITED");
+}
