@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::support::{Fixture, KeyServer, Signer, message};
+use super::support::{Fixture, KeyServer, Signer, eventually, message};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_hundred_first_calls_at_once_make_one_fetch() {
@@ -64,9 +64,7 @@ async fn who_has_a_known_key_does_not_wait_for_the_fetch_that_a_flood_causes() {
             tokio::spawn(async move { fixture.authenticate(&token).await })
         })
         .collect();
-    while server.hits("/jwks") < 2 {
-        tokio::task::yield_now().await;
-    }
+    eventually(|| server.hits("/jwks") == 2).await;
 
     // Verified for the first time, not remembered, while the fetch hangs.
     let known = async {
@@ -86,9 +84,7 @@ async fn a_caller_that_goes_away_does_not_take_the_fetch_along() {
     let fixture = Arc::new(Fixture::of(&server));
     let (first, token) = (Arc::clone(&fixture), signer.fresh(1));
     let gone = tokio::spawn(async move { first.authenticate(&token).await });
-    while server.hits("/jwks") < 1 {
-        tokio::task::yield_now().await;
-    }
+    eventually(|| server.hits("/jwks") == 1).await;
     gone.abort();
 
     fixture.authenticate(&signer.fresh(2)).await.unwrap();
