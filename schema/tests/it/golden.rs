@@ -72,6 +72,18 @@ fn names_and_prefixes_are_unique() {
 }
 
 #[test]
+fn every_table_of_the_schema_is_in_the_list() {
+    let submitted = convoke::__private::inventory::iter::<convoke::function::SubmittedTable>();
+    // The runtime's own tables begin with an underscore.
+    let mut registered: Vec<_> =
+        submitted.into_iter().map(|table| table.0.name).filter(|name| !name.starts_with('_')).collect();
+    let mut listed: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+    registered.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, registered);
+}
+
+#[test]
 fn every_reference_names_a_table() {
     for field in TABLES.iter().flat_map(|table| table.fields) {
         if let Some(prefix) = field.references {
