@@ -123,7 +123,9 @@ mod tests {
 
     #[test]
     fn expressions_have_five_fields_or_six() {
-        for good in ["* * * * *", "*/5 * * * *", "0 3 * * *", "0 0 1,15 jan-mar MON-fri", "30 */2 * * * *", "5/10 * * * 7"] {
+        for good in
+            ["* * * * *", "*/5 * * * *", "0 3 * * *", "0 0 1,15 jan-mar MON-fri", "30 */2 * * * *", "5/10 * * * 7"]
+        {
             assert_eq!(valid(good), Ok(()), "{good}");
         }
         for (bad, why) in [

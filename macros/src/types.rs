@@ -70,10 +70,7 @@ mod tests {
         assert_eq!(read("i64"), ("::convoke::__private::AsPlain<i64>".to_owned(), true));
         assert_eq!(
             read("Option<Vec<String>>"),
-            (
-                "::core::option::Option<::std::vec::Vec<::convoke::__private::AsPlain<String>>>".to_owned(),
-                true
-            )
+            ("::core::option::Option<::std::vec::Vec<::convoke::__private::AsPlain<String>>>".to_owned(), true)
         );
         assert_eq!(read("Option<Id<User>>"), ("Option<Id<User>>".to_owned(), false));
         assert_eq!(read("bool"), ("bool".to_owned(), false));

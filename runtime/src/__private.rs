@@ -7,8 +7,8 @@ pub use {inventory, schemars, serde};
 pub use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 pub use crate::error::Result;
 pub use crate::function::{
-    ActionFn, Args, Entry, Function, IsAction, IsMutation, IsQuery, IsResult, Kind, MutationFn, NoArgs, QueryFn, Submitted,
-    SubmittedTable, Visibility, args_schema, erase_action, erase_mutation, erase_query, output_schema,
+    ActionFn, Args, Entry, Function, IsAction, IsMutation, IsQuery, IsResult, Kind, MutationFn, NoArgs, QueryFn,
+    Submitted, SubmittedTable, Visibility, args_schema, erase_action, erase_mutation, erase_query, output_schema,
 };
 pub use crate::store::table::{
     Column, Condition, Field, FieldDef, Index, IndexDef, KeyDef, Literal, Table, TableDef, TextColumn, Unique,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
 use crate::auth::Environment;
+use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
 use crate::call::envelope::LogLinesOn;
 use crate::http::{HttpOptions, TlsFiles};
 use crate::limits::Limits;

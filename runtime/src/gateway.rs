@@ -1,9 +1,9 @@
 //! Between the listener and the calls: credentials, then dispatch, then the envelope.
 
 use crate::auth::{AuthError, Authenticator};
+use crate::call::Format;
 use crate::call::dispatch::{Outcome, Request};
 use crate::call::envelope::{self, LogLinesOn};
-use crate::call::Format;
 use crate::error::{Code, Error};
 use crate::function::Kind;
 use crate::http::{Handler, Incoming, Reply, RouteKind, Target};
@@ -86,4 +86,3 @@ fn rejected(error: AuthError) -> Reply {
 fn failed(error: &Error) -> Reply {
     Reply::json(error.code().status(), envelope::failure(error, &LogLines::default()))
 }
-

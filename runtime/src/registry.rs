@@ -175,7 +175,8 @@ impl Registered {
     /// Whether `{}` is enough to call it: no argument is required.
     pub fn needs_no_arguments(&self) -> bool {
         // Inlined, since a reference would hide what is required behind it.
-        let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let settings =
+            schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = (self.entry.args_schema)(&mut settings.into_generator());
         schema.get("required").and_then(|required| required.as_array()).is_none_or(Vec::is_empty)
     }

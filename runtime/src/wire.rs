@@ -32,7 +32,8 @@ pub fn integer<'de, D: Deserializer<'de>>(deserializer: D, min: i64, max: i64) -
 /// # Errors
 /// "must be one of …" if it is none of them.
 pub fn one_of(text: &str, names: &[&str]) -> Result<usize, Invalid> {
-    names.iter().position(|name| *name == text).ok_or_else(|| {
-        Invalid::must_be(format_args!("one of {}", names.join(", ")), invalid::shown(text))
-    })
+    names
+        .iter()
+        .position(|name| *name == text)
+        .ok_or_else(|| Invalid::must_be(format_args!("one of {}", names.join(", ")), invalid::shown(text)))
 }

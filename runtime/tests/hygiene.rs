@@ -34,8 +34,7 @@ mod traps {
 
 #[allow(unused_imports, reason = "they lie in wait")]
 use self::traps::{
-    args, ctx, deserializer, f, generator, given, limit, map, number, object, place, row, serializer, text,
-    value,
+    args, ctx, deserializer, f, generator, given, limit, map, number, object, place, row, serializer, text, value,
 };
 
 /// Names of types that an expansion might have taken for its own parameters.

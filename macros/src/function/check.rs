@@ -90,10 +90,7 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
     }
     if options.internal && options.admin {
         let admin = choices.iter().find(|choice| choice.name == "admin").map(|choice| &choice.name);
-        errors.at(
-            admin,
-            "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`",
-        );
+        errors.at(admin, "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`");
     }
     options
 }
@@ -102,10 +99,9 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
 fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     let attribute = kind.attribute();
     match (kind, &signature.asyncness) {
-        (Kind::Query, Some(word)) => errors.at(
-            word,
-            "a #[query] reads one snapshot and cannot be `async`; use #[action] for work that waits",
-        ),
+        (Kind::Query, Some(word)) => {
+            errors.at(word, "a #[query] reads one snapshot and cannot be `async`; use #[action] for work that waits")
+        }
         (Kind::Mutation, Some(word)) => errors.at(
             word,
             "a #[mutation] runs inside one transaction and cannot be `async`; use #[action] for work that waits",
@@ -146,10 +142,7 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
 fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<(Type, Option<Type>)> {
     let attribute = kind.attribute();
     if let Some(receiver) = signature.receiver() {
-        errors.at(
-            receiver,
-            format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"),
-        );
+        errors.at(receiver, format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"));
         return None;
     }
     let mut typed = signature.inputs.iter().filter_map(|input| match input {
@@ -170,10 +163,8 @@ fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<
     let surplus: Vec<_> = typed.collect();
     if !surplus.is_empty() {
         let tokens: TokenStream = surplus.iter().map(|parameter| parameter.to_token_stream()).collect();
-        errors.at(
-            tokens,
-            format!("{attribute} takes `(ctx)` or `(ctx, args)`; make further values fields of the args"),
-        );
+        errors
+            .at(tokens, format!("{attribute} takes `(ctx)` or `(ctx, args)`; make further values fields of the args"));
     }
     Some((context?, args.map(|args| (*args.ty).clone())))
 }
@@ -189,10 +180,9 @@ fn plain_name(pattern: &Pat, errors: &mut Errors) {
 /// What is wrong with the type of the arguments, as far as its spelling tells; the trait `Args` says the rest.
 fn args_type(ty: &Type, errors: &mut Errors) {
     match ty {
-        Type::Reference(reference) => errors.at(
-            reference,
-            "the arguments are handed over; write their type without `&`",
-        ),
+        Type::Reference(reference) => {
+            errors.at(reference, "the arguments are handed over; write their type without `&`")
+        }
         Type::ImplTrait(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
         Type::Tuple(tuple) if tuple.elems.is_empty() => {
             errors.at(ty, "a function without arguments takes the context alone");
@@ -205,10 +195,8 @@ fn args_type(ty: &Type, errors: &mut Errors) {
 fn output(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<Type> {
     match &signature.output {
         ReturnType::Default => {
-            let message = format!(
-                "{} returns `Result<T>`; write `-> Result<()>` if it has nothing to return",
-                kind.attribute()
-            );
+            let message =
+                format!("{} returns `Result<T>`; write `-> Result<()>` if it has nothing to return", kind.attribute());
             errors.add(syn::Error::new(signature.paren_token.span.close(), message));
             None
         }
@@ -233,12 +221,7 @@ impl syn::visit::Visit<'_> for HasImpl {
 }
 
 /// What starts by itself is given no arguments.
-fn without_args(
-    written: &Written,
-    options: &Options,
-    parameters: Option<&(Type, Option<Type>)>,
-    errors: &mut Errors,
-) {
+fn without_args(written: &Written, options: &Options, parameters: Option<&(Type, Option<Type>)>, errors: &mut Errors) {
     if let (Kind::Query, Some(cron)) = (written.kind, written.crons.first()) {
         errors.at(cron, "a #[query] changes nothing, so there is no use in running it by itself; use #[mutation]");
     }

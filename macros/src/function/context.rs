@@ -32,10 +32,8 @@ pub fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Typ
         return None;
     };
     if let Type::ImplTrait(hidden) = &*reference.elem {
-        errors.at(
-            hidden,
-            format!("{attribute} names its context: `{wanted}`; helpers beside it may take `&impl Read`"),
-        );
+        errors
+            .at(hidden, format!("{attribute} names its context: `{wanted}`; helpers beside it may take `&impl Read`"));
         return None;
     }
     if let Some(lifetime) = &reference.lifetime {

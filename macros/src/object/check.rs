@@ -147,7 +147,9 @@ fn foreign(attribute: &str, attributes: &[Attribute], errors: &mut Errors) {
         if other.path().is_ident("serde") || other.path().is_ident("schemars") {
             errors.at(
                 other,
-                format!("#[{attribute}] writes the wire form itself; rename a field with `#[{attribute}(rename = \"…\")]`"),
+                format!(
+                    "#[{attribute}] writes the wire form itself; rename a field with `#[{attribute}(rename = \"…\")]`"
+                ),
             );
         }
     }

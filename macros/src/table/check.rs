@@ -117,7 +117,8 @@ fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
         errors.at(prefix, "a table's prefix cannot be empty: its ids name their table by it");
     } else if text.len() > 63 {
         errors.at(prefix, "a table's prefix has at most 63 characters");
-    } else if !text.chars().all(|c| c.is_ascii_lowercase() || c == '_') || text.starts_with('_') || text.ends_with('_') {
+    } else if !text.chars().all(|c| c.is_ascii_lowercase() || c == '_') || text.starts_with('_') || text.ends_with('_')
+    {
         errors.at(prefix, "a table's prefix is made of a-z and `_`, and begins and ends with a letter");
     }
 }
@@ -147,7 +148,8 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
         errors.at(ident, "a table has at least one field");
     }
     if object.members.len() > FIELDS_MAX {
-        let message = format!("a table has at most {FIELDS_MAX} fields; keep what belongs together in a #[value] struct");
+        let message =
+            format!("a table has at most {FIELDS_MAX} fields; keep what belongs together in a #[value] struct");
         errors.at(&object.members[FIELDS_MAX].field, message);
     }
     for (at, member) in object.members.iter().enumerate() {

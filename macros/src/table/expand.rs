@@ -39,7 +39,8 @@ pub fn expand(table: &Table) -> TokenStream {
 
 fn definition(table: &Table) -> TokenStream {
     let Table { ident, name, prefix, .. } = table;
-    let fields = table.object.members.iter().zip(&table.defaults).map(|(member, default)| field(member, default.as_ref()));
+    let fields =
+        table.object.members.iter().zip(&table.defaults).map(|(member, default)| field(member, default.as_ref()));
     let indexes = table.indexes.iter().map(|index| index_definition(table, index));
     let encoded = table.object.members.iter().map(encode);
     let decoded = table.object.members.iter().enumerate().filter_map(|(place, member)| decode(place, member));
@@ -150,9 +151,8 @@ fn decode(place: usize, member: &Member) -> Option<TokenStream> {
 /// A type for every field that is in an index.
 fn fields(table: &Table) -> TokenStream {
     let vis = &table.vis;
-    let indexed = |member: &&Member| {
-        table.indexes.iter().flat_map(|index| &index.keys).any(|key| key.field == member.field)
-    };
+    let indexed =
+        |member: &&Member| table.indexes.iter().flat_map(|index| &index.keys).any(|key| key.field == member.field);
     let fields = table.object.present().filter(indexed).map(|member| {
         let Member { field, ty, name, .. } = member;
         let field = field_type(field);

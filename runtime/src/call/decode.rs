@@ -207,7 +207,8 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
         return Error::invalid(field, message);
     }
     if let Some(name) = quoted(text, "unknown field `") {
-        let field = if path == name || path.ends_with(&format!(".{name}")) { path.to_owned() } else { join(path, name) };
+        let field =
+            if path == name || path.ends_with(&format!(".{name}")) { path.to_owned() } else { join(path, name) };
         let message = format!("Unknown argument: {field}");
         return Error::invalid(field, message);
     }
@@ -260,13 +261,12 @@ fn plain(came: &str) -> String {
 pub(crate) fn strict(body: &[u8], depth_max: usize) -> Result<()> {
     let invalid = |message: String| Error::new(Code::InvalidJson, message);
     let mut reader = serde_json::Deserializer::from_slice(body);
-    Strict { depth_left: depth_max }
-        .deserialize(&mut reader)
-        .and_then(|()| reader.end())
-        .map_err(|error| match body.is_empty() {
+    Strict { depth_left: depth_max }.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| {
+        match body.is_empty() {
             true => invalid("The body is empty; send {\"args\": {}}".to_owned()),
             false => invalid(format!("The body is not valid JSON: {error}")),
-        })
+        }
+    })
 }
 
 #[derive(Clone, Copy)]
@@ -367,7 +367,9 @@ mod tests {
             assert!(strict(good.as_bytes(), 64).is_ok(), "{good}");
         }
         let many = format!("{{{},\"k3\":0}}", (0..40).map(|i| format!("\"k{i}\":0")).collect::<Vec<_>>().join(","));
-        for bad in ["", "{", "{\"a\":1,\"a\":2}", r#"{"a":1,"\u0061":2}"#, "[[1],[2]] x", "{\"x\":[{\"a\":1,\"a\":2}]}", &many] {
+        for bad in
+            ["", "{", "{\"a\":1,\"a\":2}", r#"{"a":1,"\u0061":2}"#, "[[1],[2]] x", "{\"x\":[{\"a\":1,\"a\":2}]}", &many]
+        {
             assert_eq!(strict(bad.as_bytes(), 64).unwrap_err().code(), Code::InvalidJson, "{bad}");
         }
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));

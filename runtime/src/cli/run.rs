@@ -80,7 +80,11 @@ impl Run {
 
 /// Who holds the data folder may do what a deploy key may.
 fn operator(acting_as: Option<Arc<Identity>>) -> Caller {
-    Caller::DeployKey(Arc::new(DeployKeyCaller { name: "operator".to_owned(), scopes: vec!["*".to_owned()], acting_as }))
+    Caller::DeployKey(Arc::new(DeployKeyCaller {
+        name: "operator".to_owned(),
+        scopes: vec!["*".to_owned()],
+        acting_as,
+    }))
 }
 
 /// A user that is known already keeps the claims of the last token; an unknown one is seen for the first time.

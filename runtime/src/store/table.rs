@@ -139,7 +139,9 @@ impl Literal {
             | (Literal::Integer(_), ColumnType::Integer)
             | (Literal::Float(_), ColumnType::Float)
             | (Literal::Bool(_), ColumnType::Bool) => self,
-            (Literal::Integer(_), ColumnType::Float) => panic!("the column holds doubles: write the number with a point"),
+            (Literal::Integer(_), ColumnType::Float) => {
+                panic!("the column holds doubles: write the number with a point")
+            }
             (Literal::Text(_), _) => panic!("the column does not hold texts"),
             (Literal::Integer(_), _) => panic!("the column does not hold integers"),
             (Literal::Float(_), _) => panic!("the column does not hold doubles"),

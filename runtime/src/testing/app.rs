@@ -1,8 +1,8 @@
 //! The runtime in a test's process, its callers, and what they are answered.
 
+use std::future::Future;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::future::Future;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -123,9 +123,7 @@ impl TestApp {
     pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> R {
         let runtime = self.runtime();
         let read = runtime.store().read_blocking(Access::Admin, |transaction| work(&runtime.db(transaction)));
-        read.map_err(Error::from)
-        .flatten()
-        .unwrap_or_else(|error| panic!("the read failed: {error:?}"))
+        read.map_err(Error::from).flatten().unwrap_or_else(|error| panic!("the read failed: {error:?}"))
     }
 
     /// How many rows a table has.
@@ -202,8 +200,7 @@ impl TestCaller<'_> {
     #[must_use]
     pub fn acting_as(&self, subject: &str) -> Self {
         let key = self.caller.deploy_key().expect("only a deploy key acts as somebody");
-        let identity =
-            Identity { issuer: ISSUER.to_owned(), subject: subject.to_owned(), ..Identity::default() };
+        let identity = Identity { issuer: ISSUER.to_owned(), subject: subject.to_owned(), ..Identity::default() };
         let key = DeployKeyCaller { acting_as: Some(Arc::new(identity)), ..key.clone() };
         Self { app: self.app, caller: Caller::DeployKey(Arc::new(key)) }
     }

@@ -24,8 +24,7 @@ pub struct IntegerRule {
 
 impl IntegerRule {
     /// Any integer that JSON carries without loss.
-    pub const ANY: IntegerRule =
-        IntegerRule { min: -INTEGER_MAX, max: INTEGER_MAX, too_small: None, too_large: None };
+    pub const ANY: IntegerRule = IntegerRule { min: -INTEGER_MAX, max: INTEGER_MAX, too_small: None, too_large: None };
 
     /// The same rule, ending where a smaller type of numbers ends.
     #[must_use]
@@ -226,7 +225,10 @@ mod tests {
         for (json, got) in [("12", "12"), ("121", "121"), ("-0.0e0", "0"), ("1e300", &format!("{}", 1e300))] {
             assert_eq!(read(json, &age), Err(format!("must be an integer between 13 and 120 (got {got})")));
         }
-        assert_eq!(read("13.5", &age).unwrap_err(), "invalid value: floating point `13.5`, expected an integer between 13 and 120");
+        assert_eq!(
+            read("13.5", &age).unwrap_err(),
+            "invalid value: floating point `13.5`, expected an integer between 13 and 120"
+        );
     }
 
     #[test]

@@ -99,10 +99,7 @@ impl<'de, E: Error> Deserializer<'de> for Absent<E> {
 ///
 /// # Errors
 /// Another type, or another text.
-pub fn choice<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    names: &'static [&'static str],
-) -> Result<usize, D::Error> {
+pub fn choice<'de, D: Deserializer<'de>>(deserializer: D, names: &'static [&'static str]) -> Result<usize, D::Error> {
     struct Choice(&'static [&'static str]);
     impl Visitor<'_> for Choice {
         type Value = usize;

@@ -57,7 +57,11 @@ fn integers_may_be_written_with_a_fraction_of_zero_and_texts_hold_no_u0000() {
 
 #[test]
 fn what_is_unknown_missing_twice_or_an_array_is_refused() {
-    assert!(read(json!({ "type": "a", "interests": [], "surprise": 1 })).unwrap_err().starts_with("unknown field `surprise`"));
+    assert!(
+        read(json!({ "type": "a", "interests": [], "surprise": 1 }))
+            .unwrap_err()
+            .starts_with("unknown field `surprise`")
+    );
     assert_eq!(read(json!({ "type": "a" })).unwrap_err(), "missing field `interests`");
     assert_eq!(read(json!(["a", 1])).unwrap_err(), "invalid type: sequence, expected an object");
     assert_eq!(read(json!("a")).unwrap_err(), r#"invalid type: string "a", expected an object"#);

@@ -75,7 +75,11 @@ fn a_table_says_its_names_fields_and_indexes() {
     let def: &TableDef = Entry::DEF;
     assert_eq!((def.name, def.prefix, Entry::NAME, Entry::PREFIX), ("queueEntries", "queue", "queueEntries", "queue"));
     assert!(def.file.ends_with("tables.rs"));
-    let fields: Vec<_> = def.fields.iter().map(|field| (field.name, field.column, field.nullable, field.default, field.retired)).collect();
+    let fields: Vec<_> = def
+        .fields
+        .iter()
+        .map(|field| (field.name, field.column, field.nullable, field.default, field.retired))
+        .collect();
     assert_eq!(
         fields,
         [
@@ -92,7 +96,14 @@ fn a_table_says_its_names_fields_and_indexes() {
     let indexes: Vec<_> = def
         .indexes
         .iter()
-        .map(|index| (index.name, index.keys.iter().map(|key| (key.field, key.descending)).collect::<Vec<_>>(), index.unique, index.when))
+        .map(|index| {
+            (
+                index.name,
+                index.keys.iter().map(|key| (key.field, key.descending)).collect::<Vec<_>>(),
+                index.unique,
+                index.when,
+            )
+        })
         .collect();
     assert_eq!(
         indexes,

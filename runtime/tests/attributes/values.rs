@@ -67,7 +67,10 @@ fn schema<T: schemars::JsonSchema>() -> serde_json::Value {
 
 #[test]
 fn an_enum_is_one_of_its_texts() {
-    assert_eq!(Category::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["academic", "industry", "skill", "personal"]);
+    assert_eq!(
+        Category::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>(),
+        ["academic", "industry", "skill", "personal"]
+    );
     assert_eq!(read::<Category>(json!("skill")), Ok(Category::Skill));
     let refusal = "must be one of academic, industry, skill, personal (got \"zzz\")";
     assert_eq!(read::<Category>(json!("zzz")).unwrap_err(), refusal);
@@ -141,7 +144,10 @@ fn an_integer_obeys_its_rule_wherever_it_comes_from() {
     assert_eq!(Age::new(121).unwrap_err().sentence(), "must be an integer between 13 and 120 (got 121)");
     assert_eq!(Participants::new(0).unwrap_err().sentence(), "Maximum participants must be at least 1");
     assert_eq!(read::<Participants>(json!(-1)).unwrap_err(), "Maximum participants must be at least 1");
-    assert_eq!(read::<Small>(json!(2_147_483_648i64)).unwrap_err(), "must be an integer between -2147483648 and 2147483647 (got 2147483648)");
+    assert_eq!(
+        read::<Small>(json!(2_147_483_648i64)).unwrap_err(),
+        "must be an integer between -2147483648 and 2147483647 (got 2147483648)"
+    );
     assert_eq!(read::<Small>(json!(-2_147_483_648i64)).unwrap().get(), i32::MIN);
     assert_eq!(
         schema::<Age>(),
@@ -161,5 +167,8 @@ fn a_number_obeys_its_rule_wherever_it_comes_from() {
 fn a_stored_value_is_taken_as_it_is() {
     assert_eq!(Age::from_value(ValueRef::Integer(7)).unwrap().get(), 7);
     assert_eq!(DisplayName::from_value(ValueRef::Text("")).unwrap().as_str(), "");
-    assert_eq!((Age::TYPE, DisplayName::TYPE, Confidence::TYPE), (ColumnType::Integer, ColumnType::Text, ColumnType::Float));
+    assert_eq!(
+        (Age::TYPE, DisplayName::TYPE, Confidence::TYPE),
+        (ColumnType::Integer, ColumnType::Text, ColumnType::Float)
+    );
 }

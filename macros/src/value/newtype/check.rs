@@ -30,7 +30,10 @@ pub fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) ->
     let choices = attributes::choices(options, errors);
     let Fields::Unnamed(fields) = &written.fields else { return None };
     let [field] = fields.unnamed.iter().collect::<Vec<_>>()[..] else {
-        errors.at(&written.fields, "a #[value] is around one value; give several values names: `struct X { a: A, b: B }`");
+        errors.at(
+            &written.fields,
+            "a #[value] is around one value; give several values names: `struct X { a: A, b: B }`",
+        );
         return None;
     };
     if !matches!(field.vis, Visibility::Inherited) {

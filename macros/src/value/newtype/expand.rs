@@ -39,9 +39,10 @@ fn text_rule(rule: &TextRule) -> TokenStream {
             static __PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(#pattern);
         }
     });
-    let pattern = rule.pattern.is_some().then(|| {
-        quote_spanned!(Span::mixed_site()=> pattern: ::core::option::Option::Some(&__PATTERN),)
-    });
+    let pattern = rule
+        .pattern
+        .is_some()
+        .then(|| quote_spanned!(Span::mixed_site()=> pattern: ::core::option::Option::Some(&__PATTERN),));
     quote_spanned! {Span::mixed_site()=>
         #compiled
         static __RULE: ::convoke::__private::TextRule = ::convoke::__private::TextRule {
@@ -152,7 +153,9 @@ fn number(value: &Newtype) -> TokenStream {
         Kind::Integer if !is_i64(inner) => quote_spanned! {Span::mixed_site()=>
             __RULE.apply(::core::convert::From::from(number)).map(|_| Self(number))
         },
-        Kind::Integer | Kind::Number | Kind::Text => quote_spanned!(Span::mixed_site()=> __RULE.apply(number).map(Self)),
+        Kind::Integer | Kind::Number | Kind::Text => {
+            quote_spanned!(Span::mixed_site()=> __RULE.apply(number).map(Self))
+        }
     };
     quote_spanned! {Span::mixed_site()=>
         impl #name {

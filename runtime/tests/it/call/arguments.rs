@@ -29,7 +29,11 @@ fn each_mistake_in_the_arguments_has_its_sentence_and_its_path() {
     ];
     for (args, field, message) in cases {
         let reply = app.nobody().call(ECHO, args.clone());
-        assert_eq!((reply.code(), reply.field(), reply.message()), ("INVALID_ARGUMENT", Some(field), message), "{args}");
+        assert_eq!(
+            (reply.code(), reply.field(), reply.message()),
+            ("INVALID_ARGUMENT", Some(field), message),
+            "{args}"
+        );
     }
     for args in [json!({ "age": 20, "parts": {} }), json!({ "age": 20, "parts": [["green"]] })] {
         assert_eq!(app.nobody().call(ECHO, args.clone()).code(), "INVALID_ARGUMENT", "{args}");

@@ -14,8 +14,7 @@ fn lines_carry_their_level_and_fields_and_leave_out_what_is_finer_than_debug() {
 fn the_operators_level_does_not_empty_a_callers_lines() {
     let quiet = tracing_subscriber::fmt().with_max_level(tracing::Level::ERROR).with_writer(std::io::sink).finish();
     let app = TestApp::new();
-    let reply =
-        tracing::subscriber::with_default(quiet, || app.nobody().call("call/functions/logLevels", json!({})));
+    let reply = tracing::subscriber::with_default(quiet, || app.nobody().call("call/functions/logLevels", json!({})));
     assert_eq!(reply.log_lines().len(), 4);
 }
 
