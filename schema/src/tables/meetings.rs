@@ -12,6 +12,7 @@ use crate::values::{
 #[table(name = "meetings", prefix = "meeting")]
 #[index(by_state_scheduled(state, scheduled_at))]
 #[index(by_state_empty(state, empty_since))]
+#[index(by_state_started(state, started_at))]
 #[index(by_room(room_id), unique)]
 pub struct Meeting {
     /// Who made it, and was its first host. No right follows from it.
@@ -83,4 +84,17 @@ pub struct Invitation {
     pub meeting_id: Id<Meeting>,
     /// Whom.
     pub email: EmailAddress,
+}
+
+/// How many addresses a user invited on one day: what bounds it outlives the invitations, which go when they are taken
+/// up.
+#[table(name = "invitationCounts", prefix = "invitationcount")]
+#[index(by_user(user_id), unique)]
+pub struct InvitationCount {
+    /// Who invited.
+    pub user_id: Id<User>,
+    /// The day, counted from the epoch (UTC).
+    pub day: i64,
+    /// Addresses so far on that day.
+    pub addresses: i64,
 }

@@ -21,7 +21,7 @@ pub use insights::{Insight, Prompt};
 pub use interests::{Interest, UserInterest};
 pub use matching::{Match, MatchOutcome, QueueEntry};
 pub use media::{MediaSession, Signal};
-pub use meetings::{Invitation, Meeting, Participant};
+pub use meetings::{Invitation, InvitationCount, Meeting, Participant};
 pub use notes::{Note, NoteCheckpoint, NoteOperation, NotePiece};
 pub use offline::{OfflineChain, OfflineOperation};
 pub use transcripts::{TranscriptChunk, TranscriptStats};
@@ -36,6 +36,7 @@ pub const TABLES: &[&TableDef] = &[
     Meeting::DEF,
     Participant::DEF,
     Invitation::DEF,
+    InvitationCount::DEF,
     MediaSession::DEF,
     Signal::DEF,
     TranscriptChunk::DEF,
