@@ -4,10 +4,11 @@
 //! profile and an unknown user: a stranger learns nothing.
 
 use convoke::prelude::*;
-use convoke::Caller;
-use schema::{Meeting, Participant, Role, User, UserRef};
+use convoke::{Caller, Context};
+use schema::{Actor, Meeting, Participant, Role, User, UserRef};
 
 /// A caller's place in a meeting.
+#[derive(Clone)]
 pub struct Seat {
     /// The caller.
     pub user: Doc<User>,
@@ -17,12 +18,29 @@ pub struct Seat {
     pub participant: Doc<Participant>,
 }
 
+impl Seat {
+    /// Whether the caller is a host of the meeting.
+    pub fn is_host(&self) -> bool {
+        self.participant.role == Role::Host
+    }
+}
+
 /// Somebody with rights over other people's data.
 pub enum Admin {
     /// A deploy key that acts as nobody: on every organization.
-    DeployKey(String),
-    /// A user with the role `admin`: on the own organization.
+    DeployKey,
+    /// A user with the role `admin`: on his own organization.
     User(Box<Doc<User>>),
+}
+
+impl Admin {
+    /// Whether his rights reach this user's data.
+    pub fn may_change(&self, user: &User) -> bool {
+        match self {
+            Admin::DeployKey => true,
+            Admin::User(admin) => administers(admin, user),
+        }
+    }
 }
 
 /// The calling user, whose account is active and whose rate allows the call.
@@ -36,9 +54,9 @@ pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
             Caller::Nobody | Caller::User(_) | Caller::System => Error::unauthenticated("Authentication required"),
         });
     };
-    let row = ctx.db().query(User::by_issuer_subject).eq(&identity.issuer).eq(&identity.subject).unique()?;
+    let row = ctx.db().query(User::by_identity).eq(&identity.issuer).eq(&identity.subject).unique()?;
     // A deploy key may name a user who never came; everybody else was seen before the call.
-    let user = row.ok_or_else(|| Error::forbidden("Access denied: Insufficient permissions"))?;
+    let user = row.ok_or_else(insufficient)?;
     if !user.is_active {
         return Err(Error::forbidden("Account is deactivated"));
     }
@@ -73,7 +91,7 @@ pub fn seat_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result
 /// Those of [`participant`]; `FORBIDDEN` "Requires host role".
 pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
     let seat = participant(ctx, meeting)?;
-    if seat.participant.role != Role::Host {
+    if !seat.is_host() {
         return Err(Error::forbidden("Requires host role")
             .with("requiredRole", Role::Host.as_str())
             .with("currentRole", seat.participant.role.as_str()));
@@ -86,13 +104,23 @@ pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
 /// # Errors
 /// Those of [`user`]; `FORBIDDEN` for everybody else.
 pub fn admin(ctx: &impl Read) -> Result<Admin> {
-    match ctx.caller() {
-        Caller::DeployKey(key) if key.acting_as.is_none() => Ok(Admin::DeployKey(key.name.clone())),
-        Caller::DeployKey(_) | Caller::Nobody | Caller::User(_) | Caller::System => {
-            let user = user(ctx)?;
-            if is_admin(&user) { Ok(Admin::User(Box::new(user))) } else { Err(insufficient()) }
-        }
+    if is_bare_deploy_key(ctx) {
+        return Ok(Admin::DeployKey);
     }
+    let user = user(ctx)?;
+    if is_admin(&user) { Ok(Admin::User(Box::new(user))) } else { Err(insufficient()) }
+}
+
+/// Lets only a deploy key pass that acts as nobody.
+///
+/// # Errors
+/// Those of [`user`]; `FORBIDDEN` for everybody else.
+pub fn deploy_key(ctx: &impl Read) -> Result<()> {
+    if is_bare_deploy_key(ctx) {
+        return Ok(());
+    }
+    user(ctx)?;
+    Err(insufficient())
 }
 
 /// The user whose profile is meant, if the caller owns it or has rights over its owner.
@@ -100,54 +128,55 @@ pub fn admin(ctx: &impl Read) -> Result<Admin> {
 /// # Errors
 /// Those of [`admin`]; `FORBIDDEN` for an unknown user and for somebody else's; `NOT_FOUND` if an admin or a deploy key
 /// names an unknown user.
-pub fn profile_owner(ctx: &impl Read, who: &UserRef) -> Result<(Doc<User>, Actor)> {
-    if let Caller::DeployKey(key) = ctx.caller()
-        && key.acting_as.is_none()
-    {
-        let target = find_user(ctx, None, who)?.ok_or_else(|| Error::not_found("User not found"))?;
-        return Ok((target, Actor::DeployKey(key.name.clone())));
+pub fn profile_owner(ctx: &impl Read, who: &UserRef) -> Result<Owned> {
+    if is_bare_deploy_key(ctx) {
+        let owner = find_user(ctx, None, who)?.ok_or_else(unknown_user)?;
+        return Ok(Owned { owner, actor: actor(ctx, None), is_own: false });
     }
     let caller = user(ctx)?;
-    let target = find_user(ctx, Some(&caller), who)?;
-    match target {
-        Some(target) if target.id() == caller.id() || administers(&caller, &target) => {
-            let actor = Actor::of(ctx, &caller);
-            Ok((target, actor))
+    match find_user(ctx, Some(&caller), who)? {
+        Some(owner) if owner.id() == caller.id() => Ok(Owned { owner, actor: actor(ctx, Some(&caller)), is_own: true }),
+        Some(owner) if administers(&caller, &owner) => {
+            Ok(Owned { owner, actor: actor(ctx, Some(&caller)), is_own: false })
         }
-        None if is_admin(&caller) => Err(Error::not_found("User not found")),
+        None if is_admin(&caller) => Err(unknown_user()),
         Some(_) | None => Err(insufficient()),
     }
 }
 
-/// Who did something, as the audit names him.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Actor {
-    /// A user.
-    User(Id<User>),
-    /// A deploy key; also one that acts as a user.
-    DeployKey(String),
-    /// The runtime: a job.
-    System,
+/// A user whose profile the caller may change.
+pub struct Owned {
+    /// Whose profile it is.
+    pub owner: Doc<User>,
+    /// Who changes it.
+    pub actor: Actor,
+    /// Whether that is the owner himself.
+    pub is_own: bool,
 }
 
-impl Actor {
-    /// The one who makes this call, which runs as `user`.
-    pub fn of(ctx: &impl Read, user: &Doc<User>) -> Self {
-        match ctx.caller() {
-            Caller::DeployKey(key) => Actor::DeployKey(key.name.clone()),
-            Caller::System => Actor::System,
-            Caller::User(_) | Caller::Nobody => Actor::User(user.id()),
-        }
+/// The user that an admin or deploy key names.
+///
+/// # Errors
+/// Those of [`admin`]; `NOT_FOUND` for an unknown user; `FORBIDDEN` for one of another organization.
+pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<(Doc<User>, Actor)> {
+    let admin = admin(ctx)?;
+    let caller = match &admin {
+        Admin::DeployKey => None,
+        Admin::User(user) => Some(&**user),
+    };
+    let user = find_user(ctx, caller, who)?.ok_or_else(unknown_user)?;
+    if !admin.may_change(&user) {
+        return Err(insufficient());
     }
+    Ok((user, actor(ctx, caller)))
 }
 
-impl std::fmt::Display for Actor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Actor::User(id) => id.fmt(f),
-            Actor::DeployKey(name) => write!(f, "deploy-key:{name}"),
-            Actor::System => f.write_str("system"),
-        }
+/// Who makes this call, as the audit names him: the deploy key, also where it acts as a user; else the user.
+pub fn actor(ctx: &impl Context, user: Option<&Doc<User>>) -> Actor {
+    match (ctx.caller(), user) {
+        (Caller::DeployKey(key), _) => Actor::deploy_key(&key.name),
+        (Caller::User(_) | Caller::Nobody | Caller::System, Some(user)) => Actor::user(user.id()),
+        (Caller::User(_) | Caller::Nobody | Caller::System, None) => Actor::system(),
     }
 }
 
@@ -156,13 +185,13 @@ impl std::fmt::Display for Actor {
 /// # Errors
 /// A failure of the store.
 pub fn find_user(ctx: &impl Read, caller: Option<&Doc<User>>, who: &UserRef) -> Result<Option<Doc<User>>> {
-    if let Ok(id) = who.as_str().parse::<Id<User>>()
+    if let Some(id) = who.id()
         && let Some(user) = ctx.db().get(id)?
     {
         return Ok(Some(user));
     }
     let Some(caller) = caller else { return Ok(None) };
-    Ok(ctx.db().query(User::by_issuer_subject).eq(&caller.issuer).eq(who.as_str()).unique()?)
+    Ok(ctx.db().query(User::by_identity).eq(&caller.issuer).eq(who.subject()).unique()?)
 }
 
 /// Whether `admin` has the role, and `user` is of the same organization.
@@ -184,4 +213,13 @@ pub fn same_organization(a: &User, b: &User) -> bool {
 /// `FORBIDDEN` for somebody else's data.
 pub fn insufficient() -> Error {
     Error::forbidden("Access denied: Insufficient permissions")
+}
+
+/// `NOT_FOUND` for a user that is named by somebody who may know.
+pub fn unknown_user() -> Error {
+    Error::not_found("User not found")
+}
+
+fn is_bare_deploy_key(ctx: &impl Context) -> bool {
+    ctx.caller().deploy_key().is_some_and(|key| key.acting_as.is_none())
 }

@@ -3,10 +3,22 @@
 //! Files named for an algorithm (`generator`, `tokens`, `trend`, …) are plain modules: values in, values out, no
 //! context and no database. The functions beside them read the rows, call these and write the rows.
 
-pub mod insights;
+//!
+//! What all functions share stands first: who may what (`access`), the record of who did it (`audit`), what people see
+//! of each other (`names`).
+
+pub mod access;
+pub mod audit;
+pub mod names;
+pub mod paging;
+
+pub mod users;
+pub mod profiles;
 pub mod interests;
-pub mod matching;
 pub mod meetings;
-pub mod monitoring;
 pub mod notes;
+pub mod insights;
 pub mod prompts;
+pub mod matching;
+pub mod monitoring;
+pub mod system;

@@ -1,3 +1,8 @@
 //! The catalog of interests and what users chose from it.
 
 pub mod catalog;
+pub mod seed;
+pub mod resolve;
+pub mod chosen;
+pub mod queries;
+pub mod mutations;

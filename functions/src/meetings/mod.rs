@@ -1,3 +1,32 @@
-//! Meetings: their life, who takes part, and the media they carry.
+//! Meetings: their life, the people in them, and (in `webrtc`) the media between them.
+//!
+//! `state`, `presence`, `seats`, `invitations` and `sessions` make the moves; every function that moves something calls
+//! them, so that what belongs together happens in one transaction.
 
+use convoke::mutation;
+use convoke::prelude::*;
+
+pub mod state;
+pub mod presence;
+pub mod sessions;
+pub mod seats;
+pub mod invitations;
+pub mod creation;
+pub mod provider;
+pub mod idle;
+pub mod lifecycle;
+pub mod admin;
+pub mod queries;
 pub mod webrtc;
+
+/// Ends what nobody ends: meetings that are empty for 15 minutes or run for 24 hours, and sessions that neither
+/// connect nor close for 5 minutes. Every minute; more than fits one transaction goes on at once in the next.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+#[cron("* * * * *")]
+pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
+    idle::sweep(ctx)?;
+    Ok(())
+}

@@ -9,3 +9,4 @@ pub mod operation;
 pub mod pieces;
 pub mod transform;
 pub mod units;
+pub mod revocation;

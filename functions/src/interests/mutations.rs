@@ -1,0 +1,75 @@
+//! Keeping the catalog: for automation only, with a deploy key.
+
+use convoke::prelude::*;
+use convoke::{args, mutation};
+use schema::{Details, IconName, Interest, InterestCategory, InterestKey, InterestName};
+
+use super::seed;
+use crate::{access, audit};
+
+/// What [`upsert_catalog_entry`] takes.
+#[args]
+pub struct UpsertCatalogEntry {
+    pub key: InterestKey,
+    /// The name people read.
+    pub label: InterestName,
+    pub category: InterestCategory,
+    pub icon_name: Option<IconName>,
+}
+
+/// Adds an interest to the catalog, or changes how one is shown. One that a user made becomes everybody's.
+///
+/// # Errors
+/// `FORBIDDEN`: not called with a deploy key.
+#[mutation(admin)]
+pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> Result<()> {
+    access::deploy_key(ctx)?;
+    seed::ensure(ctx)?;
+    let UpsertCatalogEntry { key, label, category, icon_name } = args;
+    let found = ctx.db().query(Interest::by_key).eq(&key).unique()?;
+    let details = Details::new().with("label", &label).with("category", category).with("isNew", found.is_none());
+    match found {
+        Some(row) => {
+            ctx.db_mut().patch_doc(row, |row| {
+                row.label = label;
+                row.category = category;
+                row.icon_name = icon_name;
+                row.created_by = None;
+            })?;
+        }
+        None => {
+            let key = key.clone();
+            let row = Interest { key, label, category, icon_name, usage_count: 0, created_by: None };
+            ctx.db_mut().insert(row)?;
+        }
+    }
+    let actor = access::actor(ctx, None);
+    audit::catalog(ctx, &actor, "interest.saved", key.as_str(), details)
+}
+
+/// What [`remove_catalog_entry`] takes.
+#[args]
+pub struct RemoveCatalogEntry {
+    pub key: InterestKey,
+}
+
+/// Removes an interest that no user has.
+///
+/// # Errors
+/// `FORBIDDEN`: not called with a deploy key. `NOT_FOUND`: there is none. `FAILED_PRECONDITION`: users have it;
+/// `usageCount` says how many.
+#[mutation(admin)]
+pub fn remove_catalog_entry(ctx: &mut MutationCtx, args: RemoveCatalogEntry) -> Result<()> {
+    access::deploy_key(ctx)?;
+    seed::ensure(ctx)?;
+    let found = ctx.db().query(Interest::by_key).eq(&args.key).unique()?;
+    let row = found.ok_or_else(|| Error::not_found("Interest not found"))?;
+    if row.usage_count > 0 {
+        let users = if row.usage_count == 1 { "1 user".to_owned() } else { format!("{} users", row.usage_count) };
+        let error = Error::failed_precondition(format!("Interest is in use by {users}"));
+        return Err(error.with("usageCount", row.usage_count));
+    }
+    ctx.db_mut().delete(row.id())?;
+    let actor = access::actor(ctx, None);
+    audit::catalog(ctx, &actor, "interest.removed", args.key.as_str(), Details::new())
+}

@@ -1,0 +1,40 @@
+//! What admins do to meetings of their organization.
+
+use convoke::prelude::*;
+use convoke::{args, mutation};
+use schema::{Meeting, Role, UserRef};
+
+use super::seats;
+use crate::access;
+
+/// What [`assign_host`] takes.
+#[args]
+pub struct AssignHost {
+    pub meeting_id: Id<Meeting>,
+    /// A participant: an id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+}
+
+/// Makes a participant a host: for a meeting whose only host is gone.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller is no admin of the organization of the meeting's organizer and of the user.
+/// - `NOT_FOUND`: "User not found", "Participant not found in meeting"; for a deploy key also "Meeting not found".
+#[mutation(admin)]
+pub fn assign_host(ctx: &mut MutationCtx, args: AssignHost) -> Result<()> {
+    let admin = access::admin(ctx)?;
+    let meeting = match (ctx.db().get(args.meeting_id)?, &admin) {
+        (Some(meeting), _) => meeting,
+        (None, access::Admin::DeployKey) => return Err(Error::not_found("Meeting not found")),
+        // The same answer as for a meeting of another organization.
+        (None, access::Admin::User(_)) => return Err(access::insufficient()),
+    };
+    let organizer = ctx.db().get(meeting.organizer_id)?;
+    if !organizer.is_some_and(|organizer| admin.may_change(&organizer)) {
+        return Err(access::insufficient());
+    }
+    let (user, actor) = access::administered(ctx, &args.user_id)?;
+    let participant = seats::find(ctx, meeting.id(), user.id())?;
+    let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
+    seats::set_role(ctx, &meeting, participant, Role::Host, &actor)
+}

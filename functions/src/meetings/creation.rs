@@ -1,0 +1,168 @@
+//! The making of a meeting, with everything that belongs to it: host, people, invitations, empty notes, audit.
+
+use aws_lc_rs::rand;
+use convoke::prelude::*;
+use convoke::{Context, value};
+use schema::{
+    Details, EmailAddress, MaxParticipants, Meeting, MeetingDescription, MeetingDuration, MeetingState, MeetingTitle,
+    MeetingType, Note, Role, User, VideoProvider,
+};
+
+use super::{invitations, provider, seats, state};
+use crate::{access, audit};
+
+/// A meeting to be.
+#[derive(Clone, Debug)]
+pub struct NewMeeting {
+    /// What it is called.
+    pub title: MeetingTitle,
+    /// What it is about.
+    pub description: Option<MeetingDescription>,
+    /// When it is to begin; at once without.
+    pub scheduled_at: Option<Millis>,
+    /// How long it is planned.
+    pub duration: MeetingDuration,
+    /// By its size without.
+    pub meeting_type: Option<MeetingType>,
+    /// By its type without.
+    pub max_participants: Option<MaxParticipants>,
+    /// Whether hosts may record it.
+    pub recording_enabled: bool,
+    /// Whether what is said may be transcribed.
+    pub transcription_enabled: bool,
+}
+
+/// What [`super::lifecycle::create_meeting`] returns.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfj…", "webrtcReady": true, "videoProvider": "webrtc",
+///  "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
+/// ```
+#[value]
+pub struct MeetingCreated {
+    pub meeting_id: Id<Meeting>,
+    /// Whether an access token can be minted now.
+    pub webrtc_ready: bool,
+    pub video_provider: VideoProvider,
+    pub features: Features,
+}
+
+/// What a meeting can do.
+#[value]
+pub struct Features {
+    pub recording: bool,
+    pub transcription: bool,
+    pub max_participants: MaxParticipants,
+}
+
+impl Features {
+    /// Those of a meeting.
+    pub fn of(meeting: &Meeting) -> Self {
+        Self {
+            recording: meeting.recording_enabled,
+            transcription: meeting.transcription_enabled,
+            max_participants: meeting.max_participants,
+        }
+    }
+}
+
+/// Makes a meeting that `organizer` hosts, and invites these addresses.
+///
+/// # Errors
+/// Those of [`invitations::invite`].
+pub fn create(
+    ctx: &mut MutationCtx,
+    organizer: &Doc<User>,
+    new: NewMeeting,
+    emails: impl IntoIterator<Item = EmailAddress>,
+) -> Result<MeetingCreated> {
+    let now = ctx.now();
+    let meeting = row(ctx, organizer, new)?;
+    let id = ctx.db_mut().insert(meeting.clone())?;
+    seats::add(ctx, id, organizer.id(), Role::Host)?;
+    let invited = invitations::invite(ctx, id, emails, organizer)?;
+    ctx.db_mut().insert(Note {
+        meeting_id: id,
+        units: 0,
+        pieces: Vec::new(),
+        version: 0,
+        sequence: 0,
+        updated_at: now,
+    })?;
+    let actor = access::actor(ctx, Some(organizer));
+    let details = Details::new()
+        .with("state", meeting.state)
+        .with("participants", invited.added.len())
+        .with("invitations", invited.addresses.len());
+    let created = ctx.db().get(id)?.ok_or_else(|| Error::internal("a meeting that was just made is not there"))?;
+    audit::meeting(ctx, &actor, "meeting.created", &created, details)?;
+    info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
+    Ok(MeetingCreated {
+        meeting_id: id,
+        // The maker is its host, whose token also starts a scheduled one.
+        webrtc_ready: provider::is_ready(ctx, meeting.video_provider),
+        video_provider: meeting.video_provider,
+        features: Features::of(&meeting),
+    })
+}
+
+fn row(ctx: &impl Context, organizer: &Doc<User>, new: NewMeeting) -> Result<Meeting> {
+    let now = ctx.now();
+    let (meeting_type, max_participants) = shape(new.meeting_type, new.max_participants);
+    let state = state::initial(new.scheduled_at, now);
+    Ok(Meeting {
+        organizer_id: organizer.id(),
+        title: new.title,
+        description: new.description,
+        scheduled_at: new.scheduled_at,
+        duration: new.duration,
+        meeting_type,
+        max_participants,
+        recording_enabled: new.recording_enabled,
+        transcription_enabled: new.transcription_enabled,
+        video_provider: provider::choose(ctx, meeting_type, max_participants, new.recording_enabled),
+        room_id: room_id()?,
+        state,
+        started_at: (state == MeetingState::Active).then_some(now),
+        ended_at: None,
+        empty_since: None,
+        updated_at: now,
+    })
+}
+
+/// Type and size, each by the other where only one is given.
+fn shape(meeting_type: Option<MeetingType>, max: Option<MaxParticipants>) -> (MeetingType, MaxParticipants) {
+    let meeting_type = meeting_type.or_else(|| max.map(MeetingType::of_size)).unwrap_or(MeetingType::SmallGroup);
+    (meeting_type, max.unwrap_or_else(|| meeting_type.room()))
+}
+
+/// 128 random bits in hex: who does not know it cannot guess it. Another attempt of the mutation makes another one,
+/// and nobody has seen the first.
+fn room_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_and_size_follow_from_each_other() {
+        let max = |max| MaxParticipants::new(max).unwrap();
+        assert_eq!(shape(None, None), (MeetingType::SmallGroup, max(10)));
+        assert_eq!(shape(None, Some(max(2))), (MeetingType::OneOnOne, max(2)));
+        assert_eq!(shape(None, Some(max(3))), (MeetingType::SmallGroup, max(3)));
+        assert_eq!(shape(None, Some(max(11))), (MeetingType::LargeMeeting, max(11)));
+        assert_eq!(shape(Some(MeetingType::Webinar), None), (MeetingType::Webinar, max(500)));
+        assert_eq!(shape(Some(MeetingType::OneOnOne), Some(max(50))), (MeetingType::OneOnOne, max(50)));
+    }
+
+    #[test]
+    fn a_room_is_128_bits_that_differ() {
+        let (one, other) = (room_id().unwrap(), room_id().unwrap());
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,430 @@
+//! The life of a meeting as its people make it: creating, starting, ending, coming and going, and who is in it.
+
+use convoke::prelude::*;
+use convoke::{args, mutation, value};
+use schema::{
+    Details, EmailAddress, IdempotencyKey, List, MaxParticipants, Meeting, MeetingDescription, MeetingDuration,
+    MeetingState, MeetingTitle, MeetingType, Participant, ParticipantEmail, Role, UserRef,
+};
+
+use super::creation::{self, MeetingCreated, NewMeeting};
+use super::{invitations, presence, provider, seats, state};
+use crate::access::{self, Seat};
+use crate::audit;
+
+/// What [`create_meeting`] takes.
+#[args]
+pub struct CreateMeeting {
+    pub title: MeetingTitle,
+    pub description: Option<MeetingDescription>,
+    /// Absent, past, or at most five minutes ahead: the meeting begins at once.
+    pub scheduled_at: Option<Millis>,
+    /// For display; nothing ends a meeting by it.
+    #[default(MeetingDuration::default())]
+    pub duration: MeetingDuration,
+    /// Whom to invite. Users with that verified address take part at once, others when they first log in with it.
+    #[default(List::default())]
+    pub participant_emails: List<ParticipantEmail, 0, 500>,
+    #[default(false)]
+    pub recording_enabled: bool,
+    #[default(true)]
+    pub transcription_enabled: bool,
+    /// Absent: by `maxParticipants`.
+    pub meeting_type: Option<MeetingType>,
+    /// How many can be in it at once. Absent: by `meetingType`.
+    pub max_participants: Option<MaxParticipants>,
+    /// A retry with the same key and the same arguments makes no second meeting and returns the first.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// Creates a meeting that the caller hosts, and invites people to it.
+///
+/// # Errors
+/// - `INVALID_ARGUMENT`: "Meeting title cannot be empty", "Maximum participants must be at least 1", "Invalid
+///   participant email: x" (`field` is `participantEmails[i]`).
+/// - `FAILED_PRECONDITION`: more invitations than one user may send a day, or one address may have.
+/// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
+#[mutation]
+pub fn create_meeting(ctx: &mut MutationCtx, args: CreateMeeting) -> Result<MeetingCreated> {
+    let user = access::user(ctx)?;
+    let key = args.idempotency_key.clone();
+    ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {
+        let emails = args.participant_emails.into_iter().map(ParticipantEmail::into_address);
+        let new = NewMeeting {
+            title: args.title,
+            description: args.description.filter(|text| !text.as_str().is_empty()),
+            scheduled_at: args.scheduled_at,
+            duration: args.duration,
+            meeting_type: args.meeting_type,
+            max_participants: args.max_participants,
+            recording_enabled: args.recording_enabled,
+            transcription_enabled: args.transcription_enabled,
+        };
+        creation::create(ctx, &user, new, emails)
+    })
+}
+
+/// A meeting, by its id: what many functions take.
+#[args]
+pub struct OneMeeting {
+    pub meeting_id: Id<Meeting>,
+}
+
+/// Says that it is done.
+///
+/// ```json
+/// {"success": true}
+/// ```
+#[value]
+pub struct Done {
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+}
+
+const DONE: Done = Done { success: true };
+
+/// Begins a scheduled meeting.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `FAILED_PRECONDITION`: "Meeting is already active", "Cannot start a concluded or cancelled meeting".
+#[mutation]
+pub fn start_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    if meeting.state == MeetingState::Active {
+        return Err(Error::failed_precondition("Meeting is already active"));
+    }
+    let actor = access::actor(ctx, Some(&user));
+    state::start(ctx, meeting, &actor)?;
+    Ok(DONE)
+}
+
+/// What [`end_meeting`] returns.
+///
+/// ```json
+/// {"success": true, "durationMs": 1800000}
+/// ```
+#[value]
+pub struct MeetingEnded {
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+    /// From its start to its end.
+    pub duration_ms: i64,
+}
+
+/// Ends an active meeting: everybody leaves, sessions close, open invitations go.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `FAILED_PRECONDITION`: "Can only end active meetings".
+#[mutation]
+pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnded> {
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let actor = access::actor(ctx, Some(&user));
+    let meeting = state::conclude(ctx, meeting, &actor)?;
+    let ended_at = meeting.ended_at.unwrap_or_else(|| ctx.now());
+    let duration_ms = meeting.started_at.map_or(0, |started| (ended_at.get() - started.get()).max(0));
+    Ok(MeetingEnded { success: true, duration_ms })
+}
+
+/// Calls a scheduled meeting off.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `FAILED_PRECONDITION`: "Cannot cancel active meeting - end it instead", "Meeting is already concluded or
+///   cancelled".
+#[mutation]
+pub fn cancel_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let actor = access::actor(ctx, Some(&user));
+    state::cancel(ctx, meeting, &actor)?;
+    Ok(DONE)
+}
+
+/// What [`join_meeting`] returns.
+///
+/// ```json
+/// {"success": true, "webrtcReady": true}
+/// ```
+#[value]
+pub struct MeetingJoined {
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+    /// Whether an access token can be minted now.
+    pub webrtc_ready: bool,
+}
+
+/// Comes to an active meeting; a host who comes to a scheduled one starts it.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in it.
+/// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full".
+#[mutation]
+pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJoined> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    if !seat.is_host() {
+        state::require_active(&seat.meeting)?;
+    }
+    let seat = presence::join(ctx, seat, None)?;
+    Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, seat.meeting.video_provider) })
+}
+
+/// Leaves a meeting: notes when, and closes the caller's sessions. He stays listed, and can come back while the meeting
+/// is active.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in it.
+#[mutation]
+pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    presence::leave(ctx, seat, None)?;
+    Ok(DONE)
+}
+
+/// What [`update_participant_role`] takes.
+#[args]
+pub struct UpdateParticipantRole {
+    /// The meeting whose participant changes.
+    pub meeting_id: Id<Meeting>,
+    /// Who: an id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+    pub new_role: Role,
+}
+
+/// Makes a participant a host, or a host a participant.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host the meeting.
+/// - `NOT_FOUND`: "Participant not found in meeting".
+/// - `FAILED_PRECONDITION`: "Cannot demote the only host".
+#[mutation]
+pub fn update_participant_role(ctx: &mut MutationCtx, args: UpdateParticipantRole) -> Result<()> {
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let target = find_participant(ctx, &user, meeting.id(), &args.user_id)?;
+    let actor = access::actor(ctx, Some(&user));
+    seats::set_role(ctx, &meeting, target, args.new_role, &actor)
+}
+
+/// What [`update_meeting`] takes. Fields that are absent stay as they are.
+#[args]
+pub struct UpdateMeeting {
+    pub meeting_id: Id<Meeting>,
+    pub title: Option<MeetingTitle>,
+    /// `""` clears it.
+    pub description: Option<MeetingDescription>,
+    pub duration: Option<MeetingDuration>,
+    pub recording_enabled: Option<bool>,
+    pub transcription_enabled: Option<bool>,
+    /// Not below those who are in it now.
+    pub max_participants: Option<MaxParticipants>,
+    /// Of a scheduled meeting only.
+    pub scheduled_at: Option<Millis>,
+}
+
+/// Changes what a meeting is called, when it is planned and what is allowed in it.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `FAILED_PRECONDITION`: "Meeting is already concluded or cancelled"; fewer places than people who are in it; a time
+///   for a meeting that has begun.
+#[mutation]
+pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> {
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    state::require_not_final(&meeting)?;
+    if args.scheduled_at.is_some() && meeting.state != MeetingState::Scheduled {
+        return Err(Error::failed_precondition("Only a scheduled meeting can be moved to another time"));
+    }
+    if let Some(max) = args.max_participants {
+        let joined = presence::joined(ctx, meeting.id())?;
+        if max.get().unsigned_abs() < joined {
+            let message = format!("Maximum participants cannot be below the {joined} who have joined");
+            return Err(Error::failed_precondition(message));
+        }
+    }
+    let now = ctx.now();
+    ctx.db_mut().patch_doc(meeting, |row| {
+        if let Some(title) = args.title {
+            row.title = title;
+        }
+        if let Some(description) = args.description {
+            row.description = Some(description).filter(|text| !text.as_str().is_empty());
+        }
+        row.duration = args.duration.unwrap_or(row.duration);
+        row.recording_enabled = args.recording_enabled.unwrap_or(row.recording_enabled);
+        row.transcription_enabled = args.transcription_enabled.unwrap_or(row.transcription_enabled);
+        row.max_participants = args.max_participants.unwrap_or(row.max_participants);
+        row.scheduled_at = args.scheduled_at.or(row.scheduled_at);
+        row.updated_at = now;
+    })?;
+    audit::by_key(ctx, &user)
+}
+
+/// What [`add_participant`] takes: either a user or an address.
+#[args]
+pub struct AddParticipant {
+    pub meeting_id: Id<Meeting>,
+    /// An id, or the `sub` of a token of the caller's issuer.
+    pub user_id: Option<UserRef>,
+    pub email: Option<EmailAddress>,
+    #[default(Role::Participant)]
+    pub role: Role,
+}
+
+/// What [`add_participant`] returns.
+///
+/// ```json
+/// {"participantId": "participant_01jgfj…", "invited": false}
+/// ```
+#[value]
+pub struct ParticipantAdded {
+    /// The new place; of several users with the address the first one's. Absent where an invitation was made.
+    pub participant_id: Option<Id<Participant>>,
+    /// Whether the address belongs to nobody yet and has an invitation now.
+    pub invited: bool,
+}
+
+/// Adds a user to a meeting, or invites an address.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `INVALID_ARGUMENT`: neither or both of `userId` and `email`; an invitation as host.
+/// - `NOT_FOUND`: "User not found".
+/// - `CONFLICT`: "User is already a participant in this meeting".
+/// - `FAILED_PRECONDITION`: "Meeting is already concluded or cancelled"; the meeting has as many people as it may.
+#[mutation]
+pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<ParticipantAdded> {
+    let named = Named::of(args.user_id, args.email)?;
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    state::require_not_final(&meeting)?;
+    let added = match named {
+        Named::User(who) => add_user(ctx, &user, &meeting, &who, args.role)?,
+        Named::Address(email) => add_address(ctx, &user, &meeting, email, args.role)?,
+    };
+    let actor = access::actor(ctx, Some(&user));
+    let details = Details::new().with("participantId", added.participant_id).with("role", args.role);
+    audit::meeting(ctx, &actor, "participant.added", &meeting, details)?;
+    Ok(added)
+}
+
+fn add_user(
+    ctx: &mut MutationCtx,
+    host: &Doc<schema::User>,
+    meeting: &Doc<Meeting>,
+    who: &UserRef,
+    role: Role,
+) -> Result<ParticipantAdded> {
+    let found = access::find_user(ctx, Some(host), who)?.filter(|user| user.is_active);
+    let user = found.ok_or_else(access::unknown_user)?;
+    if seats::find(ctx, meeting.id(), user.id())?.is_some() {
+        return Err(already_there());
+    }
+    seats::require_capacity(ctx, meeting.id(), 1)?;
+    let participant = seats::add(ctx, meeting.id(), user.id(), role)?;
+    Ok(ParticipantAdded { participant_id: Some(participant.id()), invited: false })
+}
+
+fn add_address(
+    ctx: &mut MutationCtx,
+    host: &Doc<schema::User>,
+    meeting: &Doc<Meeting>,
+    email: EmailAddress,
+    role: Role,
+) -> Result<ParticipantAdded> {
+    let invited = invitations::invite(ctx, meeting.id(), [email], host)?;
+    if !invited.addresses.is_empty() {
+        // Who takes an invitation up is a participant: rights are given to people, not to addresses.
+        if role == Role::Host {
+            return Err(Error::invalid("role", "role: must be participant for an address that no user has"));
+        }
+        return Ok(ParticipantAdded { participant_id: None, invited: true });
+    }
+    if invited.added.is_empty() {
+        return Err(already_there());
+    }
+    let mut first = None;
+    for user in invited.added {
+        if let Some(participant) = seats::find(ctx, meeting.id(), user)? {
+            first.get_or_insert(participant.id());
+            ctx.db_mut().patch_doc(participant, |row| row.role = role)?;
+        }
+    }
+    Ok(ParticipantAdded { participant_id: first, invited: false })
+}
+
+/// What [`remove_participant`] takes: either a user or an address.
+#[args]
+pub struct RemoveParticipant {
+    pub meeting_id: Id<Meeting>,
+    /// An id, or the `sub` of a token of the caller's issuer.
+    pub user_id: Option<UserRef>,
+    /// Takes an invitation back, or removes the users with that address.
+    pub email: Option<EmailAddress>,
+}
+
+/// Removes a user from a meeting, who is a stranger to it at once, or takes an invitation back.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller does not host it.
+/// - `INVALID_ARGUMENT`: neither or both of `userId` and `email`.
+/// - `NOT_FOUND`: "Participant not found in meeting".
+/// - `FAILED_PRECONDITION`: "Cannot remove the only host".
+#[mutation]
+pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<()> {
+    let named = Named::of(args.user_id, args.email)?;
+    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let actor = access::actor(ctx, Some(&user));
+    match named {
+        Named::User(who) => {
+            let target = find_participant(ctx, &user, meeting.id(), &who)?;
+            seats::remove(ctx, &meeting, target, &actor)
+        }
+        Named::Address(email) => {
+            if invitations::withdraw(ctx, meeting.id(), &email)? {
+                return audit::meeting(ctx, &actor, "invitation.withdrawn", &meeting, Details::new());
+            }
+            let mut targets = Vec::new();
+            for owner in invitations::owners(ctx, &[email])? {
+                targets.extend(seats::find(ctx, meeting.id(), owner.id())?);
+            }
+            if targets.is_empty() {
+                return Err(not_a_participant());
+            }
+            targets.into_iter().try_for_each(|target| seats::remove(ctx, &meeting, target, &actor))
+        }
+    }
+}
+
+/// Whom the arguments name.
+enum Named {
+    User(UserRef),
+    Address(EmailAddress),
+}
+
+impl Named {
+    fn of(user_id: Option<UserRef>, email: Option<EmailAddress>) -> Result<Self> {
+        match (user_id, email) {
+            (Some(who), None) => Ok(Named::User(who)),
+            (None, Some(email)) => Ok(Named::Address(email)),
+            (None, None) => Err(Error::invalid("userId", "Missing required argument: userId or email")),
+            (Some(_), Some(_)) => Err(Error::invalid("email", "email: must be absent where userId is given")),
+        }
+    }
+}
+
+fn find_participant(
+    ctx: &impl Read,
+    caller: &Doc<schema::User>,
+    meeting: Id<Meeting>,
+    who: &UserRef,
+) -> Result<Doc<Participant>> {
+    let user = access::find_user(ctx, Some(caller), who)?.ok_or_else(not_a_participant)?;
+    seats::find(ctx, meeting, user.id())?.ok_or_else(not_a_participant)
+}
+
+fn not_a_participant() -> Error {
+    Error::not_found("Participant not found in meeting")
+}
+
+fn already_there() -> Error {
+    Error::conflict("User is already a participant in this meeting")
+}

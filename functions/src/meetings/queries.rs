@@ -1,0 +1,199 @@
+//! Reading meetings and who is in them.
+
+use std::collections::HashMap;
+
+use convoke::prelude::*;
+use convoke::store::Cursor;
+use convoke::{args, query, value};
+use schema::{
+    Limit, MaxParticipants, Meeting, MeetingDescription, MeetingDuration, MeetingState, MeetingTitle, MeetingType,
+    Participant, Presence, Role, SessionState, User, VideoProvider,
+};
+
+use super::lifecycle::OneMeeting;
+use super::{seats, sessions};
+use crate::access::{self, Seat};
+use crate::names::{self, Person};
+use crate::paging;
+
+/// A participant as lists show one.
+///
+/// ```json
+/// {"_id": "participant_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…",
+///  "userId": "user_01jgfj…", "role": "host", "presence": "joined", "joinedAt": 1767225600000,
+///  "createdAt": 1767225600000, "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""},
+///  "webrtcConnected": false, "webrtcSessionCount": 0}
+/// ```
+#[value(output)]
+pub struct ListedParticipant {
+    #[value(rename = "_id")]
+    pub id: Id<Participant>,
+    #[value(rename = "_creationTime")]
+    pub creation_time: Millis,
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub role: Role,
+    pub presence: Presence,
+    /// When he joined last; before the first time, when he was added.
+    pub joined_at: Millis,
+    /// When he left last.
+    pub left_at: Option<Millis>,
+    pub created_at: Millis,
+    pub user: Person,
+    /// Whether one of his sessions is connected.
+    pub webrtc_connected: bool,
+    /// His open sessions.
+    pub webrtc_session_count: usize,
+}
+
+/// Everybody who has a place in a meeting, in the order in which they were added.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in it.
+#[query]
+pub fn list_meeting_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedParticipant>> {
+    let Seat { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+    let participants = seats::all(ctx, meeting.id())?;
+    let users: Vec<Id<User>> = participants.iter().map(|row| row.user_id).collect();
+    let mut people = names::people(ctx, &users)?;
+    let mut connections: HashMap<Id<User>, (usize, bool)> = HashMap::new();
+    for session in sessions::open(ctx, meeting.id())? {
+        let (open, connected) = connections.entry(session.user_id).or_default();
+        *open += 1;
+        *connected |= session.state == SessionState::Connected;
+    }
+    let listed = |row: Doc<Participant>| {
+        let user = people.remove(&row.user_id)?;
+        let (webrtc_session_count, webrtc_connected) = connections.get(&row.user_id).copied().unwrap_or_default();
+        Some(ListedParticipant {
+            id: row.id(),
+            creation_time: row.creation_time(),
+            meeting_id: row.meeting_id,
+            user_id: row.user_id,
+            role: row.role,
+            presence: row.presence,
+            joined_at: row.joined_at.unwrap_or(row.creation_time()),
+            left_at: row.left_at,
+            created_at: row.creation_time(),
+            user,
+            webrtc_connected,
+            webrtc_session_count,
+        })
+    };
+    Ok(participants.into_iter().filter_map(listed).collect())
+}
+
+/// A meeting as one of its people sees it.
+///
+/// ```json
+/// {"_id": "meeting_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
+///  "organizerId": "user_01jgfj…", "title": "Planning", "duration": 1800000, "meetingType": "small-group",
+///  "maxParticipants": 10, "recordingEnabled": false, "transcriptionEnabled": true, "videoProvider": "webrtc",
+///  "roomId": "3f0c…", "state": "active", "startedAt": 1767225600000, "updatedAt": 1767225600000,
+///  "userRole": "host", "userPresence": "joined", "openSessions": 1}
+/// ```
+#[value(output)]
+pub struct OwnMeeting {
+    #[value(rename = "_id")]
+    pub id: Id<Meeting>,
+    #[value(rename = "_creationTime")]
+    pub creation_time: Millis,
+    pub created_at: Millis,
+    pub organizer_id: Id<User>,
+    pub title: MeetingTitle,
+    pub description: Option<MeetingDescription>,
+    pub scheduled_at: Option<Millis>,
+    /// In milliseconds; for display.
+    pub duration: MeetingDuration,
+    pub meeting_type: MeetingType,
+    pub max_participants: MaxParticipants,
+    pub recording_enabled: bool,
+    pub transcription_enabled: bool,
+    pub video_provider: VideoProvider,
+    pub room_id: String,
+    pub state: MeetingState,
+    pub started_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+    pub updated_at: Millis,
+    /// What the caller is in it.
+    pub user_role: Role,
+    /// Where the caller is, seen from it.
+    pub user_presence: Presence,
+    /// Open media sessions of everybody; only of a single meeting, not in lists.
+    pub open_sessions: Option<usize>,
+}
+
+impl OwnMeeting {
+    fn new(meeting: &Doc<Meeting>, participant: &Participant, open_sessions: Option<usize>) -> Self {
+        Self {
+            id: meeting.id(),
+            creation_time: meeting.creation_time(),
+            created_at: meeting.creation_time(),
+            organizer_id: meeting.organizer_id,
+            title: meeting.title.clone(),
+            description: meeting.description.clone(),
+            scheduled_at: meeting.scheduled_at,
+            duration: meeting.duration,
+            meeting_type: meeting.meeting_type,
+            max_participants: meeting.max_participants,
+            recording_enabled: meeting.recording_enabled,
+            transcription_enabled: meeting.transcription_enabled,
+            video_provider: meeting.video_provider,
+            room_id: meeting.room_id.clone(),
+            state: meeting.state,
+            started_at: meeting.started_at,
+            ended_at: meeting.ended_at,
+            updated_at: meeting.updated_at,
+            user_role: participant.role,
+            user_presence: participant.presence,
+            open_sessions,
+        }
+    }
+}
+
+/// A meeting, with what the caller is in it and how many sessions are open.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in it.
+#[query]
+pub fn get_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<OwnMeeting> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let open = sessions::open(ctx, seat.meeting.id())?.len();
+    Ok(OwnMeeting::new(&seat.meeting, &seat.participant, Some(open)))
+}
+
+/// What [`list_user_meetings`] takes.
+#[args]
+pub struct ListUserMeetings {
+    /// Only meetings in this state.
+    pub state: Option<MeetingState>,
+    #[default(Limit::default())]
+    pub limit: Limit<50, 100>,
+    /// The page after the one that returned this.
+    pub cursor: Option<Cursor>,
+}
+
+/// The meetings that the caller has a place in, newest first. With `state`, a page can have fewer items than asked for
+/// and still a cursor: the rows it passed over count as well.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[query]
+pub fn list_user_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<Page<OwnMeeting>> {
+    let user = access::user(ctx)?;
+    // Ids of meetings sort by the time of their creation, so this index has them in order.
+    let read = |cursor: Option<&Cursor>, rows: usize| {
+        let places = ctx.db().query(Participant::by_user_meeting).eq(user.id()).order(Order::Reverse);
+        Ok(places.page(cursor, rows)?)
+    };
+    let show = |places: Vec<Doc<Participant>>| {
+        let ids: Vec<Id<Meeting>> = places.iter().map(|place| place.meeting_id).collect();
+        let meetings = ctx.db().get_many(&ids)?;
+        let shown = places.iter().zip(meetings).filter_map(|(place, meeting)| {
+            let meeting = meeting.filter(|meeting| args.state.is_none_or(|state| state == meeting.state))?;
+            Some(OwnMeeting::new(&meeting, place, None))
+        });
+        Ok(shown.collect())
+    };
+    paging::filtered(args.cursor.clone(), args.limit.get(), read, show)
+}

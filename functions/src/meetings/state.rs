@@ -1,0 +1,140 @@
+//! The moves of a meeting: start, conclude, cancel, each with everything that belongs to it in one transaction.
+//!
+//! [`start`], [`conclude`] and [`cancel`] check the state and refuse with the sentences of the contract; who may move is
+//! checked before, by `access`. [`require_open`] and [`require_active`] are for functions that need a meeting in a state.
+
+use convoke::prelude::*;
+use schema::limits::NEAR;
+use schema::{Actor, Details, Invitation, Meeting, MeetingState, Participant, Presence};
+
+use super::{presence, sessions};
+use crate::audit;
+
+/// More rows than one meeting has of anything: what ends with it is read in one statement.
+const ROWS_MAX: usize = 20_000;
+
+/// The state of a meeting that is made now for this time.
+pub fn initial(scheduled_at: Option<Millis>, now: Millis) -> MeetingState {
+    match scheduled_at {
+        Some(at) if at > now + NEAR => MeetingState::Scheduled,
+        Some(_) | None => MeetingState::Active,
+    }
+}
+
+/// Refuses a meeting that is over or called off.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Meeting is not currently active".
+pub fn require_open(meeting: &Meeting) -> Result<()> {
+    if meeting.state.is_final() { Err(not_active()) } else { Ok(()) }
+}
+
+/// Refuses a meeting that is not going on.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Meeting is not currently active".
+pub fn require_active(meeting: &Meeting) -> Result<()> {
+    if meeting.state == MeetingState::Active { Ok(()) } else { Err(not_active()) }
+}
+
+/// Refuses a change to a meeting that is over or called off.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Meeting is already concluded or cancelled".
+pub fn require_not_final(meeting: &Meeting) -> Result<()> {
+    if meeting.state.is_final() {
+        return Err(Error::failed_precondition("Meeting is already concluded or cancelled"));
+    }
+    Ok(())
+}
+
+/// scheduled → active; a meeting that is active already stays as it is. Returns it as it is now.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Cannot start a concluded or cancelled meeting".
+pub fn start(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Result<Doc<Meeting>> {
+    match meeting.state {
+        MeetingState::Active => return Ok(meeting),
+        MeetingState::Scheduled => {}
+        MeetingState::Concluded | MeetingState::Cancelled => {
+            return Err(Error::failed_precondition("Cannot start a concluded or cancelled meeting"));
+        }
+    }
+    let now = ctx.now();
+    let meeting = ctx.db_mut().patch_doc(meeting, |row| {
+        row.state = MeetingState::Active;
+        row.started_at = Some(now);
+        row.updated_at = now;
+    })?;
+    audit::meeting(ctx, actor, "meeting.started", &meeting, Details::new())?;
+    info!("Meeting {} started", meeting.id());
+    presence::settle(ctx, meeting.id())
+}
+
+/// active → concluded: everybody who is there leaves, sessions close, invitations go, insights are made half a minute
+/// later.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Can only end active meetings".
+pub fn conclude(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Result<Doc<Meeting>> {
+    if meeting.state != MeetingState::Active {
+        return Err(Error::failed_precondition("Can only end active meetings"));
+    }
+    let meeting = finish(ctx, meeting, MeetingState::Concluded)?;
+    audit::meeting(ctx, actor, "meeting.ended", &meeting, Details::new())?;
+    info!("Meeting {} concluded", meeting.id());
+    Ok(meeting)
+}
+
+/// scheduled → cancelled.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Cannot cancel active meeting - end it instead", "Meeting is already concluded or cancelled".
+pub fn cancel(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Result<Doc<Meeting>> {
+    require_not_final(&meeting)?;
+    if meeting.state == MeetingState::Active {
+        return Err(Error::failed_precondition("Cannot cancel active meeting - end it instead"));
+    }
+    let meeting = finish(ctx, meeting, MeetingState::Cancelled)?;
+    audit::meeting(ctx, actor, "meeting.cancelled", &meeting, Details::new())?;
+    info!("Meeting {} cancelled", meeting.id());
+    Ok(meeting)
+}
+
+fn finish(ctx: &mut MutationCtx, meeting: Doc<Meeting>, state: MeetingState) -> Result<Doc<Meeting>> {
+    let now = ctx.now();
+    let id = meeting.id();
+    let meeting = ctx.db_mut().patch_doc(meeting, |row| {
+        row.state = state;
+        row.ended_at = Some(now);
+        row.empty_since = None;
+        row.updated_at = now;
+    })?;
+    let joined = ctx.db().query(Participant::by_meeting_presence).eq(id).eq(Presence::Joined).take(ROWS_MAX)?;
+    for participant in joined {
+        presence::write(ctx, participant, Presence::Left, None)?;
+    }
+    sessions::close_all(ctx, id)?;
+    for invitation in ctx.db().query(Invitation::by_meeting_email).eq(id).take(ROWS_MAX)? {
+        ctx.db_mut().delete(invitation.id())?;
+    }
+    Ok(meeting)
+}
+
+fn not_active() -> Error {
+    Error::failed_precondition("Meeting is not currently active")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meeting_begins_at_once_unless_it_is_more_than_five_minutes_ahead() {
+        let now = Millis(1_000_000_000);
+        assert_eq!(initial(None, now), MeetingState::Active);
+        assert_eq!(initial(Some(Millis(0)), now), MeetingState::Active);
+        assert_eq!(initial(Some(Millis(now.0 + 300_000)), now), MeetingState::Active);
+        assert_eq!(initial(Some(Millis(now.0 + 300_001)), now), MeetingState::Scheduled);
+    }
+}

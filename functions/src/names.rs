@@ -1,0 +1,75 @@
+//! What everybody sees of a person: a name and a picture, never an e-mail address.
+
+use std::collections::HashMap;
+
+use convoke::prelude::*;
+use convoke::value;
+use schema::{DisplayName, Profile, User};
+
+/// A person as lists show one.
+///
+/// ```json
+/// {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}
+/// ```
+#[value(output)]
+pub struct Person {
+    /// The user.
+    #[value(rename = "_id")]
+    pub id: Id<User>,
+    /// The name to show; never empty.
+    pub display_name: String,
+    /// The address of a picture, or `""`.
+    pub avatar_url: String,
+}
+
+impl Person {
+    /// The person of these rows.
+    pub fn new(user: &Doc<User>, profile: Option<&Profile>) -> Self {
+        Self { id: user.id(), display_name: display_name(user, profile), avatar_url: avatar_url(user) }
+    }
+
+    /// Somebody whose row is gone.
+    fn unknown(id: Id<User>) -> Self {
+        Self { id, display_name: UNKNOWN.to_owned(), avatar_url: String::new() }
+    }
+}
+
+const UNKNOWN: &str = "Unknown user";
+
+/// The name that everybody sees: the profile's, else the claim's, else the part of the e-mail before `@`, else
+/// "Unknown user".
+pub fn display_name(user: &User, profile: Option<&Profile>) -> String {
+    match profile {
+        Some(profile) => profile.display_name.as_str().to_owned(),
+        None => claimed_name(user).map_or_else(|| UNKNOWN.to_owned(), |name| name.as_str().to_owned()),
+    }
+}
+
+/// The name that a user's claims give: the claim itself, else the part of the e-mail before `@`.
+pub fn claimed_name(user: &User) -> Option<DisplayName> {
+    let local_part = || DisplayName::new(user.email.as_ref()?.local_part()).ok();
+    user.display_name.clone().or_else(local_part)
+}
+
+/// The address of a user's picture, or `""`.
+pub fn avatar_url(user: &User) -> String {
+    user.avatar_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default()
+}
+
+/// The persons with these ids, in two statements however many they are.
+///
+/// # Errors
+/// A failure of the store.
+pub fn people(ctx: &impl Read, ids: &[Id<User>]) -> Result<HashMap<Id<User>, Person>> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let users = ctx.db().get_many(ids)?;
+    let profiles = ctx.db().query(Profile::by_user).any(ids).take(ids.len())?;
+    let profiles: HashMap<Id<User>, Doc<Profile>> = profiles.into_iter().map(|row| (row.user_id, row)).collect();
+    let person = |(id, user): (&Id<User>, Option<Doc<User>>)| match user {
+        Some(user) => (*id, Person::new(&user, profiles.get(id).map(|row| &**row))),
+        None => (*id, Person::unknown(*id)),
+    };
+    Ok(ids.iter().zip(users).map(person).collect())
+}

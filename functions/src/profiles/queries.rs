@@ -1,0 +1,120 @@
+//! Reading profiles: one's own, and those of people one has to do with.
+
+use std::collections::HashSet;
+
+use convoke::prelude::*;
+use convoke::{args, query, value};
+use schema::{
+    Bio, Experience, Goals, HttpUrl, InterestKey, LanguageName, Match, MatchStatus, Meeting, Participant, Profile,
+    ShortText, User, UserRef,
+};
+
+use super::record;
+use crate::interests::chosen;
+use crate::{access, names};
+
+/// The caller's own profile with all its fields, or null before there is one.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[query]
+pub fn get_current_user_profile(ctx: &QueryCtx) -> Result<Option<Doc<Profile>>> {
+    let user = access::user(ctx)?;
+    record::of(ctx, user.id())
+}
+
+/// What [`get_public_profile`] takes.
+#[args]
+pub struct GetPublicProfile {
+    /// Whose profile: an id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+}
+
+/// What others see of a user.
+///
+/// ```json
+/// {"userId": "user_01jgfj…", "displayName": "Ada", "avatarUrl": "", "languages": ["English"], "interests": ["chess"]}
+/// ```
+#[value(output)]
+pub struct PublicProfile {
+    pub user_id: Id<User>,
+    pub display_name: String,
+    /// `""` when there is none.
+    pub avatar_url: String,
+    pub bio: Option<Bio>,
+    pub goals: Option<Goals>,
+    pub languages: Vec<LanguageName>,
+    pub experience: Option<Experience>,
+    pub field: Option<ShortText>,
+    pub job_title: Option<ShortText>,
+    pub company: Option<ShortText>,
+    pub linkedin_url: Option<HttpUrl>,
+    /// Keys of the catalog.
+    pub interests: Vec<InterestKey>,
+}
+
+impl PublicProfile {
+    /// What others see of this user. Whether they may is the caller's to check.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn of(ctx: &impl Read, user: &Doc<User>) -> Result<Self> {
+        let profile = record::of(ctx, user.id())?;
+        let interests = chosen::keys(ctx, user.id())?;
+        let display_name = names::display_name(user, profile.as_deref());
+        let said = profile.map(Doc::into_inner);
+        Ok(Self {
+            user_id: user.id(),
+            display_name,
+            avatar_url: names::avatar_url(user),
+            bio: said.as_ref().and_then(|row| row.bio.clone()),
+            goals: said.as_ref().and_then(|row| row.goals.clone()),
+            languages: said.as_ref().map(|row| row.languages.clone()).unwrap_or_default(),
+            experience: said.as_ref().and_then(|row| row.experience.clone()),
+            field: said.as_ref().and_then(|row| row.field.clone()),
+            job_title: said.as_ref().and_then(|row| row.job_title.clone()),
+            company: said.as_ref().and_then(|row| row.company.clone()),
+            linkedin_url: said.and_then(|row| row.linkedin_url),
+            interests,
+        })
+    }
+}
+
+/// What others see of a user: for himself, people of his organization, of a meeting that both have joined, or of a
+/// match that neither declined.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has nothing to do with him, or there is no such user.
+#[query]
+pub fn get_public_profile(ctx: &QueryCtx, args: GetPublicProfile) -> Result<PublicProfile> {
+    let caller = access::user(ctx)?;
+    let user = access::find_user(ctx, Some(&caller), &args.user_id)?.ok_or_else(access::insufficient)?;
+    let knows = caller.id() == user.id()
+        || access::same_organization(&caller, &user)
+        || are_matched(ctx, caller.id(), user.id())?
+        || have_met(ctx, caller.id(), user.id())?;
+    if !knows {
+        return Err(access::insufficient());
+    }
+    PublicProfile::of(ctx, &user)
+}
+
+fn are_matched(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> {
+    let (a, b) = if one < other { (one, other) } else { (other, one) };
+    let matches = ctx.db().query(Match::by_users).eq(a).eq(b).take(MATCHES_MAX)?;
+    Ok(matches.iter().any(|row| row.status != MatchStatus::Declined))
+}
+
+fn have_met(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> {
+    let joined = |user: Id<User>| -> Result<HashSet<Id<Meeting>>> {
+        let places = ctx.db().query(Participant::by_user_meeting).eq(user).order(Order::Reverse).take(PLACES_MAX)?;
+        Ok(places.iter().filter(|place| place.joined_at.is_some()).map(|place| place.meeting_id).collect())
+    };
+    let theirs = joined(other)?;
+    Ok(joined(one)?.iter().any(|meeting| theirs.contains(meeting)))
+}
+
+/// Matches of one pair: they are a month apart, so this is decades of them.
+const MATCHES_MAX: usize = 500;
+/// The newest meetings of a user that are compared.
+const PLACES_MAX: usize = 10_000;

@@ -1,0 +1,158 @@
+//! From the claims of a token to the row of a user.
+//!
+//! Arguments of calls never touch what is written here. Which tokens are believed is the runtime's; that an older token
+//! changes nothing, too.
+
+use convoke::Identity;
+use convoke::prelude::*;
+use schema::{DisplayName, EmailAddress, HttpUrl, User};
+
+use crate::interests::seed;
+use crate::meetings::invitations;
+
+/// Makes or updates the row of an identity, and accepts the invitations to its address once that is verified.
+///
+/// # Errors
+/// A failure of the store.
+pub fn admit(ctx: &mut MutationCtx, identity: &Identity) -> Result<()> {
+    let stored = ctx.db().query(User::by_identity).eq(&identity.issuer).eq(&identity.subject).unique()?;
+    let now = ctx.now();
+    let (user, before) = match stored {
+        None => {
+            // The first call of the first user is the first need of the catalog.
+            seed::ensure(ctx)?;
+            let id = ctx.db_mut().insert(first_seen(identity, now))?;
+            let user = ctx.db().get(id)?.ok_or_else(|| Error::internal("a user that was just made is not there"))?;
+            info!("First call of {id}");
+            (user, None)
+        }
+        Some(stored) => {
+            let before = verified_address(&stored).cloned();
+            let user = ctx.db_mut().patch_doc(stored, |row| {
+                let old = row.clone();
+                update(row, identity);
+                if *row != old {
+                    row.updated_at = now;
+                }
+            })?;
+            (user, before)
+        }
+    };
+    if verified_address(&user) != before.as_ref() {
+        invitations::accept(ctx, &user)?;
+    }
+    Ok(())
+}
+
+/// The address that a user is known to own.
+pub fn verified_address(user: &User) -> Option<&EmailAddress> {
+    user.email.as_ref().filter(|_| user.email_verified)
+}
+
+fn first_seen(identity: &Identity, now: Millis) -> User {
+    let mut user = User {
+        issuer: identity.issuer.clone(),
+        subject: identity.subject.clone(),
+        email: None,
+        email_verified: false,
+        display_name: None,
+        avatar_url: None,
+        org_id: None,
+        roles: Vec::new(),
+        is_active: true,
+        last_seen_at: None,
+        onboarding_complete: false,
+        onboarding_completed_at: None,
+        updated_at: now,
+    };
+    update(&mut user, identity);
+    user
+}
+
+/// Applies the claims. One that is absent, or of no use, leaves what is stored; roles and the organization are rights,
+/// and what is not claimed any more is lost.
+fn update(user: &mut User, identity: &Identity) {
+    if let Some(email) = identity.email.as_deref().and_then(|email| EmailAddress::new(email).ok()) {
+        let says_nothing = !identity.email_verified && !identity.claims.contains_key("email_verified");
+        let keeps_its_word = says_nothing && user.email_verified && user.email.as_ref() == Some(&email);
+        user.email_verified = identity.email_verified || keeps_its_word;
+        user.email = Some(email);
+    }
+    if let Some(name) = identity.name.as_deref().and_then(usable_name) {
+        user.display_name = Some(name);
+    }
+    if let Some(picture) = identity.picture.as_deref().and_then(|url| HttpUrl::new(url).ok()) {
+        user.avatar_url = Some(picture);
+    }
+    user.org_id = identity.org_id.clone().filter(|org| !org.is_empty());
+    user.roles = identity.roles.clone();
+}
+
+/// A name to show. Some providers put the e-mail address there, which nobody else may see.
+fn usable_name(name: &str) -> Option<DisplayName> {
+    if name.contains('@') { None } else { DisplayName::new(name).ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity {
+            issuer: "https://id.example".to_owned(),
+            subject: "ada".to_owned(),
+            email: Some("Ada@Example.org".to_owned()),
+            email_verified: true,
+            name: Some("Ada".to_owned()),
+            picture: Some("https://pictures.example/ada.png".to_owned()),
+            org_id: Some("org-1".to_owned()),
+            roles: vec!["admin".to_owned()],
+            ..Identity::default()
+        }
+    }
+
+    #[test]
+    fn a_claim_that_is_absent_leaves_what_is_stored_except_rights() {
+        let mut user = first_seen(&identity(), Millis(1));
+        let issuer_and_subject =
+            Identity { issuer: "https://id.example".to_owned(), subject: "ada".to_owned(), ..Identity::default() };
+        update(&mut user, &issuer_and_subject);
+        assert_eq!(user.email, Some(EmailAddress::new("ada@example.org").unwrap()));
+        assert!(user.email_verified);
+        assert_eq!(user.display_name, Some(DisplayName::new("Ada").unwrap()));
+        assert!(user.avatar_url.is_some());
+        assert_eq!((user.org_id, user.roles), (None, vec![]));
+    }
+
+    #[test]
+    fn a_name_with_an_at_sign_or_too_long_and_a_picture_that_is_no_url_count_as_absent() {
+        for name in ["ada@example.org", "", "  ", &"x".repeat(101)] {
+            let user = first_seen(&Identity { name: Some(name.to_owned()), ..identity() }, Millis(1));
+            assert_eq!(user.display_name, None, "{name:?}");
+        }
+        let user = first_seen(&Identity { picture: Some("javascript:alert(1)".to_owned()), ..identity() }, Millis(1));
+        assert_eq!(user.avatar_url, None);
+    }
+
+    #[test]
+    fn another_address_has_to_be_verified_anew() {
+        let mut user = first_seen(&identity(), Millis(1));
+        let moved = Identity { email: Some("ada@new.example".to_owned()), email_verified: false, ..identity() };
+        update(&mut user, &moved);
+        assert_eq!(user.email, Some(EmailAddress::new("ada@new.example").unwrap()));
+        assert!(!user.email_verified);
+    }
+
+    #[test]
+    fn a_verified_address_is_lost_only_to_a_claim_that_says_so() {
+        let mut user = first_seen(&identity(), Millis(1));
+        update(&mut user, &Identity { email_verified: false, ..identity() });
+        assert!(user.email_verified, "the claim was absent");
+        let mut claims = serde_json::Map::new();
+        claims.insert("email_verified".to_owned(), json!(false));
+        update(&mut user, &Identity { email_verified: false, claims, ..identity() });
+        assert!(!user.email_verified);
+    }
+}

@@ -1,0 +1,210 @@
+//! What users change about themselves, and admins about them.
+
+use convoke::prelude::*;
+use convoke::{args, mutation, value};
+use schema::{
+    Age, Bio, Details, DisplayName, Experience, Gender, Goals, IconName, IdempotencyKey, InterestCategory, InterestId,
+    InterestName, InterestRef, LanguageName, List, OnboardingBio, Profile, ShortText, UrlOrEmpty, User, UserRef,
+    distinct_languages,
+};
+
+use super::{accounts, onboarding};
+use crate::interests::chosen;
+use crate::profiles::record;
+use crate::{access, audit, names};
+
+/// What [`save_onboarding`] takes.
+#[args]
+pub struct SaveOnboarding {
+    /// In years.
+    pub age: Age,
+    pub gender: Gender,
+    /// The field of work or study.
+    pub field: ShortText,
+    pub job_title: ShortText,
+    pub company: ShortText,
+    pub bio: OnboardingBio,
+    /// Those of the catalog by their key; others join it.
+    pub interests: List<SentInterest, 0, 50>,
+    /// Absent or `""`: none.
+    pub linkedin_url: Option<UrlOrEmpty>,
+    /// A retry with the same key and the same arguments changes nothing and returns the first result.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// An interest as a client sends it at onboarding.
+///
+/// ```json
+/// {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
+/// ```
+#[value]
+pub struct SentInterest {
+    /// A key of the catalog, or whatever the client calls it.
+    pub id: InterestId,
+    pub name: InterestName,
+    pub category: InterestCategory,
+    pub icon_name: Option<IconName>,
+}
+
+/// What [`save_onboarding`] returns.
+///
+/// ```json
+/// {"userId": "user_01jgfj…", "profileId": "profile_01jgfj…", "interestsCount": 2, "onboardingCompleted": true}
+/// ```
+#[value]
+pub struct OnboardingSaved {
+    pub user_id: Id<User>,
+    pub profile_id: Id<Profile>,
+    /// Distinct interests that the user has now.
+    pub interests_count: usize,
+    pub onboarding_completed: bool,
+}
+
+/// Stores the caller's profile, interests and the flag that he is through, all at once.
+///
+/// Creates or updates his profile with these fields, makes his interests exactly those sent (unknown ones join the
+/// catalog), and marks the onboarding complete.
+///
+/// # Errors
+/// - `FAILED_PRECONDITION`: the caller would have made more than 100 interests of his own.
+/// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
+#[mutation]
+pub fn save_onboarding(ctx: &mut MutationCtx, args: SaveOnboarding) -> Result<OnboardingSaved> {
+    let user = access::user(ctx)?;
+    let key = args.idempotency_key.clone();
+    ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {
+        audit::by_key(ctx, &user)?;
+        onboarding::apply(ctx, user, args)
+    })
+}
+
+/// What [`update_user_profile`] takes. Fields that are absent stay as they are.
+#[args]
+pub struct UpdateUserProfile {
+    /// Whose profile: an id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+    pub display_name: Option<DisplayName>,
+    /// `""` clears it.
+    pub bio: Option<Bio>,
+    /// `""` clears them.
+    pub goals: Option<Goals>,
+    /// Those that differ only in case count once.
+    pub languages: Option<List<LanguageName, 0, 20>>,
+    /// `""` clears it.
+    pub experience: Option<Experience>,
+}
+
+/// Changes the given fields of a profile; creates the profile if there is none. Returns the profile's id.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller neither owns the profile nor is an admin of its owner's organization.
+/// - `INVALID_ARGUMENT`: "Display name cannot be empty", "Bio cannot exceed 1000 characters"; "Display name is required
+///   for new profiles" if neither the arguments nor the claims have one.
+#[mutation]
+pub fn update_user_profile(ctx: &mut MutationCtx, args: UpdateUserProfile) -> Result<Id<Profile>> {
+    let owned = access::profile_owner(ctx, &args.user_id)?;
+    let owner = &owned.owner;
+    let profile = match record::of(ctx, owner.id())? {
+        Some(profile) => profile,
+        None => {
+            let name = args.display_name.clone().or_else(|| names::claimed_name(owner));
+            let missing = || Error::invalid("displayName", "Display name is required for new profiles");
+            record::create(ctx, owner.id(), name.ok_or_else(missing)?)?
+        }
+    };
+    let now = ctx.now();
+    let profile = ctx.db_mut().patch_doc(profile, |row| {
+        if let Some(name) = args.display_name {
+            row.display_name = name;
+        }
+        if let Some(bio) = args.bio {
+            row.bio = Some(bio).filter(|bio| !bio.as_str().is_empty());
+        }
+        if let Some(goals) = args.goals {
+            row.goals = Some(goals).filter(|goals| !goals.as_str().is_empty());
+        }
+        if let Some(languages) = args.languages {
+            row.languages = distinct_languages(languages.into_vec());
+        }
+        if let Some(experience) = args.experience {
+            row.experience = Some(experience).filter(|experience| !experience.as_str().is_empty());
+        }
+        row.updated_at = now;
+    })?;
+    if owned.is_own {
+        audit::by_key(ctx, owner)?;
+    } else {
+        audit::user(ctx, &owned.actor, "profile.updated", owner, Details::new())?;
+    }
+    info!("Profile of {} changed", owner.id());
+    Ok(profile.id())
+}
+
+/// What [`update_user_interests`] takes.
+#[args]
+pub struct UpdateUserInterests {
+    /// Whose interests: an id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+    /// Keys of the catalog; duplicates count once, an empty list clears.
+    pub interests: List<InterestRef, 0, 100>,
+}
+
+/// Replaces all interests of a user.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller is neither the user nor an admin of his organization.
+/// - `INVALID_ARGUMENT`: "Invalid interests: x, y", and `invalid` lists those that the catalog does not have.
+#[mutation]
+pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -> Result<()> {
+    let owned = access::profile_owner(ctx, &args.user_id)?;
+    let interests = chosen::known(ctx, args.interests.into_vec())?;
+    let count = interests.len();
+    chosen::replace(ctx, owned.owner.id(), interests)?;
+    if owned.is_own {
+        audit::by_key(ctx, &owned.owner)?;
+    } else {
+        let details = Details::new().with("interestsCount", count);
+        audit::user(ctx, &owned.actor, "interests.updated", &owned.owner, details)?;
+    }
+    info!("{} has {count} interests now", owned.owner.id());
+    Ok(())
+}
+
+/// Notes that the caller is here: sets his `lastSeenAt` to now. Clients call it every minute or so.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[mutation]
+pub fn update_last_seen(ctx: &mut MutationCtx) -> Result<()> {
+    let user = access::user(ctx)?;
+    let now = ctx.now();
+    ctx.db_mut().patch_doc(user, |row| row.last_seen_at = row.last_seen_at.max(Some(now)))?;
+    Ok(())
+}
+
+/// What [`deactivate_user`] and [`reactivate_user`] take.
+#[args]
+pub struct NamedUser {
+    /// An id, or the `sub` of a token of the caller's issuer.
+    pub user_id: UserRef,
+}
+
+/// Closes an account: every further call of its user is refused, what he has open ends, what he made stays.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
+#[mutation(admin)]
+pub fn deactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
+    let (user, actor) = access::administered(ctx, &args.user_id)?;
+    accounts::deactivate(ctx, user, &actor)
+}
+
+/// Opens a closed account again.
+///
+/// # Errors
+/// Those of [`deactivate_user`].
+#[mutation(admin)]
+pub fn reactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
+    let (user, actor) = access::administered(ctx, &args.user_id)?;
+    accounts::reactivate(ctx, user, &actor)
+}

@@ -1,0 +1,89 @@
+//! What a user may read of his own account.
+
+use convoke::prelude::*;
+use convoke::{query, value};
+use schema::{EmailAddress, Profile, User};
+
+use crate::profiles::record;
+use crate::{access, names};
+
+/// The caller's own account.
+///
+/// ```json
+/// {"_id": "user_01jgfj…", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
+///  "email": "ada@example.com", "emailVerified": true, "roles": [], "isActive": true, "onboardingComplete": false}
+/// ```
+#[value(output)]
+pub struct OwnAccount {
+    #[value(rename = "_id")]
+    pub id: Id<User>,
+    #[value(rename = "_creationTime")]
+    pub creation_time: Millis,
+    /// The profile's name, else the claim's, else the part of the e-mail before `@`, else "Unknown user".
+    pub display_name: String,
+    /// `""` when there is none.
+    pub avatar_url: String,
+    pub email: Option<EmailAddress>,
+    pub email_verified: bool,
+    pub org_id: Option<String>,
+    pub roles: Vec<String>,
+    pub is_active: bool,
+    pub last_seen_at: Option<Millis>,
+    pub onboarding_complete: bool,
+    pub onboarding_completed_at: Option<Millis>,
+}
+
+/// The caller's own account, as his claims and his profile make it.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[query]
+pub fn get_current_user(ctx: &QueryCtx) -> Result<OwnAccount> {
+    let user = access::user(ctx)?;
+    let profile = record::of(ctx, user.id())?;
+    Ok(OwnAccount {
+        id: user.id(),
+        creation_time: user.creation_time(),
+        display_name: names::display_name(&user, profile.as_deref()),
+        avatar_url: names::avatar_url(&user),
+        email: user.email.clone(),
+        email_verified: user.email_verified,
+        org_id: user.org_id.clone(),
+        roles: user.roles.clone(),
+        is_active: user.is_active,
+        last_seen_at: user.last_seen_at,
+        onboarding_complete: user.onboarding_complete,
+        onboarding_completed_at: user.onboarding_completed_at,
+    })
+}
+
+/// How far the caller's onboarding is.
+///
+/// ```json
+/// {"userId": "user_01jgfj…", "onboardingComplete": false, "profileExists": false}
+/// ```
+#[value(output)]
+pub struct OnboardingState {
+    pub user_id: Id<User>,
+    pub onboarding_complete: bool,
+    pub completed_at: Option<Millis>,
+    pub profile_exists: bool,
+    pub profile_id: Option<Id<Profile>>,
+}
+
+/// How far the caller's onboarding is: what a client asks before it shows its first screen.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[query]
+pub fn get_onboarding_state(ctx: &QueryCtx) -> Result<OnboardingState> {
+    let user = access::user(ctx)?;
+    let profile = record::of(ctx, user.id())?;
+    Ok(OnboardingState {
+        user_id: user.id(),
+        onboarding_complete: user.onboarding_complete,
+        completed_at: user.onboarding_completed_at,
+        profile_exists: profile.is_some(),
+        profile_id: profile.map(|profile| profile.id()),
+    })
+}

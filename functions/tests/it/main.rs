@@ -1,0 +1,7 @@
+//! The functions as their callers meet them: in process, through the same door as over HTTP.
+
+use functions as _;
+
+mod support;
+
+mod people;

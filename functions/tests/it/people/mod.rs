@@ -1,0 +1,3 @@
+//! Users, profiles and interests.
+
+mod onboarding;
