@@ -78,6 +78,8 @@ pub struct Entry {
     pub crons: &'static [&'static str],
     /// The rate class it is charged to; none = the one of its kind.
     pub rate: Option<&'static str>,
+    /// How often the scheduler tries it; none = five times a mutation, once an action.
+    pub tries: Option<u32>,
     /// Whether it is the mutation that runs when an identity is first seen or its claims changed.
     pub identity_hook: bool,
     /// The JSON schema of its arguments.

@@ -25,6 +25,12 @@ pub mod rate;
 pub mod logs;
 pub mod runtime;
 pub mod call;
+pub mod scheduler;
+pub mod performance;
+pub mod outbound;
+pub mod leases;
+pub mod retention;
+pub mod background;
 pub mod auth;
 pub mod http;
 pub mod gateway;
@@ -41,7 +47,9 @@ pub use error::{Code, Error, Result};
 pub use function::NoArgs;
 pub use id::Id;
 pub use identity::{Caller, Identity};
+pub use background::Background;
 pub use runtime::{Runtime, RuntimeOptions, StartError};
+pub use scheduler::{Job, When};
 pub use store::{Doc, Encoded, Order, Page};
 pub use wire::Invalid;
 
@@ -49,7 +57,7 @@ pub use wire::Invalid;
 pub mod prelude {
     pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::error::{Code, Error, Result};
-    pub use crate::{Doc, Encoded, Id, Invalid, Millis, NoArgs, Order, Page};
+    pub use crate::{Doc, Encoded, Id, Invalid, Millis, NoArgs, Order, Page, When};
     pub use crate::{action, args, cron, mutation, query, table, value};
     pub use tracing::{debug, error, info, warn};
 }

@@ -23,6 +23,8 @@ pub struct Registered {
     pub entry: &'static Entry,
     /// How long it took lately: where its next call runs.
     pub(crate) pace: Arc<crate::store::FunctionPace>,
+    /// Its calls that are not in the table of performance yet.
+    pub(crate) recorder: Arc<crate::performance::recorder::Recorder>,
 }
 
 /// Why a program's functions cannot be served.
@@ -82,7 +84,7 @@ impl Registry {
             return Err(format!("a second identity hook; the first is at {}:{}", first.file, first.line));
         }
         let path: Arc<str> = path.into();
-        let registered = Registered { path: path.clone(), entry, pace: Arc::default() };
+        let registered = Registered { path: path.clone(), entry, pace: Arc::default(), recorder: Arc::default() };
         match self.by_path.insert(path.clone(), registered) {
             None => Ok(()),
             Some(first) => {

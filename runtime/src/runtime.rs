@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,8 +15,11 @@ use crate::function::{Entry, Function, SubmittedTable};
 use crate::id::IdGenerator;
 use crate::identity::Caller;
 use crate::limits::Limits;
+use crate::outbound::{self, Http, HttpError, Secret, SecretError};
+use crate::performance;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry, RegistryError};
+use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::settings::{Section, SubmittedSection};
 use crate::store::{OpenError, Store, StoreOptions};
 
@@ -36,10 +39,16 @@ struct Inner {
     settings: toml::Table,
     /// Values of one type each: settings that were read, and state of the application in memory.
     typed: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    /// A number of this process, so that rows tell what a former one left.
     boot: u32,
+    scheduler: Scheduler,
+    performance: performance::view::Memory,
+    data: PathBuf,
+    http: OnceLock<Http>,
 }
 
 /// What a runtime is started with.
+#[derive(Clone)]
 pub struct RuntimeOptions {
     /// Where the database and everything else of this installation lie.
     pub data: PathBuf,
@@ -76,6 +85,9 @@ pub enum StartError {
     /// The database.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// The expression of a cron.
+    #[error("{0}")]
+    Cron(String),
     /// A setting.
     #[error("convoke.toml: {0}")]
     Setting(String),
@@ -89,6 +101,7 @@ impl Runtime {
     pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
         let RuntimeOptions { data, limits, clock, predictable_ids, settings } = options;
         let registry = Registry::collect()?;
+        let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         check_sections(&settings)?;
         let rates = match settings.get("rates").cloned() {
             Some(table) => table.try_into().map_err(|error| StartError::Setting(format!("[rates]: {error}")))?,
@@ -96,7 +109,7 @@ impl Runtime {
         };
         let rates = Rates::new(&rates).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
-        let store = Store::open(StoreOptions::new(data), &limits, clock.clone(), tables)?;
+        let store = Store::open(StoreOptions::new(&data), &limits, clock.clone(), tables)?;
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         ids.exceed(store.greatest_id());
         let mut boot = [0; 4];
@@ -113,6 +126,10 @@ impl Runtime {
             settings,
             typed: RwLock::default(),
             boot: u32::from_le_bytes(boot),
+            scheduler: Scheduler::new(crons),
+            performance: performance::view::Memory::default(),
+            data,
+            http: OnceLock::new(),
         })))
     }
 
@@ -142,6 +159,39 @@ impl Runtime {
     /// Why not, in one sentence.
     pub fn ready(&self) -> std::result::Result<(), String> {
         self.0.store.ready()
+    }
+
+    /// Scheduled work, as an operator sees it.
+    pub fn jobs(&self) -> Jobs<'_> {
+        Jobs(self)
+    }
+
+    /// A secret of the installation: `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the data folder.
+    ///
+    /// # Errors
+    /// [`SecretError`], which says where to put it.
+    pub fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+        outbound::secret::read(&self.0.data, name)
+    }
+
+    pub(crate) fn http(&self) -> Result<&Http, HttpError> {
+        if let Some(http) = self.0.http.get() {
+            return Ok(http);
+        }
+        let made = Http::new(self.0.clock.clone())?;
+        Ok(self.0.http.get_or_init(|| made))
+    }
+
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        &self.0.scheduler
+    }
+
+    pub(crate) fn performance_memory(&self) -> &performance::view::Memory {
+        &self.0.performance
+    }
+
+    pub(crate) fn boot(&self) -> u32 {
+        self.0.boot
     }
 
     pub(crate) fn ids(&self) -> &Arc<IdGenerator> {

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
-use syn::{FnArg, ItemFn, LitStr, Pat, ReturnType, Safety, Signature, Type};
+use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type};
 
 use super::context;
 use super::parse::{Kind, Written};
@@ -37,6 +37,8 @@ pub struct Options {
     pub admin: bool,
     /// The rate class.
     pub rate: Option<LitStr>,
+    /// How often the scheduler tries it.
+    pub tries: Option<u32>,
     /// Runs when an identity is first seen or changed.
     pub identity_hook: bool,
 }
@@ -79,13 +81,19 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
                     errors.at(&options.rate, "name a rate class, such as `rate = \"generation\"`");
                 }
             }
+            "tries" => {
+                options.tries = tries(choice, errors);
+                if kind == Kind::Query {
+                    errors.at(&choice.name, "a #[query] is not scheduled; `tries` is for mutations and actions");
+                }
+            }
             "identity_hook" => {
                 options.identity_hook = choice.flag(errors);
                 if kind != Kind::Mutation {
                     errors.at(&choice.name, "the identity hook writes what it learns; make it a #[mutation]");
                 }
             }
-            _ => attributes::unknown(choice, &["internal", "admin", "rate", "identity_hook"], errors),
+            _ => attributes::unknown(choice, &["internal", "admin", "rate", "tries", "identity_hook"], errors),
         }
     }
     if options.internal && options.admin {
@@ -93,6 +101,19 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
         errors.at(admin, "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`");
     }
     options
+}
+
+fn tries(choice: &Choice, errors: &mut Errors) -> Option<u32> {
+    let value = choice.expression(errors)?;
+    let number = match &value {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse::<u32>().ok(),
+        _ => None,
+    };
+    let number = number.filter(|number| *number > 0);
+    if number.is_none() {
+        errors.at(&value, "write how often it is tried when it is scheduled: `tries = 3`");
+    }
+    number
 }
 
 /// Words before `fn`, and type parameters.

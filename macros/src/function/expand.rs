@@ -56,6 +56,10 @@ fn registration(function: &Checked<'_>) -> TokenStream {
         Some(class) => quote!(::core::option::Option::Some(#class)),
         None => quote!(::core::option::Option::None),
     };
+    let tries = match &function.options.tries {
+        Some(tries) => quote!(::core::option::Option::Some(#tries)),
+        None => quote!(::core::option::Option::None),
+    };
     let identity_hook = function.options.identity_hook;
     quote! {
         #[automatically_derived]
@@ -73,6 +77,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 line: ::core::line!(),
                 crons: &[#(#crons),*],
                 rate: #rate,
+                tries: #tries,
                 identity_hook: #identity_hook,
                 args_schema: ::convoke::__private::args_schema::<Self>,
                 output_schema: ::convoke::__private::output_schema::<Self>,

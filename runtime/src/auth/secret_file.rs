@@ -27,7 +27,11 @@ pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<Vec<u8>>) -
     read(path)
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// The bytes of the file at `path`.
+///
+/// # Errors
+/// When it cannot be read, and when others than its owner may read it.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = std::fs::read(path)?;
     check_mode(path)?;
     Ok(bytes)

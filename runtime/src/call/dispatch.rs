@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::{Function, Kind, Visibility};
 use crate::identity::Caller;
 use crate::logs::{Capture, LogLines};
+use crate::performance::recorder::By;
 use crate::registry::Registered;
 use crate::runtime::Runtime;
 
@@ -133,7 +134,9 @@ impl Runtime {
     ) -> Outcome {
         let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
         let call = Arc::new(Call::new(self.clone(), function.entry, caller, request_id));
+        let began = self.clock().monotonic();
         let result = self.steps(function, args, call, &capture).await;
+        self.record(function, began, result.is_ok(), By::Caller);
         if let Err(error) = &result
             && error.code().status() >= 500
         {
@@ -175,7 +178,8 @@ impl Runtime {
                 execute::mutation(call, capture, function, work).await
             }
             Prepared::Action(action) => {
-                let value = execute::action(call, capture, move |ctx| action.run(ctx)).await?;
+                let permit = self.action_permit()?;
+                let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await?;
                 bounded(value, limit, &path)
             }
         }
@@ -193,8 +197,13 @@ impl Runtime {
         let request_id: Arc<str> = self.request_id();
         let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
         let call = Arc::new(Call::new(self.clone(), F::ENTRY, caller, request_id));
-        identify::first_sight(&call, &capture).await?;
-        <F::Kind as execute::Run<F>>::run(call, capture, args.into()).await
+        let began = self.clock().monotonic();
+        let result = match identify::first_sight(&call, &capture).await {
+            Ok(()) => <F::Kind as execute::Run<F>>::run(call, capture, args.into()).await,
+            Err(error) => Err(error),
+        };
+        self.record(&function, began, result.is_ok(), By::Caller);
+        result
     }
 }
 

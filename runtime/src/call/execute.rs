@@ -9,9 +9,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::context::shared::Call;
+use crate::context::mutation::AfterCommit;
 use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 use crate::error::{Error, Result};
 use crate::function::{ActionFn, Function, IsAction, IsMutation, IsQuery, MutationFn, QueryFn, Visibility};
@@ -54,7 +55,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
     let runtime = call.runtime.clone();
     // Each attempt starts with fresh lines; only those of the last one are the caller's.
     let attempt = Capture::new(runtime.limits(), call.request_id.clone(), function.path.clone());
-    let job = Job { call, work, function: function.clone(), capture: attempt, outcome: None, reply };
+    let job = Job { call, work, function: function.clone(), capture: attempt, outcome: None, after_commit: Vec::new(), reply };
     if let Err((_, error)) = runtime.store().write(Box::new(job)) {
         return Err(error.into());
     }
@@ -69,6 +70,7 @@ struct Job<R, W> {
     function: Registered,
     capture: Capture,
     outcome: Option<Result<R>>,
+    after_commit: Vec<AfterCommit>,
     reply: oneshot::Sender<(Result<R>, LogLines)>,
 }
 
@@ -85,13 +87,22 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             .unwrap_or_else(|panic| Err(panicked(&*panic)));
         self.function.pace.record(runtime.clock().monotonic().saturating_sub(start));
         let kept = result.is_ok();
+        self.after_commit = if kept { ctx.into_after_commit() } else { Vec::new() };
         self.outcome = Some(result);
         if kept { Ok(()) } else { Err(None) }
     }
 
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
         let result = match outcome {
-            Ok(()) => self.outcome.unwrap_or_else(|| Err(Error::internal("a mutation was answered without a run"))),
+            Ok(()) => {
+                for work in self.after_commit {
+                    // What is committed stands, whatever becomes of the memory beside it.
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+                        tracing::error!(target: "convoke::call", "after a commit: {}", panicked(&*panic).chain());
+                    }
+                }
+                self.outcome.unwrap_or_else(|| Err(Error::internal("a mutation was answered without a run")))
+            }
             Err(error) => Err(error.into()),
         };
         // Whoever asked may be gone; the mutation stands or falls without them.
@@ -122,10 +133,11 @@ fn access(call: &Call) -> Access {
 /// Runs an action's work as a task of its own: it goes on when its caller disconnects, and ends at its limit.
 ///
 /// # Errors
-/// Those of the work; `TIMEOUT`; `OVERLOADED` when too many run.
+/// Those of the work; `TIMEOUT`.
 pub(crate) async fn action<R, F>(
     call: Arc<Call>,
     capture: Capture,
+    permit: OwnedSemaphorePermit,
     work: impl FnOnce(ActionCtx) -> F + Send + 'static,
 ) -> Result<R>
 where
@@ -133,7 +145,6 @@ where
     F: Future<Output = Result<R>> + Send + 'static,
 {
     let runtime = call.runtime.clone();
-    let permit = runtime.action_permit()?;
     let limit = runtime.limits().action_timeout;
     let ctx = ActionCtx::new(call, capture.clone());
     let task = tokio::spawn(async move {
@@ -148,7 +159,7 @@ where
     task.await.map_err(Error::internal).flatten()
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Error {
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let said = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

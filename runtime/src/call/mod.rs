@@ -10,6 +10,7 @@ pub(crate) mod encoded;
 pub(crate) mod erased;
 pub(crate) mod execute;
 pub(crate) mod identify;
+pub(crate) mod own;
 pub mod idempotency;
 
 pub use decode::Format;

@@ -8,6 +8,7 @@ use crate::call::execute::Run;
 use crate::error::Result;
 use crate::function::Function;
 use crate::logs::Capture;
+use crate::outbound::{Http, Secret, SecretError};
 
 /// Works outside the database: waits, calls other services, and reaches the database through queries and mutations,
 /// each a transaction of its own.
@@ -48,6 +49,34 @@ impl ActionCtx {
     ) -> tokio::task::JoinHandle<T> {
         let capture = self.capture.clone();
         tokio::task::spawn_blocking(move || capture.within(work))
+    }
+
+    /// The HTTP client, for services outside.
+    ///
+    /// # Errors
+    /// `INTERNAL` if the machine's TLS cannot be set up.
+    pub fn http(&self) -> Result<Http> {
+        Ok(self.call.runtime.http()?.clone())
+    }
+
+    /// A secret of the installation: the environment's `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the
+    /// data folder with mode 0600. Read anew each time.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it is set nowhere or cannot be read; the log says what to do.
+    pub fn secret(&self, name: &str) -> Result<Secret> {
+        Ok(self.call.runtime.secret(name)?)
+    }
+
+    /// As [`ActionCtx::secret`], for one that need not be set.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it is set and cannot be read.
+    pub fn secret_if_set(&self, name: &str) -> Result<Option<Secret>> {
+        match self.call.runtime.secret(name) {
+            Err(SecretError::Missing { .. }) => Ok(None),
+            secret => Ok(Some(secret?)),
+        }
     }
 
     /// Waits. Time that a test holds still does not end it.

@@ -15,11 +15,15 @@ use crate::store::{Db, DbMut};
 pub struct MutationCtx {
     call: Arc<Call>,
     db: DbMut,
+    after_commit: Vec<AfterCommit>,
 }
+
+/// What is done once a mutation is committed.
+pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl MutationCtx {
     pub(crate) fn new(call: Arc<Call>, db: DbMut) -> Self {
-        Self { call, db }
+        Self { call, db, after_commit: Vec::new() }
     }
 
     /// The database, to write to. To read, [`Read::db`] is enough.
@@ -44,12 +48,28 @@ impl MutationCtx {
     /// Those of `work`.
     pub fn attempt<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.db.transaction().savepoint()?;
+        let promised = self.after_commit.len();
         let result = work(self);
         match &result {
             Ok(_) => self.db.transaction().release()?,
-            Err(_) => self.db.transaction().rollback()?,
+            Err(_) => {
+                self.after_commit.truncate(promised);
+                self.db.transaction().rollback()?;
+            }
         }
         result
+    }
+
+    /// Does `work` once this mutation is committed, before it is answered: to bring memory beside the database up to
+    /// date. It is not done if the mutation fails, and may be lost if the process ends in that moment; work that must
+    /// be done is scheduled instead. It runs on the writer's thread: everybody waits for it.
+    pub fn after_commit(&mut self, work: impl FnOnce() + Send + 'static) {
+        self.after_commit.push(Box::new(work));
+    }
+
+    /// What is to be done once it is committed.
+    pub(crate) fn into_after_commit(self) -> Vec<AfterCommit> {
+        self.after_commit
     }
 }
 

@@ -7,6 +7,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::function::Entry;
 use crate::identity::{Caller, Identity};
+use crate::performance::{self, Performance};
 use crate::runtime::Runtime;
 use crate::store::Db;
 
@@ -93,4 +94,9 @@ pub trait Context {
 pub trait Read: Context {
     /// The database.
     fn db(&self) -> &Db;
+
+    /// How often functions are called, how long they take, and how often they fail: up to this moment.
+    fn performance(&self) -> Performance<'_> {
+        performance::view::of(self)
+    }
 }

@@ -1,10 +1,13 @@
 //! The runtime in a test's process, its callers, and what they are answered.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -14,9 +17,11 @@ use crate::call::execute::Run;
 use crate::clock::{HeldClock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::function::Function;
+use crate::id::Id;
 use crate::identity::{Caller, DeployKeyCaller, Identity};
 use crate::runtime::{Runtime, RuntimeOptions};
-use crate::store::{Access, Db, Table};
+use crate::scheduler::{Job, JobState};
+use crate::store::{Access, Db, Doc, Table};
 
 /// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
 pub const START: Millis = Millis(1_767_225_600_000);
@@ -29,6 +34,9 @@ pub struct TestApp {
     runtime: Option<Runtime>,
     clock: Arc<HeldClock>,
     executor: Arc<tokio::runtime::Runtime>,
+    options: RuntimeOptions,
+    /// Failed jobs that the test has looked at.
+    seen: Mutex<HashSet<Id<Job>>>,
     _data: tempfile::TempDir,
 }
 
@@ -48,20 +56,37 @@ impl TestApp {
     pub fn with(change: impl FnOnce(&mut RuntimeOptions)) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder can be made");
         let clock = Arc::new(HeldClock::at(START));
-        let mut options = RuntimeOptions::in_folder(data.path());
-        options.clock = clock.clone();
-        options.predictable_ids = true;
-        change(&mut options);
         let executor = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .expect("an executor can be made");
-        let runtime = {
-            let _within = executor.enter();
-            Runtime::start(options).unwrap_or_else(|error| panic!("the runtime does not start: {error}"))
-        };
-        Self { runtime: Some(runtime), clock, executor: Arc::new(executor), _data: data }
+        let mut options = RuntimeOptions::in_folder(data.path());
+        options.clock = clock.clone();
+        options.predictable_ids = true;
+        change(&mut options);
+        let executor = Arc::new(executor);
+        let mut app = Self { runtime: None, clock, executor, options, seen: Mutex::default(), _data: data };
+        app.start();
+        app
+    }
+
+    fn start(&mut self) {
+        let _within = self.executor.enter();
+        let runtime = Runtime::start(self.options.clone());
+        self.runtime = Some(runtime.unwrap_or_else(|error| panic!("the runtime does not start: {error}")));
+    }
+
+    /// Ends the runtime and starts another one on the same data, as a restart of the server would: what is in memory
+    /// is gone.
+    ///
+    /// # Panics
+    /// If the runtime does not start again; the message says why.
+    pub fn restart(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.store().close();
+        }
+        self.start();
     }
 
     /// The runtime itself.
@@ -139,9 +164,63 @@ impl TestApp {
         self.executor.block_on(future)
     }
 
-    /// Moves the clock on.
+    /// Moves the clock on and runs the scheduled work that becomes due, crons included, each at its time: what a job
+    /// schedules runs too, if its time comes.
+    ///
+    /// # Panics
+    /// If the store fails.
     pub fn advance(&self, by: Duration) {
-        self.clock.advance(by);
+        let end = self.now() + by;
+        let runtime = self.runtime();
+        self.block_on(async {
+            runtime.run_due().await?;
+            while let Some(next) = runtime.next_due().await?.filter(|next| *next <= end) {
+                self.clock.set(next.max(self.now()));
+                runtime.run_due().await?;
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap_or_else(|error| panic!("the scheduled work cannot be run: {error:?}"));
+        self.clock.set(end.max(self.now()));
+    }
+
+    /// Runs the scheduled work that is due now, and what it schedules for now; returns how many jobs ran.
+    ///
+    /// # Panics
+    /// If the store fails.
+    pub fn run_due(&self) -> usize {
+        let ran = self.block_on(self.runtime().run_due());
+        ran.unwrap_or_else(|error| panic!("the scheduled work cannot be run: {error:?}"))
+    }
+
+    /// The jobs that wait for their time, in the order of their ids.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn pending_jobs(&self) -> Vec<Doc<Job>> {
+        self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Pending).take(usize::MAX)?))
+    }
+
+    /// The jobs whose tries have all failed, oldest first. A test that expects one looks at it here: one that nobody
+    /// looked at fails the test when the app is dropped.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn failed_jobs(&self) -> Vec<Doc<Job>> {
+        let failed = self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Failed).take(usize::MAX)?));
+        self.seen.lock().extend(failed.iter().map(Doc::id));
+        failed
+    }
+
+    /// What must hold after any test.
+    fn check(&self) {
+        let now = self.now();
+        let due: Vec<_> = self.pending_jobs().into_iter().filter(|job| job.run_at <= now).collect();
+        assert!(due.is_empty(), "scheduled work is due and was not run; call `app.run_due()`: {due:#?}");
+        let seen = self.seen.lock().clone();
+        let mut failed = self.failed_jobs();
+        failed.retain(|job| !seen.contains(&job.id()));
+        assert!(failed.is_empty(), "jobs failed and nobody looked at `app.failed_jobs()`: {failed:#?}");
     }
 }
 
@@ -153,9 +232,18 @@ impl Default for TestApp {
 
 impl Drop for TestApp {
     fn drop(&mut self) {
+        // A test that fails already says why by itself.
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            if !std::thread::panicking() && self.runtime.is_some() {
+                self.check();
+            }
+        }));
         if let Some(runtime) = self.runtime.take() {
             let _within = self.executor.enter();
             runtime.store().close();
+        }
+        if let Err(panic) = checked {
+            resume_unwind(panic);
         }
     }
 }

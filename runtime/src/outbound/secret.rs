@@ -1,0 +1,129 @@
+//! Secrets of the installation: from the environment, or a file of the data folder that only its owner may read.
+//!
+//! A secret is read when it is asked for, so that a rotated one is the next call's. It is never logged: it has no
+//! `Display`, and `Debug` hides it.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::auth::secret_file;
+use crate::error::Error;
+
+/// The beginning of the variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
+const VARIABLE: &str = "CONVOKE_SECRET_";
+/// The folder within the data folder: one file a secret, named like it.
+const FOLDER: &str = "secrets";
+
+/// A secret text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself. Whoever asks for it takes care of it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why there is no secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// The name cannot be one.
+    #[error("{0:?} cannot be the name of a secret: use A-Z, 0-9 and _")]
+    Name(String),
+    /// It is set nowhere.
+    #[error("the secret {name} is not set; set CONVOKE_SECRET_{name}, or put it into {file} with mode 0600")]
+    Missing {
+        /// The secret.
+        name: String,
+        /// Where its file would be.
+        file: String,
+    },
+    /// Its file cannot be used.
+    #[error("the secret {name} cannot be read: {cause}")]
+    File {
+        /// The secret.
+        name: String,
+        /// What the file system says.
+        cause: std::io::Error,
+    },
+    /// It is empty or not UTF-8.
+    #[error("the secret {0} is empty or not a text")]
+    NotText(String),
+}
+
+impl From<SecretError> for Error {
+    fn from(error: SecretError) -> Self {
+        Error::internal(error)
+    }
+}
+
+/// The secret of this name; white space around it (a file's last line break) is not part of it.
+///
+/// # Errors
+/// [`SecretError`].
+pub(crate) fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
+    let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(SecretError::Name(name.to_owned()));
+    }
+    let bytes = match std::env::var_os(format!("{VARIABLE}{name}")) {
+        Some(value) => value.into_encoded_bytes(),
+        None => from_file(data, name)?,
+    };
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    match text.trim() {
+        "" => Err(SecretError::NotText(name.to_owned())),
+        text => Ok(Secret(text.to_owned())),
+    }
+}
+
+fn from_file(data: &Path, name: &str) -> Result<Vec<u8>, SecretError> {
+    let file = data.join(FOLDER).join(name);
+    secret_file::read(&file).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::NotFound => {
+            SecretError::Missing { name: name.to_owned(), file: file.display().to_string() }
+        }
+        _ => SecretError::File { name: name.to_owned(), cause },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_its_owner_alone_is_read_and_an_open_one_refused() {
+        let data = tempfile::tempdir().unwrap();
+        std::fs::create_dir(data.path().join(FOLDER)).unwrap();
+        let file = data.path().join(FOLDER).join("MODEL_KEY");
+        let missing = read(data.path(), "MODEL_KEY").unwrap_err().to_string();
+        assert!(missing.contains("CONVOKE_SECRET_MODEL_KEY") && missing.contains("secrets/MODEL_KEY"), "{missing}");
+        std::fs::write(&file, "hush hush\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let secret = read(data.path(), "MODEL_KEY").unwrap();
+        assert_eq!(secret.expose(), "hush hush");
+        assert!(!format!("{secret:?}").contains("hush"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let open = read(data.path(), "MODEL_KEY").unwrap_err().to_string();
+        assert!(open.contains("chmod 600") && !open.contains("hush"), "{open}");
+        std::fs::write(&file, " \n").unwrap();
+    }
+
+    #[test]
+    fn a_name_cannot_leave_the_folder() {
+        let data = tempfile::tempdir().unwrap();
+        for name in ["", "../KEY", "key", "A/B", "A B"] {
+            assert!(matches!(read(data.path(), name), Err(SecretError::Name(_))), "{name}");
+        }
+    }
+}
