@@ -221,10 +221,16 @@ mod tests {
     }
 
     fn renew(leases: &Leases<&'static str, u32>, id: &str, owner: &'static str, now: i64) -> Result<u32, LeaseRefused> {
-        leases.renew(id, &owner, Millis(now), || 0, |count| {
-            *count += 1;
-            *count
-        })
+        leases.renew(
+            id,
+            &owner,
+            Millis(now),
+            || 0,
+            |count| {
+                *count += 1;
+                *count
+            },
+        )
     }
 
     #[test]

@@ -41,13 +41,13 @@ pub mod testing;
 #[doc(inline)]
 pub use attributes::{action, args, cron, mutation, query, table, value};
 
+pub use background::Background;
 pub use clock::{Clock, Millis};
 pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};
 pub use error::{Code, Error, Result};
 pub use function::NoArgs;
 pub use id::Id;
 pub use identity::{Caller, Identity};
-pub use background::Background;
 pub use runtime::{Runtime, RuntimeOptions, StartError};
 pub use scheduler::{Job, When};
 pub use store::{Doc, Encoded, Order, Page};

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::context::shared::Call;
 use crate::context::mutation::AfterCommit;
+use crate::context::shared::Call;
 use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 use crate::error::{Error, Result};
 use crate::function::{ActionFn, Function, IsAction, IsMutation, IsQuery, MutationFn, QueryFn, Visibility};
@@ -55,7 +55,15 @@ pub(crate) async fn mutation<R: Send + 'static>(
     let runtime = call.runtime.clone();
     // Each attempt starts with fresh lines; only those of the last one are the caller's.
     let attempt = Capture::new(runtime.limits(), call.request_id.clone(), function.path.clone());
-    let job = Job { call, work, function: function.clone(), capture: attempt, outcome: None, after_commit: Vec::new(), reply };
+    let job = Job {
+        call,
+        work,
+        function: function.clone(),
+        capture: attempt,
+        outcome: None,
+        after_commit: Vec::new(),
+        reply,
+    };
     if let Err((_, error)) = runtime.store().write(Box::new(job)) {
         return Err(error.into());
     }

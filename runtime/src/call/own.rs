@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use super::execute::panicked;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::runtime::Runtime;
 use crate::id::Id;
+use crate::runtime::Runtime;
 use crate::store::{Access, Db, DbMut, FunctionPace, StoreError, Table, Transaction, WriteJob};
 
 /// Rows that one transaction of [`sweep`] removes: some milliseconds of the writer.

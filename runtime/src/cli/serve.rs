@@ -103,7 +103,9 @@ impl Serving {
     /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self { executor, runtime, server, drain, .. } = self;
+        let background = executor.block_on(async { runtime.start_background() });
         let outcome = executor.block_on(server.run(shutdown_signal()));
+        executor.block_on(background.stop());
         runtime.store().close();
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {

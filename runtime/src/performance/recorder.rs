@@ -83,12 +83,8 @@ impl Recorder {
         }
         if let Some(open) = &mut *shard {
             let latency_us = u64::try_from(ended.latency.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
-            open.figures += Figures {
-                calls: 1,
-                errors: u64::from(!ended.ok),
-                scheduled: u64::from(ended.scheduled),
-                latency_us,
-            };
+            open.figures +=
+                Figures { calls: 1, errors: u64::from(!ended.ok), scheduled: u64::from(ended.scheduled), latency_us };
             // It grows with the latency: nothing up to an hour is refused.
             let recorded = open.histogram.record(latency_us);
             debug_assert!(recorded.is_ok(), "a latency up to an hour fits");

@@ -36,7 +36,12 @@ pub(crate) struct Scheduler {
 
 impl Scheduler {
     pub(crate) fn new(crons: cron::Crons) -> Self {
-        Self { notify: Notify::new(), sleeps_until: AtomicI64::new(i64::MAX), crons, prepared: tokio::sync::OnceCell::new() }
+        Self {
+            notify: Notify::new(),
+            sleeps_until: AtomicI64::new(i64::MAX),
+            crons,
+            prepared: tokio::sync::OnceCell::new(),
+        }
     }
 
     /// Says that work for `run_at` was committed.
