@@ -1,4 +1,5 @@
 //! The store: what it keeps, what it refuses, and what survives.
 
 mod basics;
+mod model;
 mod support;
