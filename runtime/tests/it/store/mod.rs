@@ -1,5 +1,6 @@
 //! The store: what it keeps, what it refuses, and what survives.
 
 mod basics;
+mod dangers;
 mod model;
 mod support;
