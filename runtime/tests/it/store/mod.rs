@@ -2,5 +2,7 @@
 
 mod basics;
 mod dangers;
+mod folder;
 mod model;
+mod schema;
 mod support;
