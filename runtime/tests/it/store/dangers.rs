@@ -18,6 +18,8 @@ struct Blob {
 }
 
 impl Table for Blob {
+    const NAME: &'static str = "blobs";
+    const PREFIX: &'static str = "blob";
     const DEF: &'static TableDef = &TableDef {
         name: "blobs",
         prefix: "blob",

@@ -1,6 +1,7 @@
 //! The store: what it keeps, what it refuses, and what survives.
 
 mod basics;
+mod crash;
 mod dangers;
 mod folder;
 mod model;
