@@ -165,3 +165,10 @@ pub fn list(attribute: &Attribute) -> TokenStream {
         Meta::NameValue(pair) => pair.value.to_token_stream(),
     }
 }
+
+/// What keeps the runtime's own types out of rustc's lists of "other types that implement the trait". Only there: a
+/// crate without the implicit prelude does not know the attribute.
+pub fn unlisted() -> Option<TokenStream> {
+    let is_runtime = std::env::var_os("CARGO_CRATE_NAME").is_some_and(|name| name == "convoke");
+    is_runtime.then(|| quote!(#[diagnostic::do_not_recommend]))
+}

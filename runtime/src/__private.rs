@@ -16,7 +16,7 @@ pub use crate::store::table::{
 };
 pub use crate::store::{ColumnType, Row, StoreError, Value, ValueRef};
 pub use crate::wire::number::{IntegerRule, NumberRule, integer, number};
-pub use crate::wire::object::{AsPlain, Member, Place, Unwrap, choice, fill, given, skip};
+pub use crate::wire::object::{AsPlain, Place, Unwrap, choice, fill, fill_plain, given, given_plain, skip, write};
 pub use crate::wire::schema::{ObjectSchema, one_of as schema_one_of};
 pub use crate::wire::text::{Pattern, TextRule, text};
 pub use crate::wire::{Invalid, one_of};

@@ -154,13 +154,34 @@ pub trait ActionFn: Function<Kind = IsAction> {
 pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'static {}
 
 /// What a function returns: anything that can be written as JSON and described by a schema.
+///
+/// It has methods instead of supertraits, so that rustc says the rule of this trait and not those of its parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
+    label = "it cannot be written as JSON and described",
     note = "put #[value] above the struct, or return (), a number, a String, an Id, or an Option or Vec of them"
 )]
-pub trait Output: Serialize + JsonSchema + Send + 'static {}
+pub trait Output: Send + 'static {
+    /// Writes it as JSON.
+    ///
+    /// # Errors
+    /// A part of it cannot be written, such as a map whose keys are no texts.
+    fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()>;
+
+    /// Its JSON schema.
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+}
+
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + JsonSchema + Send + 'static> Output for T {}
+impl<T: Serialize + JsonSchema + Send + 'static> Output for T {
+    fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, self)
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<T>()
+    }
+}
 
 /// Takes the result apart: what `#[query]` and the others use to name a function's output type.
 #[diagnostic::on_unimplemented(
@@ -170,9 +191,20 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for T {}
 pub trait IsResult {
     /// The `T` of `Result<T>`.
     type Ok;
+
+    /// The same, by its own name.
+    ///
+    /// # Errors
+    /// Its own.
+    fn into_result(self) -> Result<Self::Ok>;
 }
+
 impl<T> IsResult for Result<T> {
     type Ok = T;
+
+    fn into_result(self) -> Self {
+        self
+    }
 }
 
 /// No arguments: an empty object on the wire.
@@ -208,5 +240,5 @@ pub fn args_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
 
 /// The schema of a function's result: what the attributes store in an [`Entry`].
 pub fn output_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<F::Output>()
+    F::Output::schema(generator)
 }

@@ -1,6 +1,6 @@
 //! Writes what stands beside a registered function: a type of its name, and its registration.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -94,34 +94,35 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
     let args = args_type(function);
     let Names { invoke, context, .. } = names(function.kind);
     let (ctx, rest) = (local("ctx"), local("args"));
+    // A context of another kind under another name, and a type that is no result, are told where they were written.
+    let given_ctx = Ident::new("ctx", Span::mixed_site().located_at(function.context.span()));
+    let at_output = Span::call_site().located_at(output.span());
     let given = function.args.is_some().then(|| quote!(#rest));
     let pattern = if function.args.is_some() { quote!(#rest) } else { quote!(_) };
-    match function.kind {
+    let result = quote_spanned!(at_output=> ::convoke::__private::Result<Self::Output>);
+    let into_result = quote_spanned!(at_output=> <#output as ::convoke::__private::IsResult>::into_result);
+    let method = match function.kind {
         Kind::Query | Kind::Mutation => {
             let borrow = if function.kind == Kind::Mutation { quote!(&mut) } else { quote!(&) };
-            let call = quote_spanned!(function.context.span()=> #name(#ctx, #given));
-            quote! {
-                #[automatically_derived]
-                impl ::convoke::__private::#invoke for #name {
-                    fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args) -> #output {
-                        #call
-                    }
+            quote_spanned! {at_output=>
+                fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args) -> #result {
+                    #into_result(#name(#given_ctx, #given))
                 }
             }
         }
-        Kind::Action => {
-            let call = quote_spanned!(function.context.span()=> #name(&#ctx, #given));
-            quote! {
-                #[automatically_derived]
-                impl ::convoke::__private::#invoke for #name {
-                    fn invoke(
-                        #ctx: ::convoke::__private::#context,
-                        #pattern: #args,
-                    ) -> impl ::core::future::Future<Output = #output> + ::core::marker::Send {
-                        async move { #call.await }
-                    }
-                }
+        Kind::Action => quote_spanned! {at_output=>
+            fn invoke(
+                #ctx: ::convoke::__private::#context,
+                #pattern: #args,
+            ) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send {
+                async move { #into_result(#name(&#given_ctx, #given).await) }
             }
+        },
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::convoke::__private::#invoke for #name {
+            #method
         }
     }
 }
@@ -166,5 +167,5 @@ fn names(kind: Kind) -> Names {
 }
 
 fn local(name: &str) -> Ident {
-    Ident::new(name, proc_macro2::Span::mixed_site())
+    Ident::new(name, Span::mixed_site())
 }

@@ -60,7 +60,7 @@ pub fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> 
             format!("a struct with #[{attribute}] has one wire form and takes no parameters; name the types"),
         );
     }
-    foreign(attribute, &written.attrs, errors);
+    foreign(attribute, &mut written.attrs, errors);
     let Fields::Named(fields) = &mut written.fields else {
         let message = format!("a struct with #[{attribute}] has named fields: `struct {name} {{ field: Type }}`");
         errors.at(&written.ident, message);
@@ -82,7 +82,7 @@ pub fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> 
 
 fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Option<Member> {
     let ident = field.ident.clone()?;
-    foreign(attribute, &field.attrs, errors);
+    foreign(attribute, &mut field.attrs, errors);
     if let Some(cfg) = attributes::cfgs(&field.attrs).first() {
         errors.at(cfg, "a field is there in every build or in none: the wire form may not depend on it");
     }
@@ -141,16 +141,14 @@ fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<P
     }
 }
 
-/// Attributes that would have no effect, or another one than they seem to.
-fn foreign(attribute: &str, attributes: &[Attribute], errors: &mut Errors) {
-    for other in attributes {
-        if other.path().is_ident("serde") || other.path().is_ident("schemars") {
-            errors.at(
-                other,
-                format!(
-                    "#[{attribute}] writes the wire form itself; rename a field with `#[{attribute}(rename = \"…\")]`"
-                ),
+/// Takes out attributes that would have no effect, or another one than they seem to.
+fn foreign(attribute: &str, attributes: &mut Vec<Attribute>, errors: &mut Errors) {
+    for name in ["serde", "schemars"] {
+        for other in attributes::take(attributes, name) {
+            let message = format!(
+                "#[{attribute}] writes the wire form itself; a field is renamed with `#[{attribute}(rename = \"…\")]`"
             );
+            errors.at(other, message);
         }
     }
 }

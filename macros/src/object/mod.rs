@@ -31,6 +31,7 @@ pub fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug"]));
     let made = errors.finish(object).map(|object| {
         let wire = wire(&object, Direction::Both);
+        let unlisted = attributes::unlisted();
         let name = &object.name;
         let cfgs = attributes::cfgs(&written.attrs);
         quote! {
@@ -38,6 +39,7 @@ pub fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
             const _: () = {
                 #wire
                 #[automatically_derived]
+                #unlisted
                 impl ::convoke::__private::Args for #name {}
             };
         }

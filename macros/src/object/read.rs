@@ -83,7 +83,10 @@ fn arm(place: usize, member: &Member) -> Option<TokenStream> {
     let slot = slot_name(member);
     let name = &member.name;
     let ty = read_as(member);
-    let fill = quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>);
+    let fill = match types::read_as(&member.ty) {
+        (_, true) => quote!(::convoke::__private::fill_plain),
+        (_, false) => quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>),
+    };
     Some(quote!(#place => #fill(&mut #slot, &mut #map, #name)?,))
 }
 
@@ -91,10 +94,14 @@ fn field(member: &Member) -> TokenStream {
     let field = &member.field;
     let slot = slot_name(member);
     let name = &member.name;
-    let (_, wrapped) = types::read_as(&member.ty);
+    let (ty, wrapped) = types::read_as(&member.ty);
     let unwrap = |value: TokenStream| match wrapped {
         true => quote!(::convoke::__private::Unwrap::unwrap_plain(#value)),
         false => value,
+    };
+    let given = match wrapped {
+        true => quote!(::convoke::__private::given_plain),
+        false => quote_spanned!(member.ty.span()=> ::convoke::__private::given::<#ty, _>),
     };
     match &member.presence {
         Presence::Or(default) => {
@@ -108,7 +115,7 @@ fn field(member: &Member) -> TokenStream {
             }
         }
         Presence::Required | Presence::Optional | Presence::Retired => {
-            let value = unwrap(quote!(::convoke::__private::given(#slot, #name)?));
+            let value = unwrap(quote!(#given(#slot, #name)?));
             quote!(#field: #value,)
         }
     }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
 
 use super::check::{Member, Object, Presence};
 
@@ -41,9 +42,9 @@ pub fn expand(object: &Object) -> TokenStream {
 fn write(member: &Member, state: &Ident) -> TokenStream {
     let field = &member.field;
     let name = &member.name;
-    let write = quote_spanned! {Span::mixed_site()=>
-        ::convoke::__private::serde::ser::SerializeStruct::serialize_field(&mut #state, #name, &self.#field)?;
-    };
+    let ty = &member.ty;
+    let write = quote_spanned!(ty.span()=> ::convoke::__private::write::<#ty, _>);
+    let write = quote_spanned!(Span::mixed_site()=> #write(&self.#field, &mut #state, #name)?;);
     match member.presence {
         Presence::Optional => quote_spanned! {Span::mixed_site()=>
             if ::core::option::Option::is_some(&self.#field) {

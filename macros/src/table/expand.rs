@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 use super::check::Table;
 use super::index::{Index, Is};
 use super::literal::Literal;
-use crate::names;
+use crate::attributes;
 use crate::object::{self, Member, Presence};
 
 /// All implementations.
@@ -74,8 +74,8 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
     let column = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>);
     let default = match default {
         Some(literal) => {
-            let literal = literal.expand();
-            quote!(::core::option::Option::Some(#literal.checked(#column::TYPE)))
+            let literal = literal.expand(ty);
+            quote!(::core::option::Option::Some(#literal))
         }
         None => quote!(::core::option::Option::None),
     };
@@ -104,15 +104,12 @@ fn index_definition(table: &Table, index: &Index) -> TokenStream {
     let when = match &index.when {
         None => quote!(::core::option::Option::None),
         Some(when) => {
-            let member = table.place(&when.field).map(|place| &table.object.members[place]);
-            let name = member.map_or_else(|| names::camel(&when.field), |member| member.name.clone());
+            let member = &table.object.members[table.place(&when.field).unwrap_or_default()];
+            let name = &member.name;
             let condition = match &when.is {
                 Is::Equal(literal) => {
-                    let literal = literal.expand();
-                    let column = member.map(|member| &member.ty);
-                    quote! {
-                        Equals(#name, #literal.checked(<#column as ::convoke::__private::Column>::TYPE))
-                    }
+                    let literal = literal.expand(&member.ty);
+                    quote!(Equals(#name, #literal))
                 }
                 Is::Null => quote!(IsNull(#name)),
                 Is::NotNull => quote!(NotNull(#name)),
@@ -196,6 +193,7 @@ fn indexes(table: &Table) -> TokenStream {
 }
 
 fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
+    let unlisted = attributes::unlisted();
     let Table { ident, vis, .. } = table;
     let name = &index.name;
     let fields = index.keys.iter().rev().fold(quote!(()), |rest, key| {
@@ -205,6 +203,7 @@ fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
     let unique = index.unique.then(|| {
         quote! {
             #[automatically_derived]
+            #unlisted
             impl ::convoke::__private::Unique for #name {}
         }
     });

@@ -1,9 +1,10 @@
 //! Constants of a schema: what a column holds by default, what a conditional index compares with.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
-use syn::{Lit, Path, Token};
+use syn::spanned::Spanned as _;
+use syn::{Lit, Path, Token, Type};
 
 /// A constant.
 pub enum Literal {
@@ -51,8 +52,22 @@ impl Literal {
         }
     }
 
-    /// The constant as the runtime takes it.
-    pub fn expand(&self) -> TokenStream {
+    /// The constant as the runtime takes it, once it is known to fit a column of type `ty`.
+    pub fn expand(&self, ty: &Type) -> TokenStream {
+        let literal = self.constructed();
+        quote_spanned! {self.span()=>
+            ::convoke::__private::Literal::checked(#literal, <#ty as ::convoke::__private::Column>::TYPE)
+        }
+    }
+
+    fn span(&self) -> Span {
+        match self {
+            Literal::Written(literal) | Literal::Negative(literal) => literal.span(),
+            Literal::Named(path) => path.span(),
+        }
+    }
+
+    fn constructed(&self) -> TokenStream {
         match self {
             Literal::Written(written @ Lit::Int(_)) => quote!(::convoke::__private::Literal::Integer(#written)),
             Literal::Written(written @ Lit::Float(_)) => quote!(::convoke::__private::Literal::Float(#written)),

@@ -48,9 +48,11 @@ fn direction(options: TokenStream, errors: &mut Errors) -> Direction {
 }
 
 fn column(object: &Object) -> TokenStream {
+    let unlisted = attributes::unlisted();
     let name = &object.name;
     quote! {
         #[automatically_derived]
+        #unlisted
         impl ::convoke::__private::Column for #name {
             const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Json;
             fn to_value(&self) -> ::convoke::__private::Value {

@@ -24,6 +24,7 @@ const _: () = {
             line: ::core::line!(),
             crons: &[],
             rate: ::core::option::Option::None,
+            tries: ::core::option::Option::None,
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
@@ -36,9 +37,15 @@ const _: () = {
             ctx: ::convoke::__private::ActionCtx,
             args: Generate,
         ) -> impl ::core::future::Future<
-            Output = Result<Generated>,
+            Output = ::convoke::__private::Result<Self::Output>,
         > + ::core::marker::Send {
-            async move { generate(&ctx, args).await }
+            async move {
+                <Result<
+                    Generated,
+                > as ::convoke::__private::IsResult>::into_result(
+                    generate(&ctx, args).await,
+                )
+            }
         }
     }
     ::convoke::__private::inventory::submit! {

@@ -59,23 +59,31 @@ const _: () = {
                                 >(&mut slot_bio, &mut map, "bio")?
                             }
                             2usize => {
-                                ::convoke::__private::fill::<
-                                    ::core::option::Option<::convoke::__private::AsPlain<i64>>,
-                                    _,
-                                >(&mut slot_limit, &mut map, "limit")?
+                                ::convoke::__private::fill_plain(
+                                    &mut slot_limit,
+                                    &mut map,
+                                    "limit",
+                                )?
                             }
                             3usize => {
-                                ::convoke::__private::fill::<
-                                    ::convoke::__private::AsPlain<String>,
-                                    _,
-                                >(&mut slot_type, &mut map, "type")?
+                                ::convoke::__private::fill_plain(
+                                    &mut slot_type,
+                                    &mut map,
+                                    "type",
+                                )?
                             }
                             _ => ::convoke::__private::skip(&mut map)?,
                         }
                     }
                     ::core::result::Result::Ok(Listing {
-                        user_id: ::convoke::__private::given(slot_user_id, "userId")?,
-                        bio: ::convoke::__private::given(slot_bio, "bio")?,
+                        user_id: ::convoke::__private::given::<
+                            Id<User>,
+                            _,
+                        >(slot_user_id, "userId")?,
+                        bio: ::convoke::__private::given::<
+                            Option<Bio>,
+                            _,
+                        >(slot_bio, "bio")?,
                         limit: match ::core::option::Option::flatten(slot_limit) {
                             ::core::option::Option::Some(given) => {
                                 ::convoke::__private::Unwrap::unwrap_plain(given)
@@ -83,7 +91,7 @@ const _: () = {
                             ::core::option::Option::None => 20,
                         },
                         r#type: ::convoke::__private::Unwrap::unwrap_plain(
-                            ::convoke::__private::given(slot_type, "type")?,
+                            ::convoke::__private::given_plain(slot_type, "type")?,
                         ),
                     })
                 }
@@ -107,28 +115,18 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.bio)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "userId",
-                &self.user_id,
-            )?;
+            ::convoke::__private::write::<
+                Id<User>,
+                _,
+            >(&self.user_id, &mut object, "userId")?;
             if ::core::option::Option::is_some(&self.bio) {
-                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                    &mut object,
-                    "bio",
-                    &self.bio,
-                )?;
+                ::convoke::__private::write::<
+                    Option<Bio>,
+                    _,
+                >(&self.bio, &mut object, "bio")?;
             }
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "limit",
-                &self.limit,
-            )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "type",
-                &self.r#type,
-            )?;
+            ::convoke::__private::write::<i64, _>(&self.limit, &mut object, "limit")?;
+            ::convoke::__private::write::<String, _>(&self.r#type, &mut object, "type")?;
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
     }

@@ -28,6 +28,7 @@ const _: () = {
             line: ::core::line!(),
             crons: &["30 0 12 * * mon", "0 3 * * *"],
             rate: ::core::option::Option::Some("cleaning"),
+            tries: ::core::option::Option::None,
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
@@ -39,8 +40,8 @@ const _: () = {
         fn invoke(
             ctx: &mut ::convoke::__private::MutationCtx,
             _: ::convoke::__private::NoArgs,
-        ) -> Result<()> {
-            clean(ctx)
+        ) -> ::convoke::__private::Result<Self::Output> {
+            <Result<()> as ::convoke::__private::IsResult>::into_result(clean(ctx))
         }
     }
     ::convoke::__private::inventory::submit! {
@@ -74,6 +75,7 @@ const _: () = {
             line: ::core::line!(),
             crons: &[],
             rate: ::core::option::Option::None,
+            tries: ::core::option::Option::None,
             identity_hook: true,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
@@ -85,8 +87,8 @@ const _: () = {
         fn invoke(
             ctx: &mut ::convoke::__private::MutationCtx,
             _: ::convoke::__private::NoArgs,
-        ) -> Result<()> {
-            seen(ctx)
+        ) -> ::convoke::__private::Result<Self::Output> {
+            <Result<()> as ::convoke::__private::IsResult>::into_result(seen(ctx))
         }
     }
     ::convoke::__private::inventory::submit! {

@@ -31,6 +31,7 @@ const _: () = {
             line: ::core::line!(),
             crons: &[],
             rate: ::core::option::Option::None,
+            tries: ::core::option::Option::None,
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
@@ -42,8 +43,12 @@ const _: () = {
         fn invoke(
             ctx: &::convoke::__private::QueryCtx,
             args: ListParticipants,
-        ) -> Result<Vec<Participant>> {
-            list_participants(ctx, args)
+        ) -> ::convoke::__private::Result<Self::Output> {
+            <Result<
+                Vec<Participant>,
+            > as ::convoke::__private::IsResult>::into_result(
+                list_participants(ctx, args),
+            )
         }
     }
     ::convoke::__private::inventory::submit! {

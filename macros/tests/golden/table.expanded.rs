@@ -33,8 +33,12 @@ const _: () = {
                     column: <Status as ::convoke::__private::Column>::TYPE,
                     nullable: <Status as ::convoke::__private::Column>::NULLABLE,
                     default: ::core::option::Option::Some(
-                        ::convoke::__private::Literal::Text(Status::Waiting.as_str())
-                            .checked(<Status as ::convoke::__private::Column>::TYPE),
+                        ::convoke::__private::Literal::checked(
+                            ::convoke::__private::Literal::Text(
+                                Status::Waiting.as_str(),
+                            ),
+                            <Status as ::convoke::__private::Column>::TYPE,
+                        ),
                     ),
                     references: <Status as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
@@ -104,8 +108,10 @@ const _: () = {
                     when: ::core::option::Option::Some(
                         ::convoke::__private::Condition::Equals(
                             "status",
-                            ::convoke::__private::Literal::Text("waiting")
-                                .checked(<Status as ::convoke::__private::Column>::TYPE),
+                            ::convoke::__private::Literal::checked(
+                                ::convoke::__private::Literal::Text("waiting"),
+                                <Status as ::convoke::__private::Column>::TYPE,
+                            ),
                         ),
                     ),
                 },
@@ -167,27 +173,23 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.ended_at)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "userId",
-                &self.user_id,
-            )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "status",
-                &self.status,
-            )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "usageCount",
-                &self.usage_count,
-            )?;
+            ::convoke::__private::write::<
+                Id<User>,
+                _,
+            >(&self.user_id, &mut object, "userId")?;
+            ::convoke::__private::write::<
+                Status,
+                _,
+            >(&self.status, &mut object, "status")?;
+            ::convoke::__private::write::<
+                i64,
+                _,
+            >(&self.usage_count, &mut object, "usageCount")?;
             if ::core::option::Option::is_some(&self.ended_at) {
-                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                    &mut object,
-                    "endedAt",
-                    &self.ended_at,
-                )?;
+                ::convoke::__private::write::<
+                    Option<Millis>,
+                    _,
+                >(&self.ended_at, &mut object, "endedAt")?;
             }
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }

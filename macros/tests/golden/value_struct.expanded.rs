@@ -47,20 +47,19 @@ const _: () = {
                                 >(&mut slot_id, &mut map, "_id")?
                             }
                             1usize => {
-                                ::convoke::__private::fill::<
-                                    ::core::option::Option<
-                                        ::std::vec::Vec<::convoke::__private::AsPlain<String>>,
-                                    >,
-                                    _,
-                                >(&mut slot_tags, &mut map, "tags")?
+                                ::convoke::__private::fill_plain(
+                                    &mut slot_tags,
+                                    &mut map,
+                                    "tags",
+                                )?
                             }
                             _ => ::convoke::__private::skip(&mut map)?,
                         }
                     }
                     ::core::result::Result::Ok(Person {
-                        id: ::convoke::__private::given(slot_id, "_id")?,
+                        id: ::convoke::__private::given::<Id<User>, _>(slot_id, "_id")?,
                         tags: ::convoke::__private::Unwrap::unwrap_plain(
-                            ::convoke::__private::given(slot_tags, "tags")?,
+                            ::convoke::__private::given_plain(slot_tags, "tags")?,
                         ),
                     })
                 }
@@ -84,17 +83,12 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.tags)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "_id",
-                &self.id,
-            )?;
+            ::convoke::__private::write::<Id<User>, _>(&self.id, &mut object, "_id")?;
             if ::core::option::Option::is_some(&self.tags) {
-                ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                    &mut object,
-                    "tags",
-                    &self.tags,
-                )?;
+                ::convoke::__private::write::<
+                    Option<Vec<String>>,
+                    _,
+                >(&self.tags, &mut object, "tags")?;
             }
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
@@ -147,11 +141,10 @@ const _: () = {
                 "Found",
                 1usize,
             )?;
-            ::convoke::__private::serde::ser::SerializeStruct::serialize_field(
-                &mut object,
-                "rows",
-                &self.rows,
-            )?;
+            ::convoke::__private::write::<
+                Page<Person>,
+                _,
+            >(&self.rows, &mut object, "rows")?;
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
     }

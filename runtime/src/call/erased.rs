@@ -6,7 +6,7 @@ use std::pin::Pin;
 use super::decode::{self, Body};
 use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 use crate::error::{Error, Result};
-use crate::function::{ActionFn, MutationFn, QueryFn};
+use crate::function::{ActionFn, MutationFn, Output, QueryFn};
 
 /// Reads a call's arguments.
 pub(crate) type Erased = fn(Body<'_>) -> Result<Prepared>;
@@ -69,6 +69,6 @@ pub(crate) const fn action<F: ActionFn>() -> Erased {
     |body| Ok(Prepared::Action(Box::new(Call::<F>(decode::args(body)?))))
 }
 
-fn write<T: serde::Serialize>(value: &T, out: &mut Vec<u8>) -> Result<()> {
-    serde_json::to_writer(out, value).map_err(Error::internal)
+fn write<T: Output>(value: &T, out: &mut Vec<u8>) -> Result<()> {
+    value.write_json(out).map_err(Error::internal)
 }

@@ -8,6 +8,7 @@ pub mod engine;
 pub mod error;
 pub mod figures;
 pub mod handle;
+mod misuse;
 pub mod pace;
 pub mod query;
 mod shared;

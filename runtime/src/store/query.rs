@@ -230,9 +230,7 @@ impl Plan {
 pub struct Query<'db, T, I, Rest> {
     db: &'db Db,
     plan: Plan,
-    table: PhantomData<fn() -> T>,
-    index: PhantomData<fn() -> I>,
-    rest: PhantomData<fn() -> Rest>,
+    types: PhantomData<fn() -> (T, I, Rest)>,
 }
 
 /// What is left of an index after a `range` or `any`: nothing that a key could be given for.
@@ -249,7 +247,7 @@ pub enum Order {
 
 impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
     fn new(db: &'db Db, plan: Plan) -> Self {
-        Self { db, plan, table: PhantomData, index: PhantomData, rest: PhantomData }
+        Self { db, plan, types: PhantomData }
     }
 
     fn retyped<NewRest>(self) -> Query<'db, T, I, NewRest> {
@@ -365,12 +363,15 @@ impl<'db, T: Table, I: Index<Table = T>, F, Rest> Query<'db, T, I, (F, Rest)> {
     }
 }
 
-impl<T: Table, I: Unique + Index<Table = T>> Query<'_, T, I, ()> {
+impl<T: Table, I: Index<Table = T>> Query<'_, T, I, ()> {
     /// The one row with these keys.
     ///
     /// # Errors
     /// A failure of the store.
-    pub fn unique(self) -> Result<Option<Doc<T>>, StoreError> {
+    pub fn unique(self) -> Result<Option<Doc<T>>, StoreError>
+    where
+        I: Unique,
+    {
         self.first()
     }
 }

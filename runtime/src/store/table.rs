@@ -171,7 +171,11 @@ pub trait Index: Copy {
 }
 
 /// An index that holds at most one row for all its keys.
-#[diagnostic::on_unimplemented(message = "`unique()` needs a unique index; `first()` or `take(n)` read from any")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a unique index",
+    label = "this needs a unique index",
+    note = "say `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
+)]
 pub trait Unique: Index {}
 
 /// A field of a table as a type, for the check of keys.

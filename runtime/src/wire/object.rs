@@ -3,22 +3,72 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::number::{self, IntegerRule, NumberRule};
 use super::text::{self, TextRule};
 use super::{INTEGER_MAX, one_of};
 
-/// What may be a member of an object on the wire.
+/// What may be a member of an object on the wire, in and out.
+///
+/// It has methods instead of supertraits, so that rustc says the rule of this trait and not those of its parts.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be sent over the wire",
-    label = "it has no wire form",
-    note = "put #[value] above `{Self}`, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
+    message = "`{Self}` has no wire form",
+    label = "it cannot be sent",
+    note = "put #[value] above it, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
 )]
-pub trait Member: Serialize + for<'de> Deserialize<'de> + schemars::JsonSchema {}
+pub trait Member: Sized {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// As its `Deserialize`.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + for<'de> Deserialize<'de> + schemars::JsonSchema> Member for T {}
+impl<T: for<'de> Deserialize<'de> + Serialize + JsonSchema> Member for T {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer)
+    }
+}
+
+/// What may be a member of an object that only goes out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no wire form",
+    label = "it cannot be sent",
+    note = "put #[value] above it, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
+)]
+pub trait OutMember {
+    /// Writes it as a member of `object`.
+    ///
+    /// # Errors
+    /// As its `Serialize`.
+    fn write<S: SerializeStruct>(&self, object: &mut S, name: &'static str) -> Result<(), S::Error>;
+
+    /// Its JSON schema; `nullable` for one that also allows null.
+    fn schema(generator: &mut SchemaGenerator, nullable: bool) -> Schema;
+
+    /// The JSON of a value, for a schema.
+    fn json(&self) -> Option<serde_json::Value>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> OutMember for T {
+    fn write<S: SerializeStruct>(&self, object: &mut S, name: &'static str) -> Result<(), S::Error> {
+        object.serialize_field(name, self)
+    }
+
+    fn schema(generator: &mut SchemaGenerator, nullable: bool) -> Schema {
+        if nullable { generator.subschema_for::<Option<T>>() } else { generator.subschema_for::<T>() }
+    }
+
+    fn json(&self) -> Option<serde_json::Value> {
+        serde_json::to_value(self).ok()
+    }
+}
 
 /// Reads a member's name as its place in a list of names.
 pub struct Place(pub &'static [&'static str]);
@@ -44,15 +94,43 @@ impl Visitor<'_> for Place {
 ///
 /// # Errors
 /// The member was there before; its value does not fit.
-pub fn fill<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+pub fn fill<'de, T: Member, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     map: &mut A,
     name: &'static str,
 ) -> Result<(), A::Error> {
+    struct Reader<T>(PhantomData<T>);
+    impl<'de, T: Member> DeserializeSeed<'de> for Reader<T> {
+        type Value = T;
+        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+            T::read(deserializer)
+        }
+    }
+    fill_with(slot, map, name, Reader(PhantomData))
+}
+
+/// As [`fill`], for a type whose plain parts are wrapped in [`AsPlain`].
+///
+/// # Errors
+/// As [`fill`].
+pub fn fill_plain<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    slot: &mut Option<T>,
+    map: &mut A,
+    name: &'static str,
+) -> Result<(), A::Error> {
+    fill_with(slot, map, name, PhantomData)
+}
+
+fn fill_with<'de, R: DeserializeSeed<'de>, A: MapAccess<'de>>(
+    slot: &mut Option<R::Value>,
+    map: &mut A,
+    name: &'static str,
+    reader: R,
+) -> Result<(), A::Error> {
     if slot.is_some() {
         return Err(A::Error::duplicate_field(name));
     }
-    *slot = Some(map.next_value()?);
+    *slot = Some(map.next_value_seed(reader)?);
     Ok(())
 }
 
@@ -68,11 +146,24 @@ pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
 ///
 /// # Errors
 /// It is missing.
-pub fn given<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
-    match slot {
-        Some(value) => Ok(value),
-        None => T::deserialize(Absent(name, PhantomData)),
-    }
+pub fn given<T: Member, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
+    slot.map_or_else(|| T::read(Absent(name, PhantomData)), Ok)
+}
+
+/// As [`given`], for a type whose plain parts are wrapped in [`AsPlain`].
+///
+/// # Errors
+/// As [`given`].
+pub fn given_plain<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
+    slot.map_or_else(|| T::deserialize(Absent(name, PhantomData)), Ok)
+}
+
+/// Writes a member.
+///
+/// # Errors
+/// As its `Serialize`.
+pub fn write<T: OutMember, S: SerializeStruct>(value: &T, object: &mut S, name: &'static str) -> Result<(), S::Error> {
+    value.write(object, name)
 }
 
 /// Stands for a member that is not there: only an `Option` can be read from it.

@@ -1,8 +1,9 @@
 //! JSON schemas as the attributes write them.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
+
+use super::object::OutMember;
 
 /// Puts a doc comment on a schema, unless there is none.
 pub fn describe(schema: &mut Schema, doc: &str) {
@@ -26,36 +27,28 @@ impl ObjectSchema {
 
     /// A member that must be there.
     #[must_use]
-    pub fn required<T: JsonSchema>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+    pub fn required<T: OutMember>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
         self.required.push(name.into());
-        let schema = generator.subschema_for::<T>();
+        let schema = T::schema(generator, false);
         self.with(name, schema, doc)
     }
 
     /// A member that may be absent; one that comes in may also be null, one that goes out never is.
     #[must_use]
-    pub fn optional<T: JsonSchema>(self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
-        let schema = match generator.contract().is_serialize() {
-            true => generator.subschema_for::<T>(),
-            false => generator.subschema_for::<Option<T>>(),
-        };
+    pub fn optional<T: OutMember>(self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+        let nullable = generator.contract().is_deserialize();
+        let schema = T::schema(generator, nullable);
         self.with(name, schema, doc)
     }
 
     /// A member that stands for `default` when it is absent.
     #[must_use]
-    pub fn or<T: JsonSchema + Serialize>(
-        mut self,
-        generator: &mut SchemaGenerator,
-        name: &str,
-        doc: &str,
-        default: &T,
-    ) -> Self {
+    pub fn or<T: OutMember>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str, default: &T) -> Self {
         if generator.contract().is_serialize() {
             self.required.push(name.into());
         }
-        let mut schema = generator.subschema_for::<T>();
-        if let Ok(default) = serde_json::to_value(default) {
+        let mut schema = T::schema(generator, false);
+        if let Some(default) = default.json() {
             schema.insert("default".to_owned(), default);
         }
         self.with(name, schema, doc)

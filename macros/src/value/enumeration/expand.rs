@@ -4,6 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::check::Enumeration;
+use crate::attributes;
 use crate::object::schema;
 
 /// All implementations.
@@ -87,9 +88,11 @@ fn wire(value: &Enumeration) -> TokenStream {
 }
 
 fn column(value: &Enumeration) -> TokenStream {
+    let unlisted = attributes::unlisted();
     let name = &value.name;
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
+        #unlisted
         impl ::convoke::__private::Column for #name {
             const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Text;
             fn to_value(&self) -> ::convoke::__private::Value {

@@ -24,5 +24,7 @@ pub fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
             const _: () = { #made };
         }
     });
+    // Variants that hold something may not be what is derived: beside the mistake that would only be noise.
+    let derive = made.is_ok().then_some(derive);
     beside(&quote!(#derive #written), made)
 }

@@ -30,10 +30,7 @@ pub fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) ->
     let choices = attributes::choices(options, errors);
     let Fields::Unnamed(fields) = &written.fields else { return None };
     let [field] = fields.unnamed.iter().collect::<Vec<_>>()[..] else {
-        errors.at(
-            &written.fields,
-            "a #[value] is around one value; give several values names: `struct X { a: A, b: B }`",
-        );
+        errors.at(&written.fields, "a #[value] without field names holds one value; name the fields of several");
         return None;
     };
     if !matches!(field.vis, Visibility::Inherited) {
@@ -55,7 +52,7 @@ fn kind(choices: &[Choice], ty: &Type, errors: &mut Errors) -> Option<Kind> {
     let name = types::last_name(ty).map(ToString::to_string).unwrap_or_default();
     let found = Kind::ALL.iter().find(|(_, _, types)| types.contains(&name.as_str()));
     let Some((kind, _, _)) = found else {
-        errors.at(ty, "a #[value] is around a String, an i64, i32 or u32, or an f64; give several values names");
+        errors.at(ty, "a #[value] without a field name holds a String, i64, i32, u32 or f64; name the field to hold anything else");
         return None;
     };
     for (named, option, types) in Kind::ALL {

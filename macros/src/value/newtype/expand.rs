@@ -6,6 +6,7 @@ use syn::spanned::Spanned as _;
 
 use super::check::Newtype;
 use super::rule::{Kind, NumberRule, Rule, TextRule};
+use crate::attributes;
 use crate::object::schema;
 use crate::types;
 
@@ -244,6 +245,7 @@ fn wire(value: &Newtype) -> TokenStream {
 
 /// The column. A stored value is taken as it is: a rule that was tightened since judges what comes in, not what is there.
 fn column(value: &Newtype) -> TokenStream {
+    let unlisted = attributes::unlisted();
     let Newtype { name, inner, .. } = value;
     let is_text = (value.rule.kind() == Kind::Text).then(|| {
         quote! {
@@ -253,6 +255,7 @@ fn column(value: &Newtype) -> TokenStream {
     });
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
+        #unlisted
         impl ::convoke::__private::Column for #name {
             const TYPE: ::convoke::__private::ColumnType = <#inner as ::convoke::__private::Column>::TYPE;
             fn to_value(&self) -> ::convoke::__private::Value {

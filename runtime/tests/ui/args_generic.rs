@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[args]
+pub struct Take<T> {
+    pub what: T,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[args]
+pub struct Take(i64);
+
+fn main() {}

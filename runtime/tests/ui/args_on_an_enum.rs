@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[args]
+pub enum Take {
+    All,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[query]
+pub fn list() -> Result<()> {
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[query]
+pub struct List;
+
+fn main() {}

@@ -1,0 +1,29 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[table(name = "users", prefix = "user")]
+pub struct User {
+    pub name: String,
+}
+
+#[table(name = "members", prefix = "member")]
+#[index(by_user(user_id, name))]
+#[index(by_name(name), unique)]
+pub struct Member {
+    pub user_id: Id<User>,
+    pub name: String,
+}
+
+
+#[query]
+pub fn add(ctx: &QueryCtx) -> Result<Id<User>> {
+    Ok(ctx.db_mut().insert(User { name: String::new() })?)
+}
+
+#[query]
+pub fn add_too(ctx: &QueryCtx) -> Result<Id<User>> {
+    Ok(ctx.db().insert(User { name: String::new() })?)
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use convoke::prelude::*;
+
+#[table]
+pub struct User {
+    pub name: String,
+}
+
+fn main() {}
