@@ -3,5 +3,8 @@
 use functions as _;
 
 mod support;
+mod probes;
 
 mod people;
+mod meetings;
+mod system;

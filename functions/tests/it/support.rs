@@ -1,5 +1,10 @@
-//! What the tests share: arguments that are right, to be made wrong one at a time.
+//! What the tests share: callers, arguments that are right and are made wrong one at a time, and what must always hold.
 
+use std::collections::HashMap;
+
+use convoke::testing::{ISSUER, TestApp, TestCaller};
+use convoke::{Caller, Identity};
+use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 
 /// `object` with the members of `changes` in place of its own; null removes one.
@@ -14,6 +19,39 @@ pub fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
+/// The claims of a test's user.
+pub fn claims(subject: &str) -> Identity {
+    Identity {
+        issuer: ISSUER.to_owned(),
+        subject: subject.to_owned(),
+        email: Some(format!("{subject}@example.com")),
+        email_verified: true,
+        issued_at: Some(1),
+        ..Identity::default()
+    }
+}
+
+/// A member of an organization.
+pub fn member<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
+    app.identity(Identity { org_id: Some(organization.to_owned()), ..claims(subject) })
+}
+
+/// An admin of an organization.
+pub fn admin<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
+    let roles = vec!["admin".to_owned()];
+    app.identity(Identity { org_id: Some(organization.to_owned()), roles, ..claims(subject) })
+}
+
+/// The runtime itself, which runs jobs.
+pub fn system(app: &TestApp) -> TestCaller<'_> {
+    app.caller(Caller::System)
+}
+
+/// The caller's id; his first call.
+pub fn id_of(caller: &TestCaller<'_>) -> String {
+    caller.call("users/queries/getCurrentUser", json!({})).value()["_id"].as_str().unwrap().to_owned()
+}
+
 /// Arguments of `saveOnboarding`.
 pub fn onboarding() -> Value {
     json!({
@@ -24,4 +62,63 @@ pub fn onboarding() -> Value {
             {"id": "chess", "name": "Chess", "category": "personal", "iconName": "knight"},
         ],
     })
+}
+
+/// The id of a meeting that `host` makes now, with these others in it.
+pub fn meeting(host: &TestCaller<'_>, others: &[&str]) -> String {
+    create(host, json!({"participantEmails": emails(others)}))
+}
+
+/// The id of a meeting that `host` makes for in an hour, with these others in it.
+pub fn scheduled(app: &TestApp, host: &TestCaller<'_>, others: &[&str]) -> String {
+    create(host, json!({"participantEmails": emails(others), "scheduledAt": app.now().get() + 3_600_000}))
+}
+
+/// The id of a meeting that `host` makes with these arguments.
+pub fn create(host: &TestCaller<'_>, changes: Value) -> String {
+    let reply = host.call("meetings/lifecycle/createMeeting", with(json!({"title": "Planning"}), changes));
+    reply.value()["meetingId"].as_str().unwrap().to_owned()
+}
+
+/// The addresses of test users.
+pub fn emails(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("{name}@example.com")).collect()
+}
+
+/// What `listMeetingParticipants` says of one user, by the part of his address before `@`.
+pub fn listed(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Option<Value> {
+    let reply = caller.call("meetings/queries/listMeetingParticipants", json!({"meetingId": meeting}));
+    let list = reply.value().as_array().unwrap();
+    list.iter().find(|entry| entry["user"]["displayName"] == name).cloned()
+}
+
+/// What must hold in any database, whatever was done to it.
+pub fn assert_consistent(app: &TestApp) {
+    let (uses, interests) = app.read(|db| {
+        let mut uses: HashMap<String, i64> = HashMap::new();
+        for row in db.scan::<UserInterest>().take(100_000)? {
+            *uses.entry(row.key.as_str().to_owned()).or_default() += 1;
+        }
+        Ok((uses, db.scan::<Interest>().take(100_000)?))
+    });
+    for interest in interests {
+        let key = interest.key.as_str();
+        assert_eq!(interest.usage_count, uses.get(key).copied().unwrap_or(0), "uses of {key}");
+    }
+    let (meetings, participants) =
+        app.read(|db| Ok((db.scan::<Meeting>().take(100_000)?, db.scan::<Participant>().take(100_000)?)));
+    for meeting in meetings {
+        let people: Vec<_> = participants.iter().filter(|row| row.meeting_id == meeting.id()).collect();
+        assert!(people.iter().any(|row| row.role == Role::Host), "{meeting:?} has no host");
+        assert_eq!(
+            meeting.started_at.is_some(),
+            matches!(meeting.state, MeetingState::Active | MeetingState::Concluded)
+        );
+        if meeting.state != MeetingState::Active {
+            assert_eq!(meeting.empty_since, None, "only an active meeting is empty");
+        }
+        if meeting.state.is_final() {
+            assert!(people.iter().all(|row| row.presence != schema::Presence::Joined), "somebody is in {meeting:?}");
+        }
+    }
 }

@@ -102,6 +102,11 @@ impl Db {
         Query::new(self, Plan::new(I::Table::DEF, Some(I::DEF)))
     }
 
+    /// How many statements ran in this transaction so far: for tests of what a function costs.
+    pub fn statements(&self) -> u64 {
+        self.transaction.statements()
+    }
+
     /// Starts a query on all rows of a table, by id. Its cost grows with the table, hence a name of its own.
     pub fn scan<T: Table>(&self) -> Query<'_, T, (), ()> {
         Query::new(self, Plan::new(T::DEF, None))

@@ -1,3 +1,8 @@
 //! Users, profiles and interests.
 
+mod access;
+mod accounts;
+mod identity;
+mod interests;
 mod onboarding;
+mod profile;

@@ -1,0 +1,199 @@
+//! The identity hook: users from claims, and invitations that become places in meetings.
+
+use convoke::Identity;
+use convoke::testing::{TestApp, TestCaller};
+use schema::{Invitation, Participant, User};
+use serde_json::{Value, json};
+
+use crate::support::{claims, create, emails, id_of, listed, meeting, scheduled};
+
+fn me(caller: &TestCaller<'_>) -> Value {
+    caller.call("users/queries/getCurrentUser", json!({})).value().clone()
+}
+
+#[test]
+fn the_first_call_makes_the_user_whatever_becomes_of_the_call() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let reply = ada.call("meetings/queries/getMeeting", json!({"meetingId": "meeting_00000000000000000000000001"}));
+    assert_eq!(reply.code(), "FORBIDDEN");
+    assert_eq!(app.count::<User>(), 1);
+    let bob = app.user("bob");
+    assert_eq!(bob.call("users/mutations/updateLastSeen", json!({"surprise": 1})).code(), "INVALID_ARGUMENT");
+    assert_eq!(app.count::<User>(), 2);
+}
+
+#[test]
+fn concurrent_first_calls_make_one_user() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let ids = app.block_on(async {
+        let calls = (0..20).map(|_| ada.call_async("users/queries/getCurrentUser", json!({})));
+        futures_util::future::join_all(calls).await
+    });
+    assert!(ids.iter().all(|reply| reply.value()["_id"] == ids[0].value()["_id"]));
+    assert_eq!(app.count::<User>(), 1);
+}
+
+#[test]
+fn the_user_is_what_the_claims_say() {
+    let app = TestApp::new();
+    let first = Identity {
+        name: Some("Ada".to_owned()),
+        picture: Some("https://pictures.example/ada.png".to_owned()),
+        email: Some(" Ada@Example.COM ".to_owned()),
+        org_id: Some("north".to_owned()),
+        roles: vec!["admin".to_owned()],
+        issued_at: Some(10),
+        ..claims("ada")
+    };
+    let seen = me(&app.identity(first.clone()));
+    assert_eq!((&seen["displayName"], &seen["email"]), (&json!("Ada"), &json!("ada@example.com")));
+    assert_eq!((&seen["orgId"], &seen["roles"]), (&json!("north"), &json!(["admin"])));
+    assert_eq!(seen["avatarUrl"], "https://pictures.example/ada.png");
+    assert_eq!((&seen["emailVerified"], &seen["isActive"]), (&json!(true), &json!(true)));
+    assert_eq!((&seen["onboardingComplete"], seen.get("lastSeenAt")), (&json!(false), None));
+
+    // Newer claims change it; what they leave out stays, except rights.
+    let bare = Identity { issued_at: Some(20), email: None, email_verified: false, ..claims("ada") };
+    let seen = me(&app.identity(bare));
+    assert_eq!(
+        (&seen["displayName"], &seen["email"], &seen["emailVerified"]),
+        (&json!("Ada"), &json!("ada@example.com"), &json!(true))
+    );
+    assert_eq!((seen.get("orgId"), &seen["roles"]), (None, &json!([])));
+
+    // An older token changes nothing, and rights are the row's.
+    let seen = me(&app.identity(first));
+    assert_eq!((seen.get("orgId"), &seen["roles"]), (None, &json!([])));
+}
+
+#[test]
+fn rights_are_those_of_the_newest_token() {
+    let app = TestApp::new();
+    let org = || Some("north".to_owned());
+    let admin = |at| Identity { org_id: org(), roles: vec!["admin".to_owned()], issued_at: Some(at), ..claims("root") };
+    id_of(&app.identity(Identity { org_id: org(), ..claims("ada") }));
+    let deactivate = |caller: &TestCaller<'_>| caller.call("users/mutations/reactivateUser", json!({"userId": "ada"}));
+    deactivate(&app.identity(admin(10))).value();
+    id_of(&app.identity(Identity { org_id: org(), issued_at: Some(20), ..claims("root") }));
+    assert_eq!(deactivate(&app.identity(admin(10))).code(), "FORBIDDEN", "the old token still says admin");
+    deactivate(&app.identity(admin(30))).value();
+}
+
+#[test]
+fn an_invitation_becomes_a_place_with_the_first_verified_login() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let (now, later) = (meeting(&ada, &["bob"]), scheduled(&app, &ada, &["bob"]));
+    assert_eq!((app.count::<Invitation>(), app.count::<Participant>()), (2, 2));
+
+    let bob = app.user("bob");
+    for id in [&now, &later] {
+        let entry = listed(&bob, id, "bob").unwrap();
+        assert_eq!((&entry["role"], &entry["presence"]), (&json!("participant"), &json!("invited")));
+        assert_eq!(entry["joinedAt"], entry["createdAt"]);
+    }
+    assert_eq!(app.count::<Invitation>(), 0);
+}
+
+#[test]
+fn an_invitation_waits_until_the_address_is_verified() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &["bob"]);
+    let unverified = app.identity(Identity { email_verified: false, issued_at: Some(1), ..claims("bob") });
+    id_of(&unverified);
+    assert_eq!(unverified.call("meetings/queries/getMeeting", json!({"meetingId": id})).code(), "FORBIDDEN");
+    assert_eq!(app.count::<Invitation>(), 1);
+
+    let verified = app.identity(Identity { issued_at: Some(2), ..claims("bob") });
+    verified.call("meetings/queries/getMeeting", json!({"meetingId": id})).value();
+    assert_eq!(app.count::<Invitation>(), 0);
+}
+
+#[test]
+fn an_invitation_to_a_new_address_is_taken_up_when_the_address_comes() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &["robert"]);
+    let bob = app.user("bob");
+    assert_eq!(bob.call("meetings/queries/getMeeting", json!({"meetingId": id})).code(), "FORBIDDEN");
+    let email = Some("Robert@example.com".to_owned());
+    let renamed = app.identity(Identity { email, issued_at: Some(i64::from(i32::MAX)), ..claims("bob") });
+    renamed.call("meetings/queries/getMeeting", json!({"meetingId": id})).value();
+}
+
+#[test]
+fn all_active_users_with_a_verified_address_take_part_at_once() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let work = app.identity(Identity { email: Some("bob@example.com".to_owned()), ..claims("bob-at-work") });
+    let home = app.identity(Identity { issuer: "https://other.test".to_owned(), ..claims("bob") });
+    let fake = app.identity(Identity {
+        email: Some("bob@example.com".to_owned()),
+        email_verified: false,
+        ..claims("mallory")
+    });
+    for caller in [&work, &home, &fake] {
+        id_of(caller);
+    }
+    let id = create(&ada, json!({"participantEmails": ["BOB@example.com ", "bob@example.com", "ada@example.com"]}));
+    let get = |caller: &TestCaller<'_>| caller.call("meetings/queries/getMeeting", json!({"meetingId": id}));
+    get(&work).value();
+    get(&home).value();
+    assert_eq!(get(&fake).code(), "FORBIDDEN");
+    assert_eq!(
+        (app.count::<Participant>(), app.count::<Invitation>()),
+        (3, 0),
+        "her own address and duplicates are dropped"
+    );
+}
+
+#[test]
+fn the_end_of_a_meeting_takes_its_invitations() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let (now, later) = (meeting(&ada, &["bob"]), scheduled(&app, &ada, &["cleo"]));
+    ada.call("meetings/lifecycle/endMeeting", json!({"meetingId": now})).value();
+    ada.call("meetings/lifecycle/cancelMeeting", json!({"meetingId": later})).value();
+    assert_eq!(app.count::<Invitation>(), 0);
+    for name in ["bob", "cleo"] {
+        assert_eq!(app.user(name).call("meetings/queries/getMeeting", json!({"meetingId": now})).code(), "FORBIDDEN");
+    }
+}
+
+#[test]
+fn one_address_has_at_most_two_hundred_open_invitations() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    for _ in 0..200 {
+        meeting(&ada, &["bob"]);
+    }
+    let reply =
+        ada.call("meetings/lifecycle/createMeeting", json!({"title": "x", "participantEmails": emails(&["bob"])}));
+    assert_eq!(reply.code(), "FAILED_PRECONDITION");
+    let bob = app.user("bob");
+    let list = bob.call("meetings/queries/listUserMeetings", json!({"limit": 100}));
+    assert_eq!(list.value()["items"].as_array().unwrap().len(), 100);
+    assert_eq!(app.count::<Invitation>(), 0);
+    meeting(&ada, &["bob"]);
+}
+
+#[test]
+fn a_user_invites_at_most_two_thousand_addresses_a_day() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let batch = |from: usize, count: usize| {
+        let addresses: Vec<String> = (from..from + count).map(|i| format!("guest{i}@example.org")).collect();
+        ada.call("meetings/lifecycle/createMeeting", json!({"title": "x", "participantEmails": addresses}))
+    };
+    for i in 0..4 {
+        batch(i * 500, 500).value();
+    }
+    assert_eq!(batch(2_000, 1).code(), "FAILED_PRECONDITION");
+    assert_eq!(app.count::<Invitation>(), 2_000);
+    batch(0, 0).value();
+    app.advance(std::time::Duration::from_secs(24 * 3_600));
+    batch(2_000, 1).value();
+}

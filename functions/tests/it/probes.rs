@@ -1,0 +1,181 @@
+//! Functions of the tests: what others write in production, and what a function costs.
+
+use convoke::prelude::*;
+use convoke::{args, mutation, query};
+use functions::meetings::lifecycle::OneMeeting;
+use functions::meetings::presence;
+use functions::meetings::queries::{ListUserMeetings, get_meeting, list_meeting_participants, list_user_meetings};
+use schema::{ClientToken, List, MediaSession, Meeting, OfflineOperation, Role, SessionState, User};
+
+/// Runs the query and returns how many statements it took.
+#[query]
+pub fn cost_of_listing_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
+    ctx.run::<list_meeting_participants>(args)?;
+    Ok(ctx.db().statements())
+}
+
+/// Runs the query and returns how many statements it took.
+#[query]
+pub fn cost_of_listing_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<u64> {
+    ctx.run::<list_user_meetings>(args)?;
+    Ok(ctx.db().statements())
+}
+
+/// Runs the query and returns how many statements it took.
+#[query]
+pub fn cost_of_a_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
+    ctx.run::<get_meeting>(args)?;
+    Ok(ctx.db().statements())
+}
+
+/// What [`put_session`] takes.
+#[args]
+pub struct PutSession {
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub session_id: ClientToken,
+    pub state: SessionState,
+}
+
+/// Puts a media session as a client would report it.
+#[mutation(internal)]
+pub fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
+    let updated_at = ctx.now();
+    let found = ctx.db().query(MediaSession::by_meeting_session).eq(args.meeting_id).eq(&args.session_id).unique()?;
+    match found {
+        Some(session) => {
+            ctx.db_mut().patch_doc(session, |row| {
+                row.state = args.state;
+                row.updated_at = updated_at;
+            })?;
+        }
+        None => {
+            ctx.db_mut().insert(MediaSession {
+                meeting_id: args.meeting_id,
+                session_id: args.session_id,
+                user_id: args.user_id,
+                state: args.state,
+                metadata: None,
+                connection_quality: None,
+                last_metrics_at: None,
+                updated_at,
+            })?;
+        }
+    }
+    presence::settle(ctx, args.meeting_id)?;
+    Ok(())
+}
+
+/// What [`report_presence`] takes.
+#[args]
+pub struct ReportPresence {
+    pub meeting_id: Id<Meeting>,
+    pub presence: schema::PresenceChange,
+    pub metadata: Option<schema::Metadata>,
+}
+
+/// The move that `batchUpdatePresence` makes.
+#[mutation]
+pub fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Result<()> {
+    let seat = functions::access::participant(ctx, args.meeting_id)?;
+    match args.presence {
+        schema::PresenceChange::Joined => presence::join(ctx, seat, args.metadata)?,
+        schema::PresenceChange::Left => presence::leave(ctx, seat, args.metadata)?,
+    };
+    Ok(())
+}
+
+/// What [`put_offline_operation`] takes.
+#[args]
+pub struct PutOfflineOperation {
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub operation_id: ClientToken,
+    pub status: schema::OfflineStatus,
+}
+
+/// Puts a row of the offline queue.
+#[mutation(internal)]
+pub fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -> Result<()> {
+    let queued_at = ctx.now();
+    ctx.db_mut().insert(OfflineOperation {
+        meeting_id: args.meeting_id,
+        author_id: args.user_id,
+        client_id: ClientToken::new("client").map_err(|error| Error::internal(error.to_string()))?,
+        queue_id: "q".to_owned(),
+        ordinal: 1,
+        fingerprint: schema::Fingerprint::of(&args.operation_id),
+        operation_id: args.operation_id,
+        operation: None,
+        base_sequence: 0,
+        status: args.status,
+        cleared: false,
+        attempts: 0,
+        last_attempt: None,
+        error: None,
+        queued_at,
+        synced_at: None,
+    })?;
+    Ok(())
+}
+
+/// What [`put_people`] takes.
+#[args]
+pub struct PutPeople {
+    pub meeting_id: Id<Meeting>,
+    /// Subjects of users who are made as their first call would.
+    pub subjects: List<schema::ShortText, 0, 2000>,
+}
+
+/// Puts users into a meeting, each with a connected session.
+#[mutation(internal)]
+pub fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
+    for subject in args.subjects {
+        let name = subject.as_str();
+        let identity = convoke::Identity {
+            issuer: convoke::testing::ISSUER.to_owned(),
+            subject: name.to_owned(),
+            name: Some(name.to_owned()),
+            ..convoke::Identity::default()
+        };
+        functions::users::claims::admit(ctx, &identity)?;
+        let user = ctx.db().query(User::by_identity).eq(convoke::testing::ISSUER).eq(name).unique()?;
+        let user = user.ok_or_else(|| Error::internal("the user was made"))?.id();
+        let row = functions::meetings::seats::add(ctx, args.meeting_id, user, Role::Participant)?;
+        presence::write(ctx, row, schema::Presence::Joined, None)?;
+        put_session(
+            ctx,
+            PutSession {
+                meeting_id: args.meeting_id,
+                user_id: user,
+                session_id: ClientToken::new(name).map_err(|error| Error::internal(error.to_string()))?,
+                state: SessionState::Connected,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// What [`put_waiting_entry`] takes.
+#[args]
+pub struct PutWaitingEntry {
+    pub user_id: Id<User>,
+    pub status: schema::QueueStatus,
+}
+
+/// Puts an entry of the matching queue that is open for an hour.
+#[mutation(internal)]
+pub fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
+    let now = ctx.now();
+    let constraints = serde_json::from_str(r#"{"interests": [], "roles": []}"#).map_err(Error::internal)?;
+    ctx.db_mut().insert(schema::QueueEntry {
+        user_id: args.user_id,
+        available_from: now,
+        available_to: now + std::time::Duration::from_secs(3_600),
+        constraints,
+        status: args.status,
+        match_id: None,
+        updated_at: now,
+    })?;
+    Ok(())
+}

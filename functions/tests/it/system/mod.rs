@@ -1,0 +1,4 @@
+//! The audit and the retention.
+
+mod audit;
+mod retention;
