@@ -165,6 +165,8 @@ pub struct Store {
 struct Inner {
     shared: Arc<Shared>,
     readers: Readers,
+    common: Common,
+    tables: Vec<&'static TableDef>,
     clock: Arc<dyn Clock>,
     wal_bytes_max: u64,
     greatest_id: u128,
@@ -207,13 +209,15 @@ impl Store {
         let greatest_id = schema::greatest_id(&connection)?;
         let readers = Readers::open(&common, limits)?;
         let bounds = Bounds { checkpoint_bytes: options.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
-        let writer = start_writer(shared.clone(), common, bounds, &readers, connection)?;
+        let writer = start_writer(shared.clone(), common.clone(), bounds, &readers, connection)?;
         let (watchdog, watching) =
             watchdog::start(shared.clone(), clock.clone(), limits.mutation_timeout, options.stuck);
         Ok(Self {
             inner: Arc::new(Inner {
                 shared,
                 readers,
+                common,
+                tables,
                 clock,
                 wal_bytes_max: limits.wal_bytes_max,
                 greatest_id,
@@ -223,6 +227,17 @@ impl Store {
                 _folder: folder,
             }),
         })
+    }
+
+    /// Compares the schema once more, when a migration has run: what fits now is applied, and the store opens.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn apply_schema(&self) -> Result<State, OpenError> {
+        let inner = &self.inner;
+        let connection = Connection::open(&inner.common, Purpose::Write)?;
+        inner.shared.gate.set_schema(schema::apply(&connection, &inner.tables, inner.clock.now())?);
+        Ok(self.state())
     }
 
     /// The greatest id of any row when the store was opened: new ids must exceed it.

@@ -235,7 +235,9 @@ impl Plan {
 pub struct Query<'db, T, I, Rest> {
     db: &'db Db,
     plan: Plan,
-    types: PhantomData<fn() -> (T, I, Rest)>,
+    table: PhantomData<fn() -> T>,
+    index: PhantomData<fn() -> I>,
+    rest: PhantomData<fn() -> Rest>,
 }
 
 /// What is left of an index after a `range` or `any`: nothing that a key could be given for.
@@ -252,7 +254,7 @@ pub enum Order {
 
 impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
     fn new(db: &'db Db, plan: Plan) -> Self {
-        Self { db, plan, types: PhantomData }
+        Self { db, plan, table: PhantomData, index: PhantomData, rest: PhantomData }
     }
 
     fn retyped<NewRest>(self) -> Query<'db, T, I, NewRest> {

@@ -13,7 +13,7 @@ pub enum Work {
     /// A mutation.
     Job(Box<dyn WriteJob>),
     /// A copy of the database.
-    Backup(BackupJob),
+    Backup(Box<BackupJob>),
 }
 
 /// What waiting for work ended in.
@@ -76,7 +76,7 @@ impl Queue {
         if line.closed {
             return false;
         }
-        line.work.push_back(Work::Backup(backup));
+        line.work.push_back(Work::Backup(Box::new(backup)));
         self.wake(line.asleep);
         true
     }

@@ -2,7 +2,6 @@
 //!
 //! The pool never waits: a semaphore of our own does, so that waiting is bounded and costs no thread.
 
-use std::ops::Deref as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -141,7 +140,7 @@ pub struct Lease {
 impl Lease {
     /// The connection.
     pub fn connection(&self) -> &Connection {
-        self.connection.deref()
+        &self.connection
     }
 
     /// Runs `read` in one snapshot.
@@ -187,23 +186,24 @@ impl Manager {
 }
 
 impl r2d2::ManageConnection for Manager {
-    type Connection = Connection;
+    // Boxed, since the pool moves it at every turn.
+    type Connection = Box<Connection>;
     type Error = OpenError;
 
-    fn connect(&self) -> Result<Connection, OpenError> {
+    fn connect(&self) -> Result<Box<Connection>, OpenError> {
         let connection = Connection::settle(self.files.connect()?, &self.common, Purpose::Read)?;
         let mut guards = self.guards.lock();
         // A guard that nobody else holds was of a connection that is gone.
         guards.retain(|guard| Arc::strong_count(guard) > 1);
         guards.push(connection.guard.clone());
-        Ok(connection)
+        Ok(Box::new(connection))
     }
 
-    fn is_valid(&self, _: &mut Connection) -> Result<(), OpenError> {
+    fn is_valid(&self, _: &mut Box<Connection>) -> Result<(), OpenError> {
         Ok(())
     }
 
-    fn has_broken(&self, connection: &mut Connection) -> bool {
+    fn has_broken(&self, connection: &mut Box<Connection>) -> bool {
         connection.is_broken()
     }
 }

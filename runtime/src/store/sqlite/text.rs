@@ -364,3 +364,134 @@ fn behind(keys: &[Ordered], places: &[Option<usize>]) -> String {
     };
     format!("({near}({beyond} OR ({at} AND {})))", behind(rest, &places[1..]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::table::{FieldDef, KeyDef};
+
+    const fn field(name: &'static str, nullable: bool) -> FieldDef {
+        let column = ColumnType::Integer;
+        FieldDef { name, column, nullable, default: None, references: None, retired: false, write_json: |_, _| Ok(()) }
+    }
+
+    const fn index(name: &'static str, keys: &'static [KeyDef], unique: bool, when: Option<Condition>) -> IndexDef {
+        IndexDef { name, keys, unique, when }
+    }
+
+    const fn key(field: usize) -> KeyDef {
+        KeyDef { field, descending: false }
+    }
+
+    static TABLE: TableDef = TableDef {
+        name: "t",
+        prefix: "t",
+        fields: &[field("a", false), field("b", false), field("n", true)],
+        indexes: &[
+            index("plain", &[key(0), key(1)], false, None),
+            index("down", &[key(0), KeyDef { field: 1, descending: true }], false, None),
+            index("one", &[key(0), key(1)], true, None),
+            index("one_or_null", &[key(0), key(2)], true, None),
+            index("some", &[key(1)], false, Some(Condition::Equals("a", Literal::Integer(1)))),
+        ],
+        file: "",
+        line: 0,
+    };
+
+    /// How SQLite goes about it, in its own words.
+    fn way(sql: &str) -> String {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch(&create_table(&TABLE, TABLE.name)).unwrap();
+        connection.execute_batch(&create_id_index(&TABLE)).unwrap();
+        for index in TABLE.indexes {
+            connection.execute_batch(&create_index(&TABLE, index)).unwrap();
+        }
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = statement.raw_query();
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            lines.push(row.get::<_, String>(3).unwrap());
+        }
+        lines.join("; ")
+    }
+
+    fn plan(index: usize, shape: impl FnOnce(&mut Plan)) -> Plan {
+        let mut plan = Plan::new(&TABLE, TABLE.indexes.get(index));
+        shape(&mut plan);
+        plan
+    }
+
+    #[test]
+    fn every_shape_of_a_query_walks_its_index_and_sorts_nothing() {
+        let one = || Value::Integer(1);
+        let after = |values: &[i64]| Some((values.iter().map(|value| Value::Integer(*value)).collect(), 1));
+        let seek = |keys: &str| format!("SEARCH t USING INDEX t.{keys}");
+        for (plan, expected) in [
+            (plan(0, |plan| plan.eq = vec![one()]), seek("plain (a=?)")),
+            (plan(0, |plan| plan.eq = vec![one(), one()]), seek("plain (a=? AND b=?)")),
+            (plan(0, |plan| plan.reverse = true), "SCAN t USING INDEX t.plain".to_owned()),
+            (
+                plan(0, |plan| {
+                    plan.eq = vec![one()];
+                    plan.range = Some((Bound::Included(one()), Bound::Excluded(one())));
+                }),
+                seek("plain (a=? AND b>? AND b<?)"),
+            ),
+            (
+                plan(0, |plan| {
+                    plan.eq = vec![one()];
+                    plan.any = Some(vec![one(), one(), one()]);
+                }),
+                seek("plain (a=? AND b=?)"),
+            ),
+            (
+                plan(0, |plan| {
+                    plan.eq = vec![one()];
+                    plan.after = after(&[1, 1]);
+                    plan.reverse = true;
+                }),
+                seek("plain (a=? AND (b,_id)<(?,?))"),
+            ),
+            (
+                plan(0, |plan| {
+                    plan.eq = vec![one(), one()];
+                    plan.after = after(&[1, 1]);
+                }),
+                seek("plain (a=? AND b=? AND _id>?)"),
+            ),
+            (
+                plan(1, |plan| {
+                    plan.eq = vec![one()];
+                    plan.after = after(&[1, 1]);
+                }),
+                seek("down (a=? AND b<?)"),
+            ),
+            (
+                plan(2, |plan| {
+                    plan.eq = vec![one()];
+                    plan.after = after(&[1, 1]);
+                }),
+                seek("one (a=? AND b>?)"),
+            ),
+            (plan(3, |plan| plan.eq = vec![one()]), seek("one_or_null (a=?)")),
+            (
+                plan(3, |plan| {
+                    plan.eq = vec![one()];
+                    plan.after = after(&[1, 1]);
+                }),
+                seek("one_or_null (a=? AND n>?)"),
+            ),
+            (plan(4, |plan| plan.eq = vec![one()]), seek("some (b=?)")),
+            (plan(9, |plan| plan.after = after(&[])), seek("_id (_id>?)")),
+        ] {
+            assert_eq!(way(&select(&plan)), expected, "{}", select(&plan));
+        }
+    }
+
+    #[test]
+    fn a_row_is_found_by_its_id_without_a_walk() {
+        assert_eq!(way(&get(&TABLE)), "SEARCH t USING INDEX t._id (_id=?)");
+        assert_eq!(way(&get_many(&TABLE, 4)), "SEARCH t USING INDEX t._id (_id=?)");
+        assert_eq!(way(&delete(&TABLE)), "SEARCH t USING INDEX t._id (_id=?)");
+    }
+}

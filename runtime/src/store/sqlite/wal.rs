@@ -96,9 +96,7 @@ impl Wal {
         self.dirty = true;
         let pages = PAGES.get();
         connection.figures.wal_bytes.store(self.bytes(pages), Relaxed);
-        if pages >= self.due_pages {
-            self.tend(connection, pages);
-        } else if self.bytes(pages) > self.bounds.interrupt_bytes && self.rested() {
+        if pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested()) {
             self.tend(connection, pages);
         }
     }

@@ -264,6 +264,8 @@ impl Writer {
         if found != "ok" {
             return Err(OpenError::Engine(format!("the check found: {found}")));
         }
+        // Copying the log back may make room on a full disk; whether it did, the commit below shows.
+        let _ = connection.sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         // A commit of its own: it proves that the disk takes one, and writes over what the failed one left in the log.
         begin(&connection)?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"")?;

@@ -185,14 +185,33 @@ pub fn start<R: Send + 'static>(
     start_named(store, "test", false, run)
 }
 
+/// As [`start`], for the operator or for everybody.
+pub fn start_as<R: Send + 'static>(
+    store: &Store,
+    access: Access,
+    run: impl FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send + 'static,
+) -> Pending<R> {
+    start_job(store, "test", false, access, run)
+}
+
 pub fn start_named<R: Send + 'static>(
     store: &Store,
     name: &'static str,
     slow: bool,
     run: impl FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send + 'static,
 ) -> Pending<R> {
+    start_job(store, name, slow, Access::Everyone, run)
+}
+
+fn start_job<R: Send + 'static>(
+    store: &Store,
+    name: &'static str,
+    slow: bool,
+    access: Access,
+    run: impl FnMut(Rc<dyn Transaction>) -> Result<R, StoreError> + Send + 'static,
+) -> Pending<R> {
     let (answer, pending) = mpsc::channel();
-    let job = Closure { name, slow, run, result: None, answer };
+    let job = Closure { name, slow, access, run, result: None, answer };
     if let Err((job, error)) = store.write(Box::new(job)) {
         job.finish(Err(error));
     }
@@ -202,6 +221,7 @@ pub fn start_named<R: Send + 'static>(
 struct Closure<F, R> {
     name: &'static str,
     slow: bool,
+    access: Access,
     run: F,
     result: Option<R>,
     answer: mpsc::Sender<Result<R, StoreError>>,
@@ -225,6 +245,10 @@ where
 
     fn slow(&self) -> bool {
         self.slow
+    }
+
+    fn access(&self) -> Access {
+        self.access
     }
 
     fn name(&self) -> &str {

@@ -15,44 +15,54 @@ use crate::store::table::TableDef;
 const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
     (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
 
+/// What became of the schema.
+enum Applied {
+    /// It is what the code says; these changes were made.
+    All(Vec<String>),
+    /// Nothing was changed: this stands in the way, in plain words.
+    Refused(String),
+}
+
 /// Applies what the code adds. Returns the difference that cannot be applied, in plain words; then nothing was.
 ///
 /// # Errors
 /// The engine's.
 pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis) -> Result<Option<String>, OpenError> {
     connection.run("BEGIN IMMEDIATE")?;
-    let refused = within(&connection.sqlite, tables, now);
-    let end = if matches!(refused, Ok(None)) { "COMMIT" } else { "ROLLBACK" };
+    let applied = within(&connection.sqlite, tables, now);
+    let end = if matches!(applied, Ok(Applied::All(_))) { "COMMIT" } else { "ROLLBACK" };
     if connection.in_transaction() {
         connection.run(end)?;
     }
-    refused
+    match applied? {
+        Applied::All(changes) => {
+            changes.iter().for_each(|change| info!("schema: {change}"));
+            Ok(None)
+        }
+        Applied::Refused(difference) => Ok(Some(difference)),
+    }
 }
 
-fn within(
-    connection: &rusqlite::Connection,
-    tables: &[&'static TableDef],
-    now: Millis,
-) -> Result<Option<String>, OpenError> {
+fn within(connection: &rusqlite::Connection, tables: &[&'static TableDef], now: Millis) -> Result<Applied, OpenError> {
     connection.execute_batch(OWN_TABLE)?;
     let (version, stored) = stored(connection)?;
     let difference = difference(connection, &stored, tables)?;
     if !difference.refused.is_empty() {
-        return Ok(Some(difference.refused.join("; ")));
+        return Ok(Applied::Refused(difference.refused.join("; ")));
     }
     if version > 0 && difference.statements.is_empty() && difference.result == stored {
-        return Ok(None);
+        return Ok(Applied::All(Vec::new()));
     }
     if let Some(collision) = run(connection, &difference)? {
-        return Ok(Some(collision));
+        return Ok(Applied::Refused(collision));
     }
-    let changes: Vec<&str> = difference.statements.iter().map(|statement| &*statement.what).collect();
     let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
+    let changes: Vec<String> = difference.statements.into_iter().map(|statement| statement.what).collect();
     connection.execute(
         "INSERT INTO \"_schema\" (\"version\", \"appliedAt\", \"changes\", \"definition\") VALUES (?1, ?2, ?3, ?4)",
         params![version + 1, now.0, changes.join("\n"), definition],
     )?;
-    Ok(None)
+    Ok(Applied::All(changes))
 }
 
 /// The version and the schema of the file; 0 and nothing in a new one.
@@ -77,7 +87,6 @@ fn run(connection: &rusqlite::Connection, difference: &Difference) -> Result<Opt
             }
             result => result?,
         }
-        info!("schema: {}", statement.what);
     }
     Ok(None)
 }

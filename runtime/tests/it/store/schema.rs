@@ -1,0 +1,281 @@
+//! The schema in the file follows the one in code where nothing is lost, and says what it cannot follow.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use convoke::Id;
+use convoke::limits::Limits;
+use convoke::store::{
+    Access, Condition, FieldDef, FunctionPace, IndexDef, Literal, OpenError, Plan, State, Store, StoreError,
+    StoreOptions, Table as _, TableDef, Value,
+};
+use tempfile::TempDir;
+
+use super::support::{Account, clock, down, field, key, start};
+
+/// A table that lives as long as the tests, made where it is needed.
+fn table(fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
+    named("meetings", "meeting", fields, indexes)
+}
+
+fn named(name: &'static str, prefix: &'static str, fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
+    Box::leak(Box::new(TableDef {
+        name,
+        prefix,
+        fields: fields.leak(),
+        indexes: indexes.leak(),
+        file: "lib.rs",
+        line: 7,
+    }))
+}
+
+fn index(name: &'static str, keys: Vec<convoke::store::KeyDef>, unique: bool) -> IndexDef {
+    IndexDef { name, keys: keys.leak(), unique, when: None }
+}
+
+fn with_default(name: &'static str, default: Literal) -> FieldDef {
+    FieldDef { default: Some(default), ..field::<i64>(name) }
+}
+
+fn retired(name: &'static str) -> FieldDef {
+    FieldDef { retired: true, ..field::<String>(name) }
+}
+
+fn text(value: &str) -> Value {
+    Value::Text(value.to_owned())
+}
+
+fn open(folder: &Path, tables: &[&'static TableDef]) -> Store {
+    Store::open(StoreOptions::new(folder), &Limits::default(), clock(), tables.to_vec()).unwrap()
+}
+
+/// A folder whose `meetings` have a title and two rows.
+fn two_meetings() -> (TempDir, &'static TableDef) {
+    let folder = tempfile::tempdir().unwrap();
+    let old = table(vec![field::<String>("title")], vec![index("by_title", vec![key(0)], false)]);
+    let store = open(folder.path(), &[old]);
+    insert(&store, old, 1, vec![text("b")]).unwrap();
+    insert(&store, old, 2, vec![text("a")]).unwrap();
+    (folder, old)
+}
+
+fn insert(store: &Store, table: &'static TableDef, id: u128, values: Vec<Value>) -> Result<(), StoreError> {
+    start(store, move |transaction| transaction.insert(table, id, 1, &values)).wait()
+}
+
+/// The rows of a plan, as their values.
+fn rows(store: &Store, plan: &Plan) -> Vec<Vec<Value>> {
+    store
+        .read_blocking(Access::Everyone, |transaction| {
+            let mut rows = Vec::new();
+            transaction
+                .select(plan, &mut |row| {
+                    rows.push((0..plan.table.fields.len()).map(|place| row.value(place).unwrap().to_value()).collect());
+                    Ok(ControlFlow::Continue(()))
+                })
+                .unwrap();
+            rows
+        })
+        .unwrap()
+}
+
+fn reason(store: &Store) -> String {
+    match store.state() {
+        State::Open => "open".to_owned(),
+        State::Closed { reason } => reason,
+    }
+}
+
+#[test]
+fn what_is_added_is_applied_and_old_rows_have_it() {
+    let (folder, _) = two_meetings();
+    let new = table(
+        vec![
+            with_default("size", Literal::Integer(30)),
+            field::<Option<String>>("title"),
+            field::<Option<bool>>("open"),
+        ],
+        vec![
+            index("by_title", vec![down(1)], false),
+            index("by_size", vec![key(0), key(1)], true),
+            IndexDef { when: Some(Condition::IsNull("open")), ..index("undecided", vec![key(1)], false) },
+        ],
+    );
+    let store = open(folder.path(), &[new, Account::DEF]);
+    assert_eq!(store.state(), State::Open);
+    let old = |title| vec![Value::Integer(30), text(title), Value::Null];
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[0]))), [old("b"), old("a")]);
+    // The default is a value like any other: indexes know it.
+    let mut of_size = Plan::new(new, Some(&new.indexes[1]));
+    of_size.eq = vec![Value::Integer(30)];
+    assert_eq!(rows(&store, &of_size), [old("a"), old("b")]);
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[2]))), [old("a"), old("b")]);
+    let violation = insert(&store, new, 3, old("a"));
+    assert!(matches!(violation, Err(StoreError::UniqueViolation { index: "by_size", .. })), "{violation:?}");
+    drop(store);
+    // A second start finds nothing to do.
+    let versions = |folder: &Path| -> i64 {
+        let file = rusqlite::Connection::open(folder.join("convoke.db")).unwrap();
+        file.query_row("SELECT count(*) FROM _schema", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(versions(folder.path()), 2);
+    assert_eq!(open(folder.path(), &[new, Account::DEF]).state(), State::Open);
+    assert_eq!(versions(folder.path()), 2);
+}
+
+#[test]
+fn what_would_lose_something_closes_the_store_and_is_said_in_plain_words() {
+    for (new, expected) in [
+        (
+            table(vec![field::<i64>("title")], vec![]),
+            "table meetings: field title changed from Text to Integer; \
+             write a migration that fills a new field, and mark this one #[retired]",
+        ),
+        (
+            table(vec![field::<Id<Account>>("title")], vec![]),
+            "table meetings: field title changed from Text to Id of account; \
+             write a migration that fills a new field, and mark this one #[retired]",
+        ),
+        (
+            table(vec![], vec![]),
+            "table meetings: field title was removed; mark it #[retired] instead, so that its values stay",
+        ),
+        (
+            table(vec![field::<String>("title"), field::<i64>("size")], vec![]),
+            "table meetings: field size was added without a default; make it an Option or give it one",
+        ),
+        (
+            named("meetings", "room", vec![field::<String>("title")], vec![]),
+            "table meetings: the prefix of its ids changed from meeting to room, and clients hold such ids",
+        ),
+        (
+            named("rooms", "room", vec![], vec![]),
+            "table meetings is in the database with rows and not in the code; \
+             write a migration that empties it before the struct goes",
+        ),
+    ] {
+        let (folder, old) = two_meetings();
+        let store = open(folder.path(), &[new]);
+        assert_eq!(reason(&store), expected);
+        assert_eq!(store.ready(), Err(expected.to_owned()));
+        let read = store.read_blocking(Access::Everyone, |_| ());
+        assert!(matches!(read, Err(StoreError::Closed(reason)) if reason == expected));
+        assert!(matches!(insert(&store, new, 9, vec![text("c")]), Err(StoreError::Closed(_))));
+        store.read_blocking(Access::Admin, |_| ()).unwrap();
+        drop(store);
+        // Nothing was applied: the old code still serves.
+        assert_eq!(rows(&open(folder.path(), &[old]), &Plan::new(old, None)).len(), 2);
+    }
+}
+
+#[test]
+fn two_rows_that_collide_in_a_new_unique_index_close_the_store() {
+    let (folder, old) = two_meetings();
+    insert(&open(folder.path(), &[old]), old, 3, vec![text("a")]).unwrap();
+    let new = table(vec![field::<String>("title")], vec![index("one_title", vec![key(0)], true)]);
+    let store = open(folder.path(), &[new]);
+    assert_eq!(reason(&store), "table meetings: index one_title added, but rows collide in it; write a migration");
+}
+
+#[test]
+fn an_option_becomes_required_when_every_row_has_a_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let optional = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(folder.path(), &[optional]);
+    insert(&store, optional, 1, vec![Value::Null, Value::Null]).unwrap();
+    drop(store);
+    let required = table(vec![field::<String>("title"), with_default("size", Literal::Integer(3))], vec![]);
+    let store = open(folder.path(), &[required]);
+    assert_eq!(
+        reason(&store),
+        "table meetings: field title is no longer an Option, and rows without a value exist; \
+         write a migration that fills them, or give it a default"
+    );
+    // The operator's migration fills it while everybody else is refused; then the store opens.
+    let migrated = super::support::start_as(&store, Access::Admin, move |transaction| {
+        transaction.update(required, 1, &[(0, text("filled"))])
+    });
+    assert!(migrated.wait().unwrap());
+    assert_eq!(store.apply_schema().unwrap(), State::Open);
+    assert_eq!(rows(&store, &Plan::new(required, None)), [[text("filled"), Value::Integer(3)]]);
+}
+
+#[test]
+fn a_retired_field_stays_in_the_file_and_may_come_back() {
+    let (folder, _) = two_meetings();
+    let without = table(vec![retired("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(folder.path(), &[without]);
+    assert_eq!(store.state(), State::Open);
+    insert(&store, without, 3, vec![Value::Null, Value::Integer(1)]).unwrap();
+    assert_eq!(rows(&store, &Plan::new(without, None))[0], [Value::Null, Value::Null]);
+    drop(store);
+    // Once retired, the struct may forget it.
+    let gone = table(vec![field::<Option<i64>>("size")], vec![]);
+    assert_eq!(open(folder.path(), &[gone]).state(), State::Open);
+    let back = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(folder.path(), &[back]);
+    assert_eq!(reason(&store), "open");
+    let titles: Vec<Value> = rows(&store, &Plan::new(back, None)).into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(titles, [text("b"), text("a"), Value::Null]);
+    drop(store);
+    // In a new database a retired field never was.
+    let fresh = tempfile::tempdir().unwrap();
+    let store = open(fresh.path(), &[without]);
+    insert(&store, without, 1, vec![Value::Null, Value::Integer(1)]).unwrap();
+    drop(store);
+    assert_eq!(reason(&open(fresh.path(), &[back])), "open");
+}
+
+#[test]
+fn a_table_without_rows_may_change_in_any_way() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path(), &[table(vec![field::<String>("title")], vec![]), Account::DEF]));
+    let new = named("meetings", "room", vec![field::<i64>("title"), field::<f64>("size")], vec![]);
+    let store = open(folder.path(), &[new]);
+    assert_eq!(reason(&store), "open");
+    insert(&store, new, 1, vec![Value::Integer(1), Value::Float(2.5)]).unwrap();
+    assert_eq!(rows(&store, &Plan::new(new, None)), [[Value::Integer(1), Value::Float(2.5)]]);
+}
+
+#[test]
+fn a_mistake_in_a_definition_names_its_place() {
+    let title = || vec![field::<String>("title")];
+    for (tables, expected) in [
+        (vec![table(title(), vec![]), table(title(), vec![])], "lib.rs:7: table meetings: another table has this name"),
+        (
+            vec![table(title(), vec![]), named("rooms", "meeting", title(), vec![])],
+            "lib.rs:7: table rooms: another table has the prefix meeting",
+        ),
+        (
+            vec![table(vec![retired("title")], vec![index("by_title", vec![key(0)], false)])],
+            "lib.rs:7: table meetings: index by_title: field title is retired",
+        ),
+        (
+            vec![table(
+                title(),
+                vec![IndexDef {
+                    when: Some(Condition::Equals("title", Literal::Integer(1))),
+                    ..index("some", vec![key(0)], false)
+                }],
+            )],
+            "lib.rs:7: table meetings: index some: the value compared with field title is of another type",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Store::open(StoreOptions::new(folder.path()), &Limits::default(), clock(), tables).err().unwrap();
+        assert!(matches!(error, OpenError::Definition { .. }));
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_refuses_queries_on_the_hot_path_too() {
+    let (folder, _) = two_meetings();
+    let store = open(folder.path(), &[table(vec![], vec![])]);
+    let read = |access| {
+        let store = store.clone();
+        async move { store.read(access, &FunctionPace::unknown(), |_| ()).await }
+    };
+    assert!(matches!(read(Access::Everyone).await, Err(StoreError::Closed(_))));
+    read(Access::Admin).await.unwrap();
+}
