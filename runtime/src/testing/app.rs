@@ -19,6 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::id::Id;
 use crate::identity::{Caller, DeployKeyCaller, Identity};
+use crate::performance::recorder::Ended;
 use crate::runtime::{Runtime, RuntimeOptions};
 use crate::scheduler::{Job, JobState};
 use crate::store::{Access, Db, Doc, Table};
@@ -210,6 +211,15 @@ impl TestApp {
         let failed = self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Failed).take(usize::MAX)?));
         self.seen.lock().extend(failed.iter().map(Doc::id));
         failed
+    }
+
+    /// Counts a call of a function that ended now, as if it had taken `latency`: for tests of figures.
+    ///
+    /// # Panics
+    /// If there is no such function.
+    pub fn record_call(&self, path: &str, latency: Duration, ok: bool) {
+        let function = self.registry().get(path).unwrap_or_else(|| panic!("no function {path}"));
+        function.recorder.record(Ended { at: self.now(), latency, ok, scheduled: false });
     }
 
     /// What must hold after any test.

@@ -5,4 +5,7 @@
 mod auth;
 mod call;
 mod http;
+mod outbound;
+mod performance;
+mod scheduler;
 mod store;
