@@ -5,8 +5,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::clock::Millis;
-use crate::performance;
 use crate::runtime::Runtime;
 use crate::scheduler;
 
@@ -54,7 +52,7 @@ impl Background {
                 tracing::error!(target: "convoke::background", "a background task broke off: {error}");
             }
         }
-        if let Err(error) = performance::stored::store(&self.runtime, Millis(i64::MAX)).await {
+        if let Err(error) = self.runtime.store_all_performance().await {
             tracing::warn!(target: "convoke::background", "the last figures are lost: {}", error.chain());
         }
     }

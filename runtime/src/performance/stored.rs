@@ -143,19 +143,28 @@ fn rows_between(db: &Db, level: Level, start: i64, end: i64) -> Result<Vec<Doc<S
     Ok(db.query(Stored::by_age).eq(level.step_ms).range(Millis(start)..Millis(end)).take(usize::MAX)?)
 }
 
+/// The rows of one function that become one.
+#[derive(Default)]
+struct Gathered {
+    spans: Vec<Span>,
+    old: Vec<Id<Stored>>,
+    /// Whether there is anything to add up.
+    fine: bool,
+}
+
 /// Puts one row a function in the place of `rows`.
 async fn replace(runtime: &Runtime, coarse: Level, start: i64, rows: Vec<Doc<Stored>>) -> Result<()> {
-    let mut functions: BTreeMap<String, (Vec<Span>, Vec<Id<Stored>>, bool)> = BTreeMap::new();
+    let mut functions: BTreeMap<String, Gathered> = BTreeMap::new();
     for row in rows {
-        let (spans, old, fine) = functions.entry(row.function.clone()).or_default();
-        unpack(&row, spans);
-        old.push(row.id());
-        *fine |= row.step_ms != coarse.step_ms;
+        let gathered = functions.entry(row.function.clone()).or_default();
+        unpack(&row, &mut gathered.spans);
+        gathered.old.push(row.id());
+        gathered.fine |= row.step_ms != coarse.step_ms;
     }
     let mut writes = Vec::new();
     let mut size = 0;
-    let mut functions = functions.into_iter().filter(|(_, (_, _, fine))| *fine).peekable();
-    while let Some((function, (spans, old, _))) = functions.next() {
+    let mut functions = functions.into_iter().filter(|(_, gathered)| gathered.fine).peekable();
+    while let Some((function, Gathered { spans, old, .. })) = functions.next() {
         let data = pack(&minutes::coarser(spans, coarse.step_ms), start);
         let (step_ms, start) = (coarse.step_ms, Millis(start));
         size += old.len() + 1;

@@ -188,6 +188,14 @@ impl Runtime {
         let now = self.clock().now();
         stored::store(self, Millis(now.0.div_euclid(super::minutes::MINUTE) * super::minutes::MINUTE)).await
     }
+
+    /// As [`Runtime::store_performance`], the present minute too: before the process ends.
+    ///
+    /// # Errors
+    /// As [`Runtime::store_performance`].
+    pub async fn store_all_performance(&self) -> Result<()> {
+        stored::store(self, Millis(i64::MAX)).await
+    }
 }
 
 /// The figures of calls, as [`Read::performance`] returns them.

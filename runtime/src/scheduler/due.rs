@@ -109,6 +109,7 @@ impl Runtime {
             let now = self.clock().now();
             own::write(self, "enter the crons", move |db| crons.enter(db, now)).await
         };
-        self.scheduler().prepared.get_or_try_init(|| prepare).await.map(|()| ())
+        self.scheduler().prepared.get_or_try_init(|| prepare).await?;
+        Ok(())
     }
 }

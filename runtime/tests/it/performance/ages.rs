@@ -25,8 +25,7 @@ fn since_start(app: &TestApp, name: Option<&str>, bucket: Duration) -> Vec<Bucke
 fn a_restart_keeps_what_was_written_and_goes_on_in_the_same_minute() {
     let mut app = TestApp::new();
     app.record_call(ANSWER, Duration::from_millis(5), true);
-    let background = app.block_on(async { app.start_background() });
-    app.block_on(background.stop());
+    app.block_on(app.store_all_performance()).unwrap();
     app.restart();
     app.record_call(ANSWER, Duration::from_millis(7), false);
     let second = Duration::from_secs(1);
@@ -35,8 +34,7 @@ fn a_restart_keeps_what_was_written_and_goes_on_in_the_same_minute() {
         assert_eq!((found[0].calls, found[0].errors, found[0].latency_us), (2, 1, 12_000));
         let all = since_start(&app, None, second);
         assert_eq!((all[0].calls, all[0].errors), (2, 1));
-        let background = app.block_on(async { app.start_background() });
-        app.block_on(background.stop());
+        app.block_on(app.store_all_performance()).unwrap();
     }
 }
 
@@ -153,8 +151,7 @@ proptest! {
                 Step::Wait(_) => {}
                 Step::Store => app.block_on(app.store_performance()).unwrap(),
                 Step::Restart => {
-                    let background = app.block_on(async { app.start_background() });
-                    app.block_on(background.stop());
+                    app.block_on(app.store_all_performance()).unwrap();
                     app.restart();
                 }
             }

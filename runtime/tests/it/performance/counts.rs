@@ -67,10 +67,7 @@ fn calls_of_the_scheduler_are_counted_and_marked() {
     let path = |name| format!("performance/functions/{name}");
     assert_eq!(
         found,
-        [
-            (&*path("later"), Some(Kind::Mutation), 1, 1, 0),
-            (&*path("planLater"), Some(Kind::Mutation), 1, 0, 0)
-        ]
+        [(&*path("later"), Some(Kind::Mutation), 1, 1, 0), (&*path("planLater"), Some(Kind::Mutation), 1, 0, 0)]
     );
 }
 

@@ -178,7 +178,6 @@ pub fn plan_count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>>
 /// Leaves an effect by a mutation.
 #[action(internal)]
 pub async fn reach_out(ctx: &ActionCtx, args: Numbered) -> Result<()> {
-    ctx.memory::<Entered>().enter(args.n);
     ctx.run::<leave>(args).await
 }
 
@@ -200,7 +199,7 @@ pub async fn reach_persistently(ctx: &ActionCtx, args: Numbered) -> Result<()> {
     if ctx.memory::<Entered>().enter(args.n) < 3 {
         return Err(Error::provider("Nobody is there"));
     }
-    ctx.run::<leave>(args).await
+    ctx.run::<leave>(Numbered { n: args.n + 100 }).await
 }
 
 #[mutation]

@@ -87,6 +87,14 @@ fn the_process_that_is_killed() {
     });
 }
 
+/// How many jobs have not run.
+async fn left(folder: &Path) -> u64 {
+    let runtime = runtime(folder);
+    let left = runtime.jobs().count(JobState::Pending).await.unwrap();
+    runtime.store().close();
+    left
+}
+
 fn start(folder: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "scheduler::killed::the_process_that_is_killed", "--ignored", "--nocapture"])
@@ -120,6 +128,11 @@ fn killed_while_thousands_of_jobs_run_every_mutation_has_one_effect_and_no_actio
         std::thread::sleep(Duration::from_millis(40 + 31 * kill + chance));
         child.kill().unwrap();
         child.wait().unwrap();
+        if kill == 0 {
+            let left = executor.block_on(left(folder.path()));
+            let all = u64::try_from(MUTATIONS + ACTIONS).unwrap();
+            assert!(left > 0 && left < all, "the first one was killed before or after the work: {left} of {all}");
+        }
     }
     assert!(start(folder.path()).wait().unwrap().success());
     let (effects, starts, interrupted) = executor.block_on(async {

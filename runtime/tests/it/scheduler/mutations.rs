@@ -55,10 +55,7 @@ fn a_failed_attempt_leaves_nothing_and_the_next_one_waits_longer() {
         assert_eq!((effects(&app), entered(&app, 1)), (vec![], attempt));
         let job = app.pending_jobs().remove(0);
         assert_eq!(job.attempts, attempt);
-        assert_eq!(
-            job.last_error.as_deref(),
-            Some(&*format!("FAILED_PRECONDITION: Stumbled for the {attempt}. time"))
-        );
+        assert_eq!(job.last_error.as_deref(), Some(&*format!("FAILED_PRECONDITION: Stumbled for the {attempt}. time")));
         waits.push(job.run_at.0 - app.now().0);
         app.clock().set(job.run_at);
     }

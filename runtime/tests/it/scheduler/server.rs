@@ -56,7 +56,9 @@ fn thousands_of_jobs_of_both_kinds_have_one_effect_each() {
                 let name = if n % 5 == 0 { "planReachOut" } else { "plan" };
                 let nobody = nobody.clone();
                 async move {
-                    nobody.call_async(&format!("scheduler/functions/{name}"), json!({ "n": n, "afterMs": n % 40 })).await
+                    nobody
+                        .call_async(&format!("scheduler/functions/{name}"), json!({ "n": n, "afterMs": n % 40 }))
+                        .await
                 }
             });
             for reply in futures_util::future::join_all(calls).await {
