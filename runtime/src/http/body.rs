@@ -1,5 +1,8 @@
 //! Reads a request's whole body, within its size and time.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -26,8 +29,11 @@ pub(super) async fn read(body: hyper::body::Incoming, bytes_max: usize, timeout:
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(TOO_LARGE);
     }
-    // The timer is made here and started only if the body has to be waited for.
-    match tokio::time::timeout(timeout, gather(body, bytes_max)).await {
+    let mut gathering = pin!(gather(body, bytes_max));
+    if let Poll::Ready(whole) = poll_fn(|cx| Poll::Ready(gathering.as_mut().poll(cx))).await {
+        return whole;
+    }
+    match tokio::time::timeout(timeout, gathering).await {
         Ok(whole) => whole,
         Err(_elapsed) => Err(TOO_SLOW),
     }

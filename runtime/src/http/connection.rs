@@ -39,7 +39,7 @@ pub(super) struct Connection<H: Handler> {
     pub(super) late: bool,
     number: u64,
     _slot: OwnedSemaphorePermit,
-    _place: Place,
+    _place: Option<Place>,
 }
 
 impl<H: Handler> Connection<H> {
@@ -49,7 +49,7 @@ impl<H: Handler> Connection<H> {
         listener: Listener,
         peer: IpAddr,
         slot: OwnedSemaphorePermit,
-        place: Place,
+        place: Option<Place>,
     ) -> Arc<Self> {
         let activity = Arc::new(Activity::new(server.limits.http2_streams_max));
         let late = server.phase() != Phase::Serving;
@@ -116,24 +116,21 @@ impl<H: Handler> Connection<H> {
                 // One poll leaves this task's waker with both; after that a look at the phase is enough.
                 listening = drain.as_mut().poll(cx).is_pending() & cut.as_mut().poll(cx).is_pending();
             }
-            match self.server.phase() {
-                Phase::Serving => {}
-                Phase::Draining => {
-                    if !told && !self.late {
-                        told = true;
-                        connection.as_mut().graceful_shutdown();
-                    }
-                }
-                Phase::Cut => return Poll::Ready(()),
-            }
             loop {
+                // Polled before it is told to finish, so that a request which has come is answered, if only by a
+                // refusal.
                 if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
                     if let Err(error) = ended {
                         tracing::debug!(peer = %self.peer, %error, "a connection ended early");
                     }
                     return Poll::Ready(());
                 }
-                if told || !self.activity.is_asked_to_close() {
+                let finish = match self.server.phase() {
+                    Phase::Serving => self.activity.is_asked_to_close(),
+                    Phase::Draining => !self.late || self.activity.is_asked_to_close(),
+                    Phase::Cut => return Poll::Ready(()),
+                };
+                if told || !finish {
                     return Poll::Pending;
                 }
                 told = true;

@@ -34,6 +34,16 @@ pub trait Handler: Send + Sync + 'static {
     fn ready(&self) -> Result<(), String>;
 }
 
+impl<H: Handler> Handler for Arc<H> {
+    fn call(&self, request: Incoming) -> impl Future<Output = Reply> + Send {
+        H::call(self, request)
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        H::ready(self)
+    }
+}
+
 /// One request whose body is whole and within its limits.
 #[derive(Debug)]
 pub struct Incoming {

@@ -13,6 +13,7 @@ mod chunked;
 mod connection;
 mod cors;
 mod detach;
+mod fields;
 mod head;
 mod peers;
 mod rate;

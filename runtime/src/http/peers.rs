@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::HeaderMap;
-use hyper::header::{FORWARDED, HeaderName};
+use hyper::header::HeaderName;
 use ipnet::IpNet;
 use parking_lot::Mutex;
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// The field in which proxies say whom they forward for.
+pub(super) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The networks whose word about other addresses is taken.
 pub(super) struct Proxies(pub(super) Vec<IpNet>);
@@ -38,14 +39,10 @@ impl Proxies {
         client
     }
 
-    fn trust(&self, address: IpAddr) -> bool {
+    /// Whether `address` is a trusted proxy's.
+    pub(super) fn trust(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
-}
-
-/// Whether the request was made on this machine, and not by a proxy on this machine for somebody else.
-pub(super) fn is_local(peer: IpAddr, headers: &HeaderMap) -> bool {
-    peer.is_loopback() && !headers.contains_key(X_FORWARDED_FOR) && !headers.contains_key(FORWARDED)
 }
 
 /// The socket's peer; an IPv4 client of a dual-stack listener is an IPv4 address.

@@ -1,11 +1,11 @@
 //! The id that ties a response to the server's log lines.
 
+use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Deref;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 
-use bytes::Bytes;
-use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 /// The field that carries it, both ways.
@@ -14,34 +14,66 @@ pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The longest id of a caller that is taken over.
 const LENGTH_MAX: usize = 64;
 
-/// A request's id, as text and as the field that echoes it.
+/// The id of a request: 1 … 64 of `[A-Za-z0-9._-]`, in place, so that a refused request allocates none.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestId {
-    pub(super) text: Arc<str>,
-    pub(super) field: HeaderValue,
+    bytes: [u8; LENGTH_MAX],
+    length: u8,
 }
 
 impl RequestId {
-    /// The caller's own, if it is one field of 1 … 64 of `[A-Za-z0-9._-]`; else a new one.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut fields = headers.get_all(X_REQUEST_ID).iter();
-        if let (Some(field), None) = (fields.next(), fields.next())
-            && is_usable(field.as_bytes())
-            && let Ok(text) = field.to_str()
+    /// The caller's own, if it is usable; else a new one. With it comes the field that echoes it.
+    pub(super) fn of(field: Option<&HeaderValue>) -> (Self, HeaderValue) {
+        if let Some(field) = field
+            && let Some(id) = Self::from_text(field.as_bytes())
         {
-            return Self { text: Arc::from(text), field: field.clone() };
+            return (id, field.clone());
         }
-        Self::new()
+        let id = Self::random();
+        (id, HeaderValue::from_bytes(id.as_bytes()).expect("the id's characters stand in any field"))
     }
 
-    /// Sixteen hexadecimal digits, of which no two are alike in one process. They are no secret: a mixed counter from
-    /// a random start is enough, and costs no system call.
-    pub(super) fn new() -> Self {
+    /// A new one: sixteen hexadecimal digits, of which no two are alike in one process. They are no secret: a mixed
+    /// counter from a random start is enough, and costs no system call.
+    fn random() -> Self {
         static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let digits = hexadecimal(mix(START.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed))));
-        let text = std::str::from_utf8(&digits).expect("hexadecimal digits are ASCII");
-        let field = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(&digits));
-        Self { text: Arc::from(text), field: field.expect("hexadecimal digits stand in any field") }
+        Self::from_text(&digits).expect("hexadecimal digits make an id")
+    }
+
+    /// This text as an id, if it is usable as one.
+    fn from_text(text: &[u8]) -> Option<Self> {
+        if !is_usable(text) {
+            return None;
+        }
+        let mut bytes = [0; LENGTH_MAX];
+        bytes[..text.len()].copy_from_slice(text);
+        Some(Self { bytes, length: u8::try_from(text.len()).ok()? })
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl Deref for RequestId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).expect("the id's characters are ASCII")
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 
@@ -66,30 +98,28 @@ fn hexadecimal(number: u64) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    fn of(ids: &[&str]) -> Arc<str> {
-        let mut headers = HeaderMap::new();
-        for id in ids {
-            headers.append(X_REQUEST_ID, HeaderValue::from_str(id).unwrap());
-        }
-        RequestId::of(&headers).text
+    fn of(id: Option<&str>) -> RequestId {
+        let (id, field) = RequestId::of(id.map(|id| HeaderValue::from_str(id).unwrap()).as_ref());
+        assert_eq!(field, *id);
+        id
     }
 
     #[test]
     fn a_usable_id_is_taken_over_and_any_other_replaced() {
         let longest = "a".repeat(64);
         for id in ["a", "Order-7.retry_2", &longest] {
-            assert_eq!(&*of(&[id]), id);
+            assert_eq!(&*of(Some(id)), id);
         }
         let longer = "a".repeat(65);
-        for ids in [&[][..], &[""], &["a b"], &["a\tb"], &["a/b"], &[&longer], &["a", "b"]] {
-            let made = of(ids);
-            assert!(made.len() == 16 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{ids:?} gave {made}");
+        for id in [None, Some(""), Some("a b"), Some("a\tb"), Some("a/b"), Some(&*longer)] {
+            let made = of(id);
+            assert!(made.len() == 16 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id:?} gave {made}");
         }
     }
 
     #[test]
     fn made_ids_differ() {
-        let ids: std::collections::HashSet<_> = (0..10_000).map(|_| RequestId::new().text).collect();
+        let ids: std::collections::HashSet<_> = (0..10_000).map(|_| RequestId::random().to_string()).collect();
         assert_eq!(ids.len(), 10_000);
     }
 

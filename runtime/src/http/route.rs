@@ -75,7 +75,8 @@ const DOCS: &str = "/docs/";
 const NOT_A_ROUTE: Refused = Refused { code: Code::RouteNotFound, message: "There is no such route." };
 const NOT_UTF8: Refused = Refused { code: Code::BadRequest, message: "The path is not percent-encoded UTF-8." };
 
-/// What `method` on `uri` addresses. `local` says that the request was made on this machine.
+/// What `method` on `uri` addresses. `local` tells whether the request was made on this
+/// machine.
 ///
 /// # Errors
 /// `ROUTE_NOT_FOUND`; `BAD_REQUEST` for a path that does not decode.

@@ -28,6 +28,10 @@ use crate::limits::Limits;
 
 /// Connections that the system holds while none is accepted.
 const BACKLOG: u32 = 1024;
+/// Connections of the ops listener, apart from the others, so that a flood of calls does not hide the metrics.
+const OPS_CONNECTIONS_MAX: usize = 64;
+/// Bytes that one connection reads ahead of what it serves, unless a header block may be larger.
+const READ_AHEAD_BYTES_MAX: usize = 128 * 1024;
 /// How long a drain still waits for connections on which nothing happens any more.
 const QUIET_MAX: Duration = Duration::from_millis(500);
 /// How often a drain looks.
@@ -145,7 +149,6 @@ impl<H: Handler> Server<H> {
             rate: Rate::new(options.limits.calls_per_address_per_second),
             http1: http1_builder(&options.limits),
             http2: http2_builder(&options.limits),
-            slots: Arc::new(Semaphore::new(options.limits.connections_max.min(Semaphore::MAX_PERMITS))),
             census: Arc::default(),
             limits: options.limits,
             phase: AtomicU8::new(Phase::Serving as u8),
@@ -187,9 +190,9 @@ impl<H: Handler> Server<H> {
         let _end = CutOnDrop(Arc::clone(&shared));
         let mut tasks = JoinSet::new();
         let calls = if self.ops.is_some() { Listener::CallsOnly } else { Listener::Calls };
-        tasks.spawn(accept(Arc::clone(&shared), self.listener, calls));
+        tasks.spawn(accept(Arc::clone(&shared), self.listener, calls, shared.limits.connections_max));
         if let Some(ops) = self.ops {
-            tasks.spawn(accept(Arc::clone(&shared), ops, Listener::Ops));
+            tasks.spawn(accept(Arc::clone(&shared), ops, Listener::Ops, OPS_CONNECTIONS_MAX));
         }
         if shared.tls.is_some() {
             let shared = Arc::clone(&shared);
@@ -222,6 +225,7 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     // The wire keeps the time, and a client that has sent its request may close its side and still gets its answer.
     builder.header_read_timeout(None).half_close(true);
+    builder.max_buf_size(READ_AHEAD_BYTES_MAX.max(limits.header_bytes_max));
     if limits.header_fields_max > 100 {
         builder.max_headers(limits.header_fields_max);
     }
@@ -266,7 +270,6 @@ pub(super) struct Shared<H> {
     pub(super) drain: Notify,
     pub(super) cut: Notify,
     pub(super) traffic: Arc<Traffic>,
-    slots: Arc<Semaphore>,
     census: Arc<Census>,
     phase: AtomicU8,
     open: Mutex<HashMap<u64, Arc<Activity>>>,
@@ -352,9 +355,10 @@ impl<H> Drop for CutOnDrop<H> {
 }
 
 /// Accepts forever. Past the limit it waits until a connection closes, and the system holds what comes meanwhile.
-async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: TcpListener, kind: Listener) {
+async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: TcpListener, kind: Listener, connections_max: usize) {
+    let slots = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
     loop {
-        let Ok(slot) = Arc::clone(&shared.slots).acquire_owned().await else { return };
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let (socket, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -368,7 +372,12 @@ async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: TcpListener, kind:
             }
         };
         let peer = peers::address(peer);
-        let Some(place) = shared.census.enter(peer, shared.limits.connections_per_address_max) else {
+        // A proxy connects for many clients, whose calls are counted under their own addresses.
+        let place = if shared.proxies.trust(peer) {
+            None
+        } else if let Some(place) = shared.census.enter(peer, shared.limits.connections_per_address_max) {
+            Some(place)
+        } else {
             shared.traffic.turned_away.fetch_add(1, Ordering::Relaxed);
             continue;
         };

@@ -10,20 +10,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body_util::Full;
+use hyper::body::Body as _;
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST,
-    HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
+    REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::connection::Connection;
+use super::fields::{Field, Fields};
 use super::handler::{Handler, Incoming, JSON, Reply, Target};
 use super::refusal::Refused;
 use super::request_id::{RequestId, X_REQUEST_ID};
 use super::route::{self, Allow, Route};
 use super::server::Phase;
-use super::{body, cors, head, peers, trace::TraceParent};
+use super::{body, cors, head, trace::TraceParent};
 use crate::error::{Code, INTERNAL_MESSAGE};
 
 /// Answers one request of `connection`. It never fails: whatever goes wrong is a response.
@@ -32,19 +34,21 @@ pub(super) async fn answer<H: Handler>(
     request: Request<hyper::body::Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let _call = connection.activity.begin();
-    let (parts, body) = request.into_parts();
-    let id = RequestId::of(&parts.headers);
-    let mut dressing = Dressing::of(&connection, &parts);
-    let reply = match exchange(&connection, parts, body, &id, &mut dressing).await {
+    let (mut parts, body) = request.into_parts();
+    let uri = std::mem::take(&mut parts.uri);
+    let fields = Fields::of(&parts.headers);
+    let (id, id_field) = RequestId::of(fields.request_id.once());
+    let mut dressing = Dressing::of(&connection, &parts.method, uri.path(), &fields);
+    let reply = match exchange(&connection, &parts, uri, &fields, body, id, &mut dressing).await {
         Ok(reply) => reply,
         Err(refused) => {
             connection.server.traffic.count_refusal();
-            tracing::debug!(request_id = %id.text, peer = %connection.peer, code = %refused.code, refused.message);
+            tracing::debug!(request_id = %id, peer = %connection.peer, code = %refused.code, refused.message);
             dressing.close |= refused.closes();
             refused.reply()
         }
     };
-    Ok(dressing.put_on(reply, id.field))
+    Ok(dressing.put_on(reply, id_field))
 }
 
 const DRAINING: Refused = Refused { code: Code::NotReady, message: "The server is shutting down." };
@@ -54,6 +58,7 @@ const TOO_MANY: Refused = Refused { code: Code::TooManyRequests, message: "Too m
 const WRONG_METHOD: Refused = Refused { code: Code::MethodNotAllowed, message: "This route has no such method." };
 const NOT_JSON: Refused =
     Refused { code: Code::UnsupportedMediaType, message: "The body must be declared as application/json." };
+const COMPRESSED: Refused = Refused { code: Code::UnsupportedMediaType, message: "The body must not be compressed." };
 const TWO_CREDENTIALS: Refused =
     Refused { code: Code::BadRequest, message: "The request has more than one Authorization field." };
 const TWO_HOSTS: Refused = Refused { code: Code::BadRequest, message: "The request has more than one Host field." };
@@ -61,25 +66,27 @@ const PANICKED: Refused = Refused { code: Code::Internal, message: INTERNAL_MESS
 
 async fn exchange<H: Handler>(
     connection: &Connection<H>,
-    mut parts: Parts,
+    parts: &Parts,
+    uri: Uri,
+    fields: &Fields<'_>,
     body: hyper::body::Incoming,
-    id: &RequestId,
+    id: RequestId,
     dressing: &mut Dressing,
 ) -> Result<Reply, Refused> {
-    if is_stand_in(&parts.method, &parts.uri)
+    if is_stand_in(&parts.method, &uri)
         && let Some(refused) = connection.activity.refusal()
     {
         return Err(refused);
     }
-    check_head(connection, &parts)?;
+    check_head(connection, parts, fields)?;
     let server = &connection.server;
-    let local = peers::is_local(connection.peer, &parts.headers);
-    let target = match route::find(connection.listener, local, &parts.method, std::mem::take(&mut parts.uri))? {
+    let local = connection.peer.is_loopback() && !fields.is_forwarded;
+    let target = match route::find(connection.listener, local, &parts.method, uri)? {
         Route::Handled(target) => target,
         Route::Alive => return Ok(Reply::json(200, &br#"{"status":"ok"}"#[..])),
         Route::Ready => return Ok(readiness(connection)),
         Route::Options(allow) => {
-            dressing.answer_options(allow, connection.server.cors.is_off());
+            dressing.answer_options(allow);
             return Ok(Reply::json(204, Bytes::new()));
         }
         Route::NotAllowed(allow) => {
@@ -95,30 +102,25 @@ async fn exchange<H: Handler>(
     if is_call && server.rate.as_ref().is_some_and(|rate| !rate.admits(peer)) {
         return Err(TOO_MANY);
     }
-    let body = match &target {
-        Target::Run(_) | Target::Kind(_) => {
-            check_content_type(&parts)?;
-            body::read(body, server.limits.request_body_bytes_max, server.limits.body_timeout).await?
+    let body = if is_call {
+        // An admin request may have no body, and then declares none.
+        if !matches!(target, Target::Admin { .. }) || !body.is_end_stream() {
+            check_content(fields)?;
         }
-        Target::Admin { .. } => {
-            let body = body::read(body, server.limits.request_body_bytes_max, server.limits.body_timeout).await?;
-            if !body.is_empty() {
-                check_content_type(&parts)?;
-            }
-            body
-        }
-        Target::Metrics | Target::OpenApi | Target::Docs(_) => Bytes::new(),
+        body::read(body, server.limits.request_body_bytes_max, server.limits.body_timeout).await?
+    } else {
+        Bytes::new()
     };
     let request = Incoming {
         target,
-        authorization: parts.headers.remove(AUTHORIZATION),
-        request_id: Arc::clone(&id.text),
-        trace_parent: TraceParent::of(&parts.headers),
+        authorization: fields.authorization.once().cloned(),
+        request_id: Arc::from(&*id),
+        trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
         body,
     };
     AssertUnwindSafe(server.handler.call(request)).catch_unwind().await.map_err(|_| {
-        tracing::error!(request_id = %id.text, "a call panicked outside of its function");
+        tracing::error!(request_id = %id, "a call panicked outside of its function");
         PANICKED
     })
 }
@@ -129,33 +131,34 @@ fn is_stand_in(method: &Method, uri: &Uri) -> bool {
 }
 
 /// What the wire has checked already where it could (HTTP/1), and what it leaves.
-fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts) -> Result<(), Refused> {
+fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &Fields<'_>) -> Result<(), Refused> {
     if connection.activity.is_overrun() {
         return Err(OVERRUN);
     }
-    if has_two(parts, &AUTHORIZATION) {
+    if fields.authorization.is_repeated() {
         return Err(TWO_CREDENTIALS);
     }
-    if parts.version == Version::HTTP_2 {
-        if parts.headers.len() > connection.server.limits.header_fields_max {
-            return Err(head::TOO_MANY);
-        }
-        if has_two(parts, &HOST) {
-            return Err(TWO_HOSTS);
-        }
+    if fields.host.is_repeated() {
+        return Err(TWO_HOSTS);
+    }
+    if parts.headers.len() > connection.server.limits.header_fields_max {
+        return Err(head::TOO_MANY);
     }
     Ok(())
 }
 
-fn has_two(parts: &Parts, name: &HeaderName) -> bool {
-    parts.headers.get_all(name).iter().nth(1).is_some()
-}
-
-/// `application/json`, in any case and with any parameters.
-fn check_content_type(parts: &Parts) -> Result<(), Refused> {
-    let declared = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+/// `application/json`, in any case and with any parameters, and not compressed.
+fn check_content(fields: &Fields<'_>) -> Result<(), Refused> {
+    let declared = fields.content_type.once().map_or(&b""[..], HeaderValue::as_bytes);
     let essence = declared.split(|byte| *byte == b';').next().unwrap_or_default();
-    if essence.trim_ascii_end().eq_ignore_ascii_case(JSON.as_bytes()) { Ok(()) } else { Err(NOT_JSON) }
+    if !essence.trim_ascii_end().eq_ignore_ascii_case(JSON.as_bytes()) {
+        return Err(NOT_JSON);
+    }
+    match fields.content_encoding {
+        Field::Absent => Ok(()),
+        Field::Once(coding) if coding.as_bytes().eq_ignore_ascii_case(b"identity") => Ok(()),
+        Field::Once(_) | Field::Repeated => Err(COMPRESSED),
+    }
 }
 
 fn readiness<H: Handler>(connection: &Connection<H>) -> Reply {
@@ -185,24 +188,23 @@ struct Dressing {
 }
 
 impl Dressing {
-    fn of<H: Handler>(connection: &Connection<H>, parts: &Parts) -> Self {
-        let path = parts.uri.path();
+    fn of<H: Handler>(connection: &Connection<H>, method: &Method, path: &str, fields: &Fields<'_>) -> Self {
         let document = path == "/openapi.json" || path.starts_with("/docs");
         // Deploy keys have no business in a page.
         let for_pages = !connection.server.cors.is_off() && !path.starts_with("/api/admin/");
         Self {
-            head_only: parts.method == Method::HEAD,
+            head_only: method == Method::HEAD,
             close: connection.late,
             document,
             allow: None,
             preflight: false,
-            cors: for_pages.then(|| connection.server.cors.allowed(&parts.headers)),
+            cors: for_pages.then(|| connection.server.cors.allowed(fields.origin.once())),
         }
     }
 
-    fn answer_options(&mut self, allow: Allow, cors_is_off: bool) {
+    fn answer_options(&mut self, allow: Allow) {
         self.allow = Some(allow);
-        self.preflight = !cors_is_off && self.cors.as_ref().is_some_and(Option::is_some);
+        self.preflight = self.cors.as_ref().is_some_and(Option::is_some);
     }
 
     fn put_on(self, reply: Reply, id: HeaderValue) -> Response<Full<Bytes>> {
@@ -213,15 +215,18 @@ impl Dressing {
         let headers = response.headers_mut();
         headers.reserve(6);
         if status != StatusCode::NO_CONTENT {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
+            headers.insert(CONTENT_TYPE, content_type(reply.content_type));
             if self.head_only {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             }
         }
         headers.insert(X_REQUEST_ID, id);
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        let cache = if self.document { "no-cache" } else { "no-store" };
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, const { HeaderValue::from_static("nosniff") });
+        let cache = match self.document {
+            true => const { HeaderValue::from_static("no-cache") },
+            false => const { HeaderValue::from_static("no-store") },
+        };
+        headers.insert(CACHE_CONTROL, cache);
         if let Some(challenge) = reply.www_authenticate
             && let Ok(challenge) = HeaderValue::try_from(challenge)
         {
@@ -247,6 +252,11 @@ impl Dressing {
         }
         response
     }
+}
+
+/// The usual one was checked when this was compiled.
+fn content_type(text: &'static str) -> HeaderValue {
+    if text == JSON { const { HeaderValue::from_static(JSON) } } else { HeaderValue::from_static(text) }
 }
 
 /// A page of ours loads nothing from elsewhere, sends nothing elsewhere, and is framed by nobody.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// The field that carries it.
+pub(super) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A valid `traceparent`. Displayed, it is the field again (version 00).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +19,8 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// That of a request; `None` without one, with two, or with one that breaks the grammar, which is to be ignored.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        let mut fields = headers.get_all(TRACEPARENT).iter();
-        match (fields.next(), fields.next()) {
-            (Some(field), None) => Self::parse(field.as_bytes()),
-            _ => None,
-        }
-    }
-
-    fn parse(text: &[u8]) -> Option<Self> {
+    /// What a `traceparent` says; `None` if it breaks the grammar, which is to be ignored.
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let version = hexadecimal(text.get(..2)?)?;
         let ends = match version {
             0 => text.len() == 55,

@@ -7,7 +7,8 @@
 //! order.
 //!
 //! A head that comes in one piece, as nearly all do, is checked where hyper wants it and not copied. Deadlines cost a
-//! request nothing: there is one timer a connection, which is only ever put forward, and looked at when it fires.
+//! request nothing: each connection has one timer, and how long it has been idle is told by looking now and then, not
+//! by asking the clock after every call.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -21,12 +22,12 @@ use tokio::time::{Instant, Sleep};
 
 use super::chunked::Chunked;
 use super::connection::Activity;
-use super::head::{self, Framing, HeadLimits, Scan};
+use super::head::{Framing, Head, HeadLimits};
 use super::refusal::Refused;
 use crate::error::Code;
 use crate::limits::Limits;
 
-/// A request that no client can send, since [`head::check`] refuses its target: the service answers it with
+/// A request that no client can send, since [`Head`] refuses its target: the service answers it with
 /// [`Activity::refusal`].
 const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
 
@@ -34,6 +35,12 @@ const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
 /// socket closed over unread input resets the connection and may take the response with it.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// How often, within the time a connection may be idle, it is looked at.
+const LOOKS: u32 = 8;
+
+/// Pieces of a response up to this many bytes in all are joined: copying them costs less than a vectored write.
+const JOINED_BYTES_MAX: usize = 1024;
 
 const HEAD_TOO_SLOW: Refused =
     Refused { code: Code::RequestTimeout, message: "The request's head did not arrive in time." };
@@ -57,12 +64,15 @@ pub(super) struct Wire<S> {
     activity: Arc<Activity>,
     limits: WireLimits,
     timer: Pin<Box<Sleep>>,
-    /// What is waited for, and since when.
-    waiting: Option<(Wait, Instant)>,
+    /// Whether the timer is set for the next look at an idle connection, and nothing else.
+    timer_is_for_idle: bool,
+    /// Since when at least the connection has been idle, and how many calls it had begun by then.
+    idle_since: Instant,
+    calls_seen: u64,
+    /// Since when the head that is held has been awaited.
+    head_since: Option<Instant>,
     /// Since when the client has not taken what was written.
     blocked_since: Option<Instant>,
-    /// Calls started when the connection was last seen idle, to tell one pause from the next.
-    calls_seen: u64,
     lingering: Option<Lingering>,
 }
 
@@ -75,21 +85,13 @@ struct WireLimits {
 
 /// Where in a request the next byte to come lies.
 enum Place {
-    Head(Scan),
+    Head(Head),
     Body(u64),
     Chunks(Chunked),
     /// Behind a refused head: nothing more is read.
     Refused,
     /// Not followed (HTTP/2).
     Through,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
-    /// The next request.
-    Idle,
-    /// The rest of a head.
-    Head,
 }
 
 struct Lingering {
@@ -106,7 +108,7 @@ impl<S> Wire<S> {
         limits: &Limits,
     ) -> Self {
         let (place, checked) = match protocol {
-            Protocol::Http1 => (Place::Head(Scan::default()), 0),
+            Protocol::Http1 => (Place::Head(Head::default()), 0),
             Protocol::Http2 => (Place::Through, first.len()),
         };
         let limits = WireLimits {
@@ -122,9 +124,11 @@ impl<S> Wire<S> {
             activity,
             limits,
             timer: Box::pin(tokio::time::sleep(limits.header_timeout)),
-            waiting: None,
-            blocked_since: None,
+            timer_is_for_idle: false,
+            idle_since: Instant::now(),
             calls_seen: 0,
+            head_since: None,
+            blocked_since: None,
             lingering: None,
         };
         if protocol == Protocol::Http1 {
@@ -142,10 +146,9 @@ impl<S> Wire<S> {
         while at < bytes.len() {
             let rest = &bytes[at..];
             match &mut self.place {
-                Place::Head(scan) => {
-                    let whole = scan.advance(rest, self.limits.head).map_err(|refused| (at, refused))?;
-                    let Some(end) = whole else { break };
-                    let framing = head::check(&rest[..end], self.limits.head).map_err(|refused| (at, refused))?;
+                Place::Head(head) => {
+                    let whole = head.advance(rest, self.limits.head).map_err(|refused| (at, refused))?;
+                    let Some((end, framing)) = whole else { break };
                     at += end;
                     self.place = Place::behind(framing, self.limits.head);
                 }
@@ -154,7 +157,7 @@ impl<S> Wire<S> {
                     at += here;
                     *left -= here as u64;
                     if *left == 0 {
-                        self.place = Place::Head(Scan::default());
+                        self.place = Place::Head(Head::default());
                     }
                 }
                 Place::Chunks(chunks) => {
@@ -166,7 +169,7 @@ impl<S> Wire<S> {
                     };
                     at += here;
                     if chunks.is_done() {
-                        self.place = Place::Head(Scan::default());
+                        self.place = Place::Head(Head::default());
                     }
                 }
                 Place::Refused | Place::Through => return Ok(bytes.len()),
@@ -183,6 +186,9 @@ impl<S> Wire<S> {
         match followed {
             Ok(checked) => {
                 self.checked = checked;
+                if checked > 0 {
+                    self.head_since = None;
+                }
                 self.forget_blank_lines();
             }
             Err((checked, refused)) => {
@@ -194,10 +200,10 @@ impl<S> Wire<S> {
 
     /// Blank lines between requests are no beginning of one: they start no deadline and are not kept.
     fn forget_blank_lines(&mut self) {
-        if let Place::Head(scan) = &mut self.place
-            && scan.is_blank()
+        if let Place::Head(head) = &mut self.place
+            && head.is_blank()
         {
-            *scan = Scan::default();
+            *head = Head::default();
             self.held.truncate(self.checked);
         }
     }
@@ -215,7 +221,7 @@ impl<S> Wire<S> {
 impl Place {
     fn behind(framing: Framing, limits: HeadLimits) -> Self {
         match framing {
-            Framing::Length(0) => Place::Head(Scan::default()),
+            Framing::Length(0) => Place::Head(Head::default()),
             Framing::Length(bytes) => Place::Body(bytes),
             Framing::Chunked => Place::Chunks(Chunked::new(limits.bytes_max)),
         }
@@ -227,10 +233,6 @@ impl<S: AsyncRead + Unpin> Wire<S> {
     fn poll_more(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        // HTTP/2 frames that begin no call, such as pings, do not end a pause.
-        if !matches!(self.place, Place::Through) {
-            self.waiting = self.waiting.filter(|(wait, _)| *wait == Wait::Head);
-        }
         if buf.filled().len() == before {
             return Poll::Ready(Ok(true));
         }
@@ -256,50 +258,60 @@ impl<S: AsyncRead + Unpin> Wire<S> {
 
     /// What to do while no input comes: nothing yet, or what its deadline demands.
     fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let wait = match &self.place {
-            Place::Head(_) if !self.held.is_empty() => Wait::Head,
-            // Within a body, its reader keeps the time.
-            Place::Body(_) | Place::Chunks(_) | Place::Refused => return Poll::Pending,
-            Place::Head(_) | Place::Through if self.activity.calls() > 0 => return Poll::Pending,
-            Place::Head(_) | Place::Through => Wait::Idle,
-        };
-        let started = self.activity.started();
-        let since = match self.waiting {
-            Some((waiting, since)) if waiting == wait && self.calls_seen == started => since,
-            _ => Instant::now(),
-        };
-        self.waiting = Some((wait, since));
-        self.calls_seen = started;
-        let timeout = match wait {
-            Wait::Head => self.limits.header_timeout,
-            // A connection that has never asked for anything is held to the time for a first head.
-            Wait::Idle if started == 0 => self.limits.header_timeout,
-            Wait::Idle => self.limits.idle_timeout,
-        };
-        ready!(self.poll_deadline(cx, since + timeout));
-        match wait {
-            Wait::Head => self.refuse(HEAD_TOO_SLOW),
-            Wait::Idle => self.activity.ask_to_close(),
+        match &self.place {
+            Place::Head(_) if !self.held.is_empty() => {
+                let since = *self.head_since.get_or_insert_with(Instant::now);
+                ready!(self.poll_deadline(cx, since + self.limits.header_timeout));
+                self.head_since = None;
+                self.refuse(HEAD_TOO_SLOW);
+            }
+            Place::Head(_) | Place::Through if self.activity.calls() == 0 => {
+                ready!(self.poll_idle(cx));
+                self.activity.ask_to_close();
+            }
+            // While a call runs there is nothing to wait for, and within a body its reader keeps the time.
+            Place::Head(_) | Place::Through | Place::Body(_) | Place::Chunks(_) | Place::Refused => {
+                return Poll::Pending;
+            }
         }
-        self.waiting = None;
         Poll::Ready(())
     }
 }
 
 impl<S> Wire<S> {
-    /// Ready once `deadline` has passed. The timer may stand at an earlier time, left over from an earlier wait: it is
-    /// put off only when it fires.
-    fn poll_deadline(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        if self.timer.deadline() > deadline {
-            self.timer.as_mut().reset(deadline);
+    /// Ready once the connection has been idle for its time, or up to one look later. Input that begins no call, such
+    /// as blank lines or HTTP/2 pings, does not end a pause.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Set and polled before: it wakes this connection when it is time to look.
+        if self.timer_is_for_idle && !self.timer.is_elapsed() {
+            return Poll::Pending;
         }
-        while self.timer.as_mut().poll(cx).is_ready() {
-            if Instant::now() >= deadline {
+        let started = self.activity.started();
+        // A connection that has never asked for anything is held to the time for a first head.
+        let timeout = if started == 0 { self.limits.header_timeout } else { self.limits.idle_timeout };
+        loop {
+            let now = Instant::now();
+            if self.calls_seen != started {
+                self.calls_seen = started;
+                self.idle_since = now;
+            }
+            let end = self.idle_since + timeout;
+            if now >= end {
                 return Poll::Ready(());
             }
+            self.timer.as_mut().reset(end.min(now + timeout / LOOKS));
+            self.timer_is_for_idle = true;
+            ready!(self.timer.as_mut().poll(cx));
+        }
+    }
+
+    /// Ready once `deadline` has passed.
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        self.timer_is_for_idle = false;
+        if self.timer.deadline() != deadline {
             self.timer.as_mut().reset(deadline);
         }
-        Poll::Pending
+        self.timer.as_mut().poll(cx)
     }
 
     /// Keeps the time while the client does not take what was written, and tells the drain that it does not.
@@ -363,7 +375,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         cx: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        let stream = Pin::new(&mut self.stream);
+        let mut joined = [0; JOINED_BYTES_MAX];
+        let written = match join(bytes, &mut joined) {
+            Some(length) => stream.poll_write(cx, &joined[..length]),
+            None => stream.poll_write_vectored(cx, bytes),
+        };
         self.watch_write(cx, written)
     }
 
@@ -410,4 +427,14 @@ impl<S: AsyncRead + Unpin> Wire<S> {
         }
         Poll::Ready(())
     }
+}
+
+/// Copies `pieces` into `joined`; the length, or `None` if they do not fit.
+fn join(pieces: &[IoSlice<'_>], joined: &mut [u8]) -> Option<usize> {
+    let mut length = 0;
+    for piece in pieces {
+        joined.get_mut(length..length + piece.len())?.copy_from_slice(piece);
+        length += piece.len();
+    }
+    Some(length)
 }

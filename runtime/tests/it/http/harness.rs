@@ -50,6 +50,7 @@ impl Echo {
         };
         match &*path {
             "t/wait" => self.0.release.notified().await,
+            "t/brief" => tokio::time::sleep(Duration::from_millis(20)).await,
             "t/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
             "t/panic" => panic!("the handler broke"),
             "t/large" => return Reply::json(200, Bytes::from(vec![b' '; 32 * 1024 * 1024])),

@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -141,35 +142,124 @@ async fn a_stream_past_the_limit_waits_or_is_refused() {
     }
 }
 
-#[tokio::test]
-async fn streams_that_are_reset_again_and_again_end_the_connection() {
-    let server = serve(|options| options.limits.http2_streams_max = 8).await;
-    let (sender, driver) = connect(&server).await;
-    for _ in 0..400 {
-        let mut sender = sender.clone();
-        let before = server.seen.calls.load(Ordering::SeqCst);
-        let call = tokio::spawn(async move { sender.send_request(post("/api/run/t/wait", "{}")).await });
-        // Until it runs, or is refused because too many of the abandoned ones still do, or the connection is gone.
-        let start = Instant::now();
-        while server.seen.calls.load(Ordering::SeqCst) == before
-            && !call.is_finished()
-            && start.elapsed() < Duration::from_secs(5)
-        {
-            tokio::task::yield_now().await;
+/// A client that keeps no rules: it writes frames as it likes.
+struct Frames(TcpStream);
+
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+
+impl Frames {
+    async fn to(server: &Running) -> Self {
+        let mut frames = Self(TcpStream::connect(server.addr).await.unwrap());
+        frames.0.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+        assert!(frames.send(SETTINGS, 0, 0, &[]).await);
+        frames
+    }
+
+    /// Writes a frame; `false` once the server has closed.
+    async fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
+        let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
+        frame.extend([kind, flags]);
+        frame.extend(stream.to_be_bytes());
+        frame.extend(payload);
+        self.0.write_all(&frame).await.is_ok()
+    }
+
+    /// Calls a function without a body: `:method: POST`, `:scheme: http`, and the rest as literals (RFC 7541).
+    async fn call(&mut self, stream: u32, path: &str) -> bool {
+        let mut block = vec![0x83, 0x86];
+        for (name, value) in [(&[0x04][..], path), (&[0x01], "test"), (&[0x0f, 0x10], "application/json")] {
+            block.extend(name);
+            block.push(u8::try_from(value.len()).unwrap());
+            block.extend(value.as_bytes());
         }
-        call.abort();
-        let _ = call.await;
-        if driver.is_finished() {
+        self.send(HEADERS, 0b101, stream, &block).await
+    }
+
+    /// The next frame's kind, stream and payload; `None` at the end.
+    async fn next(&mut self) -> Option<(u8, u32, Vec<u8>)> {
+        let mut head = [0; 9];
+        timeout(Duration::from_secs(10), self.0.read_exact(&mut head)).await.expect("a frame").ok()?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        self.0.read_exact(&mut payload).await.ok()?;
+        Some((head[3], u32::from_be_bytes([head[5], head[6], head[7], head[8]]), payload))
+    }
+}
+
+#[tokio::test]
+async fn a_stream_past_the_limit_is_refused() {
+    let server = serve(|options| options.limits.http2_streams_max = 2).await;
+    let mut frames = Frames::to(&server).await;
+    // The limit binds a client once it has been told.
+    while frames.next().await.unwrap().0 != SETTINGS {}
+    frames.send(SETTINGS, 1, 0, &[]).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    for stream in [1, 3, 5] {
+        assert!(frames.call(stream, "/api/run/t/wait").await);
+    }
+    let refused_stream = 7_u32.to_be_bytes().to_vec();
+    loop {
+        let (kind, stream, payload) = frames.next().await.expect("a reset");
+        if kind == RST_STREAM {
+            assert_eq!((stream, payload), (5, refused_stream));
             break;
         }
     }
-    assert!(server.seen.calls.load(Ordering::SeqCst) <= 9, "calls under way stay within the streams of a connection");
-    for _ in 0..9 {
-        server.seen.release.notify_one();
-        tokio::task::yield_now().await;
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn streams_that_are_reset_at_once_make_little_work_and_end_the_connection() {
+    let server = serve(|options| options.limits.http2_streams_max = 8).await;
+    let mut frames = Frames::to(&server).await;
+    for call in 0..2000 {
+        let stream = 2 * call + 1;
+        let sent = frames.call(stream, "/api/run/t/wait").await
+            && frames.send(RST_STREAM, 0, stream, &8_u32.to_be_bytes()).await;
+        if !sent {
+            break;
+        }
+        if call % 10 == 0 {
+            tokio::task::yield_now().await;
+        }
     }
-    drop(sender);
-    assert!(timeout(Duration::from_secs(5), driver).await.is_ok(), "the connection ends");
+    let mut told = false;
+    while let Some((kind, ..)) = frames.next().await {
+        told |= kind == GOAWAY;
+    }
+    assert!(told, "the connection ends, and says so");
+    assert!(server.seen.calls.load(Ordering::SeqCst) <= 8, "calls under way stay within a connection's streams");
+}
+
+#[tokio::test]
+async fn calls_that_are_reset_while_they_run_end_the_connection() {
+    let server = serve(|options| options.limits.http2_streams_max = 8).await;
+    let mut frames = Frames::to(&server).await;
+    for call in 0..100 {
+        let stream = 2 * call + 1;
+        if !frames.call(stream, "/api/run/t/slow").await {
+            break;
+        }
+        let before = server.seen.calls.load(Ordering::SeqCst);
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+            if server.seen.calls.load(Ordering::SeqCst) > before {
+                break;
+            }
+        }
+        if !frames.send(RST_STREAM, 0, stream, &8_u32.to_be_bytes()).await {
+            break;
+        }
+    }
+    let mut told = false;
+    while let Some((kind, ..)) = frames.next().await {
+        told |= kind == GOAWAY;
+    }
+    assert!(told);
+    assert!(server.seen.calls.load(Ordering::SeqCst) <= 20);
 }
 
 #[tokio::test]

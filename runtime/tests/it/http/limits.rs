@@ -219,6 +219,33 @@ async fn connections_of_one_address_past_the_limit_are_refused() {
 }
 
 #[tokio::test]
+async fn a_trusted_proxy_may_connect_as_often_as_it_needs() {
+    let server = serve(|options| {
+        options.limits.connections_per_address_max = 1;
+        options.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    })
+    .await;
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        let mut client = server.client().await;
+        assert_eq!(client.ask(get("/healthz")).await.status, 200);
+        open.push(client);
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_calls_does_not_hide_the_metrics() {
+    let server = serve(|options| {
+        options.limits.connections_max = 1;
+        options.ops_listen = Some("127.0.0.1:0".parse().unwrap());
+    })
+    .await;
+    let mut only = server.client().await;
+    assert_eq!(only.ask(get("/healthz")).await.status, 200);
+    assert_eq!(Client::to(server.ops.unwrap()).await.ask(get("/metrics")).await.status, 200);
+}
+
+#[tokio::test]
 async fn past_the_total_accepting_waits_until_a_connection_closes() {
     let server = serve(|options| options.limits.connections_max = 2).await;
     let mut first = server.client().await;

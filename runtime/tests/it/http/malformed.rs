@@ -50,7 +50,7 @@ async fn a_malformed_request_behind_a_good_one_waits_for_its_answer() {
     let server = serve(|_| {}).await;
     for request in REFUSED {
         let mut client = server.client().await;
-        client.send(format!("{}{request}", post("/api/run/t/slow", "{}"))).await;
+        client.send(format!("{}{request}", post("/api/run/t/brief", "{}"))).await;
         assert_eq!(client.response().await.status, 200, "{request:?}");
         let response = client.response().await;
         assert_eq!((response.status, &*response.code()), (400, "BAD_REQUEST"), "{request:?}");

@@ -34,7 +34,12 @@ async fn what_is_no_route_is_404_and_a_wrong_method_405_with_allow() {
 #[tokio::test]
 async fn only_json_is_taken() {
     let server = serve(|_| {}).await;
-    for declared in ["", "Content-Type: text/plain\r\n", "Content-Type: application/jsonx\r\n"] {
+    for declared in [
+        "",
+        "Content-Type: text/plain\r\n",
+        "Content-Type: application/jsonx\r\n",
+        "Content-Type: application/json\r\nContent-Encoding: gzip\r\n",
+    ] {
         let mut client = server.client().await;
         let request = format!("POST /api/query HTTP/1.1\r\nHost: a\r\n{declared}Content-Length: 2\r\n\r\n{{}}");
         let response = client.ask(request).await;
