@@ -1,12 +1,58 @@
 //! Notes that several people edit at once.
 //!
-//! The plain modules below know no context and no database: values in, values out. Reading order: what an operation is,
-//! how two of them pass each other, how a chain of them passes a log, how the text lies in pieces, how two texts differ.
+//! The first modules below know no context and no database: values in, values out. Reading order: what an operation
+//! is, how two of them pass each other, how a chain of them passes a log, how the text lies in pieces, how two texts
+//! differ. Then what lies in the database (a document and its history), the functions for editing and reading, and the
+//! offline queue with its functions.
 
-pub mod chain;
-pub mod difference;
-pub mod operation;
-pub mod pieces;
-pub mod transform;
+use convoke::prelude::*;
+use convoke::{args, mutation};
+use schema::{ClientToken, Meeting, User};
+
 pub mod units;
+pub mod operation;
+pub mod transform;
+pub mod chain;
+pub mod pieces;
+pub mod difference;
+pub mod edits;
+pub mod texts;
+pub mod document;
+pub mod history;
+pub mod repetition;
+pub mod index;
+pub mod queries;
+pub mod queue;
+pub mod queueing;
+pub mod draining;
+pub mod offline;
 pub mod revocation;
+
+/// What [`drain`] takes: whose queue.
+#[args]
+pub struct DrainQueue {
+    /// Of which meeting's notes.
+    pub meeting_id: Id<Meeting>,
+    /// Who wrote.
+    pub author_id: Id<User>,
+    /// On which of his clients.
+    pub client_id: ClientToken,
+}
+
+/// Brings what a client did offline into the notes, 50 operations in a transaction, until nothing of it is pending.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+pub fn drain(ctx: &mut MutationCtx, args: DrainQueue) -> Result<()> {
+    let queue = queue::Queue { meeting: args.meeting_id, author: args.author_id, client: args.client_id };
+    let mut drained = draining::Drained::default();
+    draining::drain(ctx, &queue, draining::OPERATIONS_PER_DRAIN, &mut drained)?;
+    for (operation, reason) in &drained.failed {
+        info!("Offline operation {operation} failed: {reason}");
+    }
+    if queue.pending(ctx.db(), 1)?.is_empty() {
+        return Ok(());
+    }
+    offline::schedule_drain(ctx, queue, std::time::Duration::ZERO)
+}

@@ -5,6 +5,7 @@ use functions as _;
 mod support;
 mod probes;
 
+mod notes;
 mod people;
 mod meetings;
 mod system;

@@ -1,0 +1,337 @@
+//! Editing notes: one operation, a batch of them, and the way back to an earlier text.
+//!
+//! Owns who may edit, on which text an edit was made, and what is answered. How an edit passes those that came first is
+//! `chain`'s and `transform`'s, how it comes into the text and the log is `document`'s.
+
+use convoke::prelude::*;
+use convoke::store::Db;
+use convoke::{args, mutation, value};
+use schema::limits::Quotas;
+use schema::{
+    ClientToken, Details, List, Meeting, MeetingState, Natural, NoteEdit, NoteEditInput, NoteOperation, OperationId,
+    RollbackReason, User,
+};
+
+use super::chain::Chain;
+use super::difference::difference;
+use super::document::{Applied, Document, Entry, Signature};
+use super::edits;
+use super::history;
+use super::operation::Operation;
+use super::repetition;
+use super::texts::Failure;
+use crate::{access, audit};
+
+/// Operations of one batch: a paste with its formatting, and still one short transaction.
+const BATCH_MAX: usize = 100;
+
+/// What [`apply_note_operation`] takes.
+#[args]
+pub struct ApplyNoteOperation {
+    /// The meeting whose notes change.
+    pub meeting_id: Id<Meeting>,
+    /// The last sequence of the log that the client has seen: the base of the operation, unless `expectedVersion`
+    /// names it. One ahead of the log means the log's end.
+    pub client_sequence: Natural,
+    /// The version of the text on which the operation was made.
+    pub expected_version: Option<Natural>,
+    /// What is to be done.
+    pub operation: NoteEditInput,
+    /// By what a repetition of the call is known.
+    pub operation_id: Option<ClientToken>,
+    /// Whether to refuse an operation made on an earlier version instead of transforming it.
+    #[default(false)]
+    pub strict: bool,
+}
+
+/// What became of an operation.
+///
+/// ```json
+/// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvw…"],
+///  "transformedOperation": {"type": "delete", "position": 2, "content": "", "length": 2},
+///  "transformedOperations": [{"type": "delete", "position": 2, "content": "", "length": 2},
+///                            {"type": "delete", "position": 4, "content": "", "length": 3}]}
+/// ```
+#[value(output)]
+pub struct NoteOperationApplied {
+    /// Always true.
+    pub success: bool,
+    /// The sequence of its last entry in the log.
+    pub server_sequence: i64,
+    /// The version that it made.
+    pub new_version: i64,
+    /// The entries of the log that changed it.
+    pub conflicts: Vec<Id<NoteOperation>>,
+    /// What was applied; of an operation that was split, its first piece.
+    pub transformed_operation: NoteEdit,
+    /// All pieces, one after the other, if there are several.
+    pub transformed_operations: Option<Vec<NoteEdit>>,
+}
+
+impl NoteOperationApplied {
+    /// The answer to an operation that became these `pieces` (at least one), up to the entry `sequence`.
+    pub fn new(sequence: i64, version: i64, conflicts: Vec<Entry>, pieces: Vec<NoteEdit>) -> Self {
+        Self {
+            success: true,
+            server_sequence: sequence,
+            new_version: version,
+            conflicts,
+            transformed_operation: pieces[0].clone(),
+            transformed_operations: (pieces.len() > 1).then_some(pieces),
+        }
+    }
+
+    fn of(applied: Applied, version: i64) -> Self {
+        let pieces = applied.pieces.iter().map(edits::edit).collect();
+        Self::new(applied.sequence, version, applied.conflicts, pieces)
+    }
+}
+
+/// Applies one edit to a meeting's notes, moved past everything that was committed since the text it was made on.
+///
+/// Positions and lengths count UTF-16 code units. Costs the same in a long document with a long log as in a new one:
+/// read are the entries since the base, written are one or two pieces of the text.
+///
+/// # Errors
+/// - `FAILED_PRECONDITION`: the meeting is cancelled; "Document too large".
+/// - `CONFLICT`: the version is ahead, or behind and `strict`; the base lies too far behind; the id came with other
+///   content before.
+/// - `INVALID_ARGUMENT`: the edit does not fit the text it was made on.
+#[mutation(rate = "notes")]
+pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<NoteOperationApplied> {
+    let quotas = ctx.settings::<Quotas>();
+    let operation = formed(&args.operation, "operation", &quotas)?;
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let signature = signature(seat.user.id(), args.operation_id, &operation);
+    if let Some(answer) = repetition::of_one(ctx.db(), args.meeting_id, &signature)? {
+        return Ok(answer);
+    }
+    require_editable(&seat.meeting)?;
+    let now = ctx.now();
+    let db = ctx.db_mut();
+    let mut document = Document::open(db, args.meeting_id, now)?;
+    let base = match args.expected_version {
+        Some(version) => base_of_version(db, &document, version, args.strict)?,
+        None => args.client_sequence.get().min(document.sequence()),
+    };
+    let mut chain = Chain::new(document.since(db, base, &quotas)?);
+    let applied = document
+        .apply(db, &mut chain, operation, signature, &quotas)
+        .map_err(|failure| refused(failure, "operation"))?;
+    let version = document.save(db, now)?;
+    Ok(NoteOperationApplied::of(applied, version))
+}
+
+/// What [`batch_apply_note_operations`] takes.
+#[args]
+pub struct BatchApplyNoteOperations {
+    /// The meeting whose notes change.
+    pub meeting_id: Id<Meeting>,
+    /// The version of the text on which the first operation was made; the newest if absent.
+    pub expected_version: Option<Natural>,
+    /// The operations, each made after the one before it.
+    pub operations: List<BatchedOperation, 1, BATCH_MAX>,
+}
+
+/// One operation of a batch.
+#[value]
+pub struct BatchedOperation {
+    /// What is to be done.
+    pub operation: NoteEditInput,
+    /// By what a repetition of the batch is known.
+    pub operation_id: Option<ClientToken>,
+}
+
+/// What became of a batch.
+#[value(output)]
+pub struct NoteOperationsApplied {
+    /// Always true.
+    pub success: bool,
+    /// The version that the batch made.
+    pub new_version: i64,
+    /// What became of each operation, in their order.
+    pub results: Vec<NoteOperationApplied>,
+}
+
+/// Applies edits that were made one after the other: all of them, as one version, or none.
+///
+/// # Errors
+/// Those of [`apply_note_operation`]; a field begins with `operations[i]`. An id that is known from elsewhere than the
+/// same batch is a `CONFLICT`.
+#[mutation(rate = "notes")]
+pub fn batch_apply_note_operations(
+    ctx: &mut MutationCtx,
+    args: BatchApplyNoteOperations,
+) -> Result<NoteOperationsApplied> {
+    let quotas = ctx.settings::<Quotas>();
+    let operations = formed_batch(&args.operations, &quotas)?;
+    let seat = batch_seat(ctx, args.meeting_id, operations.len())?;
+    let author = seat.user.id();
+    let signatures: Vec<Signature> = args
+        .operations
+        .iter()
+        .zip(&operations)
+        .map(|(sent, operation)| Signature {
+            // Also without an id: a repetition of the batch is compared operation by operation.
+            fingerprint: Some(edits::fingerprint(operation)),
+            ..signature(author, sent.operation_id.clone(), operation)
+        })
+        .collect();
+    if let Some(results) = repetition::of_batch(ctx.db(), args.meeting_id, &signatures)? {
+        let new_version = results.first().map_or(0, |result| result.new_version);
+        return Ok(NoteOperationsApplied { success: true, new_version, results });
+    }
+    require_editable(&seat.meeting)?;
+    let now = ctx.now();
+    let db = ctx.db_mut();
+    let mut document = Document::open(db, args.meeting_id, now)?;
+    let base = match args.expected_version {
+        Some(version) => base_of_version(db, &document, version, false)?,
+        None => document.sequence(),
+    };
+    let mut chain = Chain::new(document.since(db, base, &quotas)?);
+    let mut all = Vec::with_capacity(operations.len());
+    for (place, (operation, signature)) in operations.into_iter().zip(signatures).enumerate() {
+        let applied = document
+            .apply(db, &mut chain, operation, signature, &quotas)
+            .map_err(|failure| refused(failure, &format!("operations[{place}].operation")))?;
+        all.push(applied);
+    }
+    let new_version = document.save(db, now)?;
+    let results = all.into_iter().map(|applied| NoteOperationApplied::of(applied, new_version)).collect();
+    Ok(NoteOperationsApplied { success: true, new_version, results })
+}
+
+/// What [`rollback_to_sequence`] takes.
+#[args]
+pub struct RollbackToSequence {
+    /// The meeting whose notes go back.
+    pub meeting_id: Id<Meeting>,
+    /// The entry of the log after which the text was as it shall be again; 0 for the empty text.
+    pub target_sequence: Natural,
+    /// Why, for the audit.
+    pub reason: Option<RollbackReason>,
+}
+
+/// The version after a rollback.
+#[value(output)]
+pub struct NotesRolledBack {
+    /// Always true.
+    pub success: bool,
+    /// The version now.
+    pub new_version: i64,
+}
+
+/// Makes the text what it was after an earlier entry of the log. The log only grows: what differs is deleted and
+/// inserted anew, as one version; nothing is appended if the texts are equal. Hosts only, and audited.
+///
+/// # Errors
+/// - `FAILED_PRECONDITION`: the meeting is cancelled.
+/// - `INVALID_ARGUMENT`: there is no such entry.
+/// - `CONFLICT`: the entry lies too far behind.
+#[mutation(rate = "notes")]
+pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<NotesRolledBack> {
+    let quotas = ctx.settings::<Quotas>();
+    let seat = access::host(ctx, args.meeting_id)?;
+    require_editable(&seat.meeting)?;
+    let now = ctx.now();
+    let db = ctx.db_mut();
+    let mut document = Document::open(db, args.meeting_id, now)?;
+    let (target, end) = (args.target_sequence.get(), document.sequence());
+    if target > end {
+        let message = format!("targetSequence: must be an integer between 0 and {end} (got {target})");
+        return Err(Error::invalid("targetSequence", message));
+    }
+    let current = history::text(db, document.row())?;
+    let wanted = history::text_at(db, document.row(), target, quotas.note_entries_behind)?;
+    let mut chain = Chain::new([]);
+    let author = Signature { author: seat.user.id(), operation_id: None, fingerprint: None };
+    for operation in difference(&current, &wanted, quotas.note_insert_units) {
+        document
+            .apply(db, &mut chain, operation, author.clone(), &quotas)
+            .map_err(|failure| refused(failure, "targetSequence"))?;
+    }
+    let last = document.sequence();
+    let new_version = document.save(db, now)?;
+    if last > end {
+        let details = Details::new()
+            .with("targetSequence", target)
+            .with("fromSequence", end)
+            .with("toSequence", last)
+            .with("reason", args.reason.as_ref().map(RollbackReason::as_str).unwrap_or_default());
+        let actor = access::actor(ctx, Some(&seat.user));
+        audit::meeting(ctx, &actor, "notes.rolled_back", &seat.meeting, details)?;
+        info!("Notes of {} rolled back to entry {target}", args.meeting_id);
+    }
+    Ok(NotesRolledBack { success: true, new_version })
+}
+
+/// Refuses to change the notes of a meeting that will not take place.
+///
+/// # Errors
+/// `FAILED_PRECONDITION`.
+pub fn require_editable(meeting: &Meeting) -> Result<()> {
+    match meeting.state {
+        MeetingState::Cancelled => Err(Error::failed_precondition("Meeting is cancelled")),
+        MeetingState::Scheduled | MeetingState::Active | MeetingState::Concluded => Ok(()),
+    }
+}
+
+/// The place of the caller of a batch, which is charged for all its items.
+///
+/// # Errors
+/// Those of [`access::participant`].
+pub fn batch_seat(ctx: &impl Read, meeting: Id<Meeting>, items: usize) -> Result<access::Seat> {
+    let user = access::user(ctx)?;
+    ctx.charge(u32::try_from(items.saturating_sub(1)).unwrap_or(u32::MAX))?;
+    access::seat_of(ctx, user, meeting)
+}
+
+/// The log's end when the document had the version that a client expects.
+///
+/// # Errors
+/// `CONFLICT` "Version mismatch: expected N, got M" if that is ahead, or behind and `strict`.
+pub fn base_of_version(db: &Db, document: &Document, expected: Natural, strict: bool) -> Result<i64> {
+    let (expected, version) = (expected.get(), document.row().version);
+    if expected > version || (strict && expected < version) {
+        return Err(Error::conflict(format!("Version mismatch: expected {expected}, got {version}"))
+            .with("expectedVersion", expected)
+            .with("currentVersion", version));
+    }
+    document.sequence_of_version(db, expected)
+}
+
+/// The operation that was sent at `path`, if its form is right whatever the document is.
+fn formed(sent: &NoteEditInput, path: &str, quotas: &Quotas) -> Result<Operation> {
+    let operation = edits::sent(sent);
+    operation.check_form(quotas.note_insert_units).map_err(|refused| edits::refusal(refused, path))?;
+    Ok(operation)
+}
+
+fn formed_batch(sent: &[BatchedOperation], quotas: &Quotas) -> Result<Vec<Operation>> {
+    let mut operations = Vec::with_capacity(sent.len());
+    for (place, one) in sent.iter().enumerate() {
+        operations.push(formed(&one.operation, &format!("operations[{place}].operation"), quotas)?);
+        let twice =
+            one.operation_id.is_some() && sent[..place].iter().any(|earlier| earlier.operation_id == one.operation_id);
+        if twice {
+            let field = format!("operations[{place}].operationId");
+            let message = format!("{field}: must be an id of its own in the batch");
+            return Err(Error::invalid(field, message));
+        }
+    }
+    Ok(operations)
+}
+
+fn signature(author: Id<User>, operation_id: Option<ClientToken>, operation: &Operation) -> Signature {
+    let operation_id = operation_id.map(OperationId::online);
+    let fingerprint = operation_id.is_some().then(|| edits::fingerprint(operation));
+    Signature { author, operation_id, fingerprint }
+}
+
+fn refused(failure: Failure, path: &str) -> Error {
+    match failure {
+        Failure::Refused(refused) => edits::refusal(refused, path),
+        Failure::Broken(error) => error,
+    }
+}

@@ -1,0 +1,234 @@
+//! How what a client brings comes into its queue: checked as a whole, told from what is known, put in order.
+//!
+//! Owns the base of a chain, which is the text on which its first operation was made. What a client is answered is
+//! `offline`'s, what becomes of the rows is `draining`'s.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use convoke::prelude::*;
+use convoke::store::Db;
+use schema::limits::{OFFLINE_OPERATIONS_PER_CALL, Quotas};
+use schema::{ClientToken, Fingerprint, Natural, OfflineOperation, OfflineStatus};
+
+use super::document::Document;
+use super::draining;
+use super::edits::{self, size};
+use super::history::too_far_behind;
+use super::index::base_of_version;
+use super::offline::SentOfflineOperation;
+use super::operation::Operation;
+use super::queue::{self, Queue};
+
+/// When a full queue is worth another try: a drain makes room about that often.
+const ROOM_AFTER: Duration = Duration::from_secs(1);
+
+/// An operation whose form is right.
+pub struct Formed {
+    id: ClientToken,
+    sequence: i64,
+    status: OfflineStatus,
+    operation: Operation,
+    fingerprint: Fingerprint,
+}
+
+/// On which text the client says that the first operation was made.
+pub struct Base {
+    /// By version.
+    pub version: Option<Natural>,
+    /// By sequence of the log.
+    pub sequence: Option<Natural>,
+}
+
+/// What a call brought.
+pub struct Queued {
+    /// The id of the call that brought the operations first.
+    pub queue_id: String,
+    /// Rows newly stored.
+    pub stored: usize,
+    /// Whether any of its operations waits for the drain.
+    pub waits: bool,
+}
+
+/// The operations of a call, if all have the right form.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: <id>" with the field.
+pub fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
+    if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
+        let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");
+        return Err(Error::invalid("operations", message));
+    }
+    sent.iter().enumerate().map(|(place, sent)| formed_one(client, place, sent, quotas)).collect()
+}
+
+fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<Formed> {
+    let invalid =
+        |field: &str| Error::invalid(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id));
+    if sent.client_id != *client {
+        return Err(invalid("clientId"));
+    }
+    let operation = edits::operation(sent.kind, sent.position, sent.content.as_deref(), sent.length);
+    operation.check_form(quotas.note_insert_units).map_err(|refused| invalid(refused.field().unwrap_or("type")))?;
+    Ok(Formed {
+        id: sent.id.clone(),
+        sequence: sent.sequence.get(),
+        // What a client calls pending, syncing or failed was not applied, as far as it knows.
+        status: match sent.status {
+            OfflineStatus::Synced => OfflineStatus::Synced,
+            OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,
+        },
+        fingerprint: edits::fingerprint(&operation),
+        operation,
+    })
+}
+
+/// Stores those operations that are not known.
+///
+/// # Errors
+/// `CONFLICT` for a known id with other content, and for a base ahead of the notes or too far behind; `RATE_LIMITED`
+/// if too many would be pending. Nothing is stored then.
+pub fn store(
+    ctx: &mut MutationCtx,
+    queue: &Queue,
+    operations: Vec<Formed>,
+    base: Base,
+    quotas: &Quotas,
+) -> Result<Queued> {
+    let now = ctx.now();
+    let db = ctx.db_mut();
+    let known = queue.known(db, operations.iter().map(|operation| &operation.id))?;
+    let first_of_call = operations
+        .iter()
+        .filter(|operation| operation.status == OfflineStatus::Pending)
+        .map(|operation| operation.sequence)
+        .min();
+    let first_queue = operations
+        .first()
+        .and_then(|first| known.iter().find(|row| row.operation_id == first.id))
+        .map(|row| row.queue_id.clone());
+    let mut waits = known.iter().any(|row| row.status == OfflineStatus::Pending);
+    let new = unknown(operations, &known)?;
+    let Some(first) = new.first() else {
+        let queue_id = first_queue.unwrap_or_else(|| queue_id(queue, None));
+        return Ok(Queued { queue_id, stored: 0, waits });
+    };
+    let queue_id = queue_id(queue, Some(&first.id));
+    let pending = new.iter().filter(|operation| operation.status == OfflineStatus::Pending).count();
+    waits |= pending > 0;
+    let base = if pending > 0 {
+        require_room(db, queue, pending, quotas)?;
+        let document = Document::open(db, queue.meeting, now)?;
+        let first = first_of_call.unwrap_or_default();
+        base_of(db, queue, &document, &known, first, &base, quotas)?
+    } else {
+        0
+    };
+    let mut ordinal = queue.next_ordinal(db)?;
+    let stored = new.len();
+    for operation in new {
+        db.insert(row(queue, &queue_id, operation, base, ordinal, now))?;
+        ordinal += 1;
+    }
+    Ok(Queued { queue_id, stored, waits })
+}
+
+/// The operations that are not in the queue yet, in the order in which they were made.
+///
+/// # Errors
+/// `CONFLICT` if one has an id under which other content came, in an earlier call or in this one.
+fn unknown(operations: Vec<Formed>, known: &[Doc<OfflineOperation>]) -> Result<Vec<Formed>> {
+    let mut seen: HashMap<ClientToken, Fingerprint> =
+        known.iter().map(|row| (row.operation_id.clone(), row.fingerprint.clone())).collect();
+    let mut new = Vec::new();
+    for operation in operations {
+        match seen.get(&operation.id) {
+            Some(fingerprint) if *fingerprint == operation.fingerprint => {}
+            Some(_) => {
+                let message = format!("Operation {} was already queued with different content", operation.id);
+                return Err(Error::conflict(message).with("operationId", operation.id.as_str()));
+            }
+            None => {
+                seen.insert(operation.id.clone(), operation.fingerprint.clone());
+                new.push(operation);
+            }
+        }
+    }
+    // Stable: of operations with one sequence, the earlier in the array is the earlier one.
+    new.sort_by_key(|operation| operation.sequence);
+    Ok(new)
+}
+
+/// Refuses more pending operations than a client may have.
+fn require_room(db: &Db, queue: &Queue, more: usize, quotas: &Quotas) -> Result<()> {
+    let pending_max = quotas.pending_offline_operations_per_client;
+    if size(queue.count(db, OfflineStatus::Pending)?) + more > pending_max {
+        let message = format!("Too many pending operations (max {pending_max})");
+        let wait_ms = i64::try_from(ROOM_AFTER.as_millis()).unwrap_or(i64::MAX);
+        return Err(Error::rate_limited(message).with("retryAfterMs", wait_ms));
+    }
+    Ok(())
+}
+
+/// The entry of the log on which the chain of a call was made, whose first operation has the client's sequence `first`.
+///
+/// # Errors
+/// `CONFLICT` if it is ahead of the notes, or too far behind.
+fn base_of(
+    db: &Db,
+    queue: &Queue,
+    document: &Document,
+    known: &[Doc<OfflineOperation>],
+    first: i64,
+    told: &Base,
+    quotas: &Quotas,
+) -> Result<i64> {
+    let end = document.sequence();
+    let chain = draining::kept(db, queue)?;
+    let base = match (told.version, told.sequence) {
+        (Some(version), _) => base_of_version(db, document, version, false)?,
+        (None, Some(sequence)) => sequence.get().min(end),
+        (None, None) => {
+            let pending = queue.last_pending(db)?.filter(|row| !queue::is_retried(row));
+            // A call that repeats operations of the chain and adds new ones goes on with it, drained or not.
+            let repeated = chain
+                .as_ref()
+                .map(|chain| chain.base_sequence)
+                .filter(|base| known.iter().any(|row| row.attempts > 0 && row.base_sequence == *base));
+            pending.map(|row| row.base_sequence).or(repeated).unwrap_or_else(|| first.min(end))
+        }
+    };
+    let behind = match chain.filter(|chain| chain.base_sequence == base) {
+        Some(chain) => chain.bridge.len() + size(end - chain.through_sequence),
+        None => size(end - base),
+    };
+    if behind > quotas.note_entries_behind { Err(too_far_behind()) } else { Ok(base) }
+}
+
+fn row(queue: &Queue, queue_id: &str, new: Formed, base_sequence: i64, ordinal: i64, now: Millis) -> OfflineOperation {
+    OfflineOperation {
+        meeting_id: queue.meeting,
+        author_id: queue.author,
+        client_id: queue.client.clone(),
+        queue_id: queue_id.to_owned(),
+        ordinal,
+        operation_id: new.id,
+        operation: Some(edits::edit(&new.operation)),
+        fingerprint: new.fingerprint,
+        base_sequence,
+        status: new.status,
+        cleared: false,
+        attempts: 0,
+        last_attempt: None,
+        error: None,
+        queued_at: now,
+        synced_at: (new.status == OfflineStatus::Synced).then_some(now),
+    }
+}
+
+/// Names a call by the first operation that it brought: no other call can have brought it.
+fn queue_id(queue: &Queue, first: Option<&ClientToken>) -> String {
+    const DIGITS: usize = 32;
+    let named = Fingerprint::of(&(queue.meeting, queue.author, &queue.client, first));
+    named.as_str()[..DIGITS].to_owned()
+}

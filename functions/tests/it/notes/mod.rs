@@ -1,0 +1,11 @@
+//! Everything under `notes/`.
+
+mod batch;
+#[path = "../../properties/drafts.rs"]
+mod drafts;
+mod editing;
+mod offline;
+mod reading;
+mod rollback;
+mod room;
+mod together;

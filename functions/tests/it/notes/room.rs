@@ -1,0 +1,127 @@
+//! A meeting whose notes the tests edit, and the shortest way to call each function on them.
+
+use convoke::testing::{Reply, TestApp, TestCaller};
+use functions::notes::edits;
+use functions::notes::operation::{Operation, Text};
+use serde_json::{Value, json};
+
+use crate::support::with;
+
+/// A meeting of Ada, who hosts it, and Ben.
+pub struct Room<'app> {
+    pub ada: TestCaller<'app>,
+    pub ben: TestCaller<'app>,
+    pub meeting: String,
+}
+
+/// An app on which a test may call as often as it likes, while the clock stands.
+pub fn unlimited() -> TestApp {
+    TestApp::with(|options| options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML"))
+}
+
+impl<'app> Room<'app> {
+    pub fn new(app: &'app TestApp) -> Self {
+        Self::made(app, json!({}))
+    }
+
+    /// One whose creation takes other arguments.
+    pub fn made(app: &'app TestApp, changes: Value) -> Self {
+        let (ada, ben) = (app.user("ada"), app.user("ben"));
+        ben.call("users/queries/getCurrentUser", json!({})).value();
+        let args = with(json!({"title": "Notes", "participantEmails": ["ben@example.com"]}), changes);
+        let made = ada.call("meetings/lifecycle/createMeeting", args);
+        let meeting = made.value()["meetingId"].as_str().expect("an id is a text").to_owned();
+        Self { ada, ben, meeting }
+    }
+
+    /// Calls a function with the meeting's id beside `args`.
+    pub fn call(&self, caller: &TestCaller<'_>, path: &str, args: Value) -> Reply {
+        caller.call(path, with(json!({"meetingId": self.meeting}), args))
+    }
+
+    /// Applies an operation made on the log up to `seen`.
+    pub fn apply(&self, caller: &TestCaller<'_>, seen: i64, operation: Value) -> Reply {
+        self.apply_with(caller, json!({"clientSequence": seen, "operation": operation}))
+    }
+
+    pub fn apply_with(&self, caller: &TestCaller<'_>, args: Value) -> Reply {
+        self.call(caller, "notes/index/applyNoteOperation", args)
+    }
+
+    /// Queues what a client did offline.
+    pub fn queue(&self, caller: &TestCaller<'_>, client: &str, operations: Value, changes: Value) -> Reply {
+        let args = with(json!({"clientId": client, "operations": operations}), changes);
+        self.call(caller, "notes/offline/queueOfflineOperations", args)
+    }
+
+    /// Calls another function of a client's queue.
+    pub fn of_queue(&self, caller: &TestCaller<'_>, client: &str, function: &str, changes: Value) -> Value {
+        let args = with(json!({"clientId": client}), changes);
+        self.call(caller, &format!("notes/offline/{function}"), args).value().clone()
+    }
+
+    pub fn notes(&self) -> Value {
+        self.call(&self.ada, "notes/queries/getMeetingNotes", json!({})).value().clone()
+    }
+
+    pub fn text(&self) -> String {
+        self.notes()["content"].as_str().expect("content is a text").to_owned()
+    }
+
+    /// The whole log, read in pages.
+    pub fn log(&self) -> Vec<Value> {
+        let mut entries = Vec::new();
+        let mut from = 1;
+        loop {
+            let args = json!({"fromSequence": from, "limit": 7});
+            let page = self.call(&self.ada, "notes/queries/listNoteOperations", args).value().clone();
+            let operations = page["operations"].as_array().expect("operations are an array");
+            if operations.is_empty() {
+                return entries;
+            }
+            entries.extend(operations.iter().cloned());
+            from = page["nextSequence"].as_i64().expect("a sequence is a number");
+        }
+    }
+
+    /// The text that the log makes of nothing. Every entry has to fit when its turn comes.
+    pub fn replayed(&self) -> String {
+        let mut text = Text::default();
+        for (place, entry) in self.log().iter().enumerate() {
+            assert_eq!(entry["sequence"], place + 1, "sequences have no gap");
+            text.apply(&logged(entry)).expect("an entry of the log fits when its turn comes");
+        }
+        String::from(&text)
+    }
+}
+
+/// The operation of an entry of the log.
+pub fn logged(entry: &Value) -> Operation {
+    edits::logged(serde_json::from_value(entry["operation"].clone()).expect("an entry holds an edit"))
+}
+
+pub fn insert(position: usize, content: &str) -> Value {
+    json!({"type": "insert", "position": position, "content": content})
+}
+
+pub fn delete(position: usize, length: usize) -> Value {
+    json!({"type": "delete", "position": position, "length": length})
+}
+
+pub fn retain(position: usize) -> Value {
+    json!({"type": "retain", "position": position})
+}
+
+/// An operation as it is sent.
+pub fn sent(operation: &Operation) -> Value {
+    serde_json::to_value(edits::edit(operation)).expect("an edit is JSON")
+}
+
+/// An operation as a client keeps it offline.
+pub fn offline(client: &str, id: &str, sequence: i64, operation: Value) -> Value {
+    let rest = json!({
+        "id": id, "clientId": client, "authorId": "whoever", "attempts": 0, "queuedAt": 1, "timestamp": 1,
+        "sequence": sequence, "status": "pending",
+    });
+    with(rest, operation)
+}
