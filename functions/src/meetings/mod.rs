@@ -5,6 +5,7 @@
 
 use convoke::mutation;
 use convoke::prelude::*;
+use convoke::scheduler::When;
 
 pub mod state;
 pub mod presence;
@@ -27,6 +28,8 @@ pub mod webrtc;
 #[mutation(internal)]
 #[cron("* * * * *")]
 pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
-    idle::sweep(ctx)?;
+    if idle::sweep(ctx)? == idle::Swept::Part {
+        ctx.schedule_once::<conclude_idle>("next", When::now(), NoArgs {})?;
+    }
     Ok(())
 }

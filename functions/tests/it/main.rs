@@ -1,5 +1,7 @@
 //! The functions as their callers meet them: in process, through the same door as over HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use functions as _;
 
 mod support;

@@ -38,7 +38,7 @@ pub struct PutSession {
 }
 
 /// Puts a media session as a client would report it.
-#[mutation(internal)]
+#[mutation]
 pub fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
     let updated_at = ctx.now();
     let found = ctx.db().query(MediaSession::by_meeting_session).eq(args.meeting_id).eq(&args.session_id).unique()?;
@@ -95,7 +95,7 @@ pub struct PutOfflineOperation {
 }
 
 /// Puts a row of the offline queue.
-#[mutation(internal)]
+#[mutation]
 pub fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -> Result<()> {
     let queued_at = ctx.now();
     ctx.db_mut().insert(OfflineOperation {
@@ -128,7 +128,7 @@ pub struct PutPeople {
 }
 
 /// Puts users into a meeting, each with a connected session.
-#[mutation(internal)]
+#[mutation]
 pub fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
     for subject in args.subjects {
         let name = subject.as_str();
@@ -164,7 +164,7 @@ pub struct PutWaitingEntry {
 }
 
 /// Puts an entry of the matching queue that is open for an hour.
-#[mutation(internal)]
+#[mutation]
 pub fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
     let now = ctx.now();
     let constraints = serde_json::from_str(r#"{"interests": [], "roles": []}"#).map_err(Error::internal)?;

@@ -2,19 +2,22 @@
 
 use std::time::Duration;
 
-use convoke::NoArgs;
 use convoke::testing::{TestApp, TestCaller};
-use functions::meetings::conclude_idle;
 use schema::{AuditEntry, MediaSession, Meeting, MeetingState, SessionState};
 use serde_json::json;
 
-use crate::probes::put_session;
 use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn sweep(app: &TestApp) {
-    system(app).run::<conclude_idle>(NoArgs {}).unwrap();
+    app.run_due();
+}
+
+/// A day less a millisecond later; of the sweeps in it only those of the last minute are run.
+fn almost_a_day(app: &TestApp) {
+    app.clock().advance(24 * 60 * MINUTE - MINUTE);
+    app.advance(MINUTE - Duration::from_millis(1));
 }
 
 fn states(app: &TestApp) -> Vec<MeetingState> {
@@ -72,7 +75,7 @@ fn a_meeting_that_nobody_ever_joined_waits_a_day() {
     let id = meeting(&ada, &[]);
     ada.call("meetings/lifecycle/leaveMeeting", json!({"meetingId": id})).value();
     scheduled(&app, &ada, &[]);
-    app.advance(24 * 60 * MINUTE - Duration::from_millis(1));
+    almost_a_day(&app);
     sweep(&app);
     assert_eq!(states(&app), [MeetingState::Active, MeetingState::Scheduled]);
     app.advance(Duration::from_millis(1));
@@ -87,7 +90,7 @@ fn a_meeting_ends_after_a_day_whoever_is_in_it() {
     let id = scheduled(&app, &ada, &[]);
     app.advance(60 * MINUTE);
     ada.call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
-    app.advance(24 * 60 * MINUTE - Duration::from_millis(1));
+    almost_a_day(&app);
     sweep(&app);
     assert_eq!(states(&app), [MeetingState::Active]);
     app.advance(Duration::from_millis(1));
@@ -106,7 +109,7 @@ fn sessions_that_do_not_get_on_are_closed_and_no_longer_keep_a_meeting_open() {
     come_and_go(&ada, &id);
     for (session, state) in [("s1", "connecting"), ("s2", "disconnected"), ("s3", "connected"), ("s4", "failed")] {
         let args = json!({"meetingId": id, "userId": ada_id, "sessionId": session, "state": state});
-        system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        system(&app).call("probes/putSession", args).value();
     }
     app.advance(5 * MINUTE - Duration::from_millis(1));
     sweep(&app);
@@ -121,7 +124,7 @@ fn sessions_that_do_not_get_on_are_closed_and_no_longer_keep_a_meeting_open() {
     sweep(&app);
     assert_eq!(states(&app), [MeetingState::Active], "one is connected");
     let args = json!({"meetingId": id, "userId": ada_id, "sessionId": "s3", "state": "disconnected"});
-    system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+    system(&app).call("probes/putSession", args).value();
     app.advance(5 * MINUTE);
     sweep(&app);
     let emptied = app.now();
@@ -129,4 +132,16 @@ fn sessions_that_do_not_get_on_are_closed_and_no_longer_keep_a_meeting_open() {
     app.advance(15 * MINUTE);
     sweep(&app);
     assert_eq!(states(&app), [MeetingState::Concluded]);
+}
+
+#[test]
+fn more_meetings_than_one_batch_ends_are_all_concluded() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    for _ in 0..20 {
+        come_and_go(&ada, &meeting(&ada, &[]));
+    }
+    app.advance(15 * MINUTE);
+    assert!(states(&app).iter().all(|state| *state == MeetingState::Concluded));
+    assert_consistent(&app);
 }

@@ -5,7 +5,6 @@ use convoke::testing::{TestApp, TestCaller};
 use schema::{AuditEntry, MediaSession, Meeting, Participant, SessionState};
 use serde_json::{Value, json};
 
-use crate::probes::put_session;
 use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system};
 
 fn act(caller: &TestCaller<'_>, verb: &str, id: &str) -> convoke::testing::Reply {
@@ -107,7 +106,7 @@ fn the_end_takes_everybody_out_and_closes_what_is_open() {
     act(&bob, "join", &id).value();
     for (session, state) in [("s1", "connected"), ("s2", "disconnected"), ("s3", "failed")] {
         let args = json!({"meetingId": id, "userId": bob_id, "sessionId": session, "state": state});
-        system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        system(&app).call("probes/putSession", args).value();
     }
     app.advance(std::time::Duration::from_secs(5));
 

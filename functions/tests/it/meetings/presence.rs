@@ -5,7 +5,6 @@ use convoke::testing::{TestApp, TestCaller};
 use schema::{Meeting, Participant};
 use serde_json::{Value, json};
 
-use crate::probes::put_session;
 use crate::support::{assert_consistent, create, id_of, listed, meeting, scheduled, system};
 
 fn join(caller: &TestCaller<'_>, id: &str) -> convoke::testing::Reply {
@@ -75,7 +74,7 @@ fn leaving_closes_ones_own_sessions() {
     let id = meeting(&ada, &["bob"]);
     for (user, session) in [(&ada_id, "a1"), (&bob_id, "b1"), (&bob_id, "b2")] {
         let args = json!({"meetingId": id, "userId": user, "sessionId": session, "state": "connected"});
-        system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        system(&app).call("probes/putSession", args).value();
     }
     leave(&bob, &id).value();
     assert_eq!(listed(&ada, &id, "bob").unwrap()["webrtcSessionCount"], 0);
@@ -172,7 +171,7 @@ fn a_meeting_knows_since_when_it_is_empty() {
     let id = meeting(&ada, &["bob"]);
     let session = |state: &str| {
         let args = json!({"meetingId": id, "userId": bob_id, "sessionId": "s", "state": state});
-        system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        system(&app).call("probes/putSession", args).value();
     };
     leave(&ada, &id).value();
     session("connecting");

@@ -5,7 +5,6 @@ use convoke::testing::{Reply, TestApp};
 use schema::{AuditEntry, Invitation, MediaSession, OfflineOperation, OfflineStatus, Participant, SessionState};
 use serde_json::{Value, json};
 
-use crate::probes::{put_offline_operation, put_session};
 use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system, with};
 
 fn add(caller: &convoke::testing::TestCaller<'_>, id: &str, who: Value) -> Reply {
@@ -87,12 +86,10 @@ fn a_removed_participant_is_a_stranger_at_once_and_nothing_of_him_stays_open() {
     let id = meeting(&ada, &["bob"]);
     bob.call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
     let session = json!({"meetingId": id, "userId": bob_id, "sessionId": "s", "state": "connected"});
-    system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(session).unwrap()).unwrap();
+    system(&app).call("probes/putSession", session).value();
     for (operation, status) in [("o1", "pending"), ("o2", "synced")] {
         let args = json!({"meetingId": id, "userId": bob_id, "operationId": operation, "status": status});
-        system(&app)
-            .run::<put_offline_operation>(serde_json::from_value::<crate::probes::PutOfflineOperation>(args).unwrap())
-            .unwrap();
+        system(&app).call("probes/putOfflineOperation", args).value();
     }
 
     assert_eq!(remove(&ada, &id, json!({"userId": "bob"})).value(), &Value::Null);

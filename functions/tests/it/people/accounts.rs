@@ -5,7 +5,6 @@ use convoke::testing::TestApp;
 use schema::{AuditEntry, MediaSession, OfflineOperation, OfflineStatus, QueueEntry, QueueStatus, SessionState};
 use serde_json::json;
 
-use crate::probes::{put_offline_operation, put_queue_entry, put_session};
 use crate::support::{admin, assert_consistent, id_of, listed, meeting, member, system};
 
 const DEACTIVATE: &str = "users/mutations/deactivateUser";
@@ -24,21 +23,15 @@ fn deactivation_ends_what_is_open_and_keeps_what_was_made() {
     }
     let put = |user: &str, session: &str| {
         let args = json!({"meetingId": meeting, "userId": user, "sessionId": session, "state": "connected"});
-        system(&app).run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        system(&app).call("probes/putSession", args).value();
     };
     put(&ada_id, "a");
     put(&bob_id, "b");
     for user in [&ada_id, &bob_id] {
         let entry = json!({"userId": user, "status": "waiting"});
-        system(&app)
-            .run::<put_queue_entry>(serde_json::from_value::<crate::probes::PutWaitingEntry>(entry).unwrap())
-            .unwrap();
+        system(&app).call("probes/putQueueEntry", entry).value();
         let operation = json!({"meetingId": meeting, "userId": user, "operationId": "o1", "status": "pending"});
-        system(&app)
-            .run::<put_offline_operation>(
-                serde_json::from_value::<crate::probes::PutOfflineOperation>(operation).unwrap(),
-            )
-            .unwrap();
+        system(&app).call("probes/putOfflineOperation", operation).value();
     }
 
     root.call(DEACTIVATE, json!({"userId": ada_id})).value();
@@ -81,7 +74,6 @@ fn a_meeting_that_only_a_deactivated_user_was_in_ends_as_an_empty_one() {
     ada.call("meetings/lifecycle/joinMeeting", json!({"meetingId": meeting})).value();
     admin(&app, "root", "north").call(DEACTIVATE, json!({"userId": "ada"})).value();
     app.advance(std::time::Duration::from_secs(15 * 60));
-    system(&app).run::<functions::meetings::conclude_idle>(convoke::NoArgs {}).unwrap();
     let meetings = app.read(|db| Ok(db.scan::<schema::Meeting>().take(10)?));
     assert_eq!(meetings[0].state, schema::MeetingState::Concluded);
 }

@@ -194,6 +194,6 @@ fn a_user_invites_at_most_two_thousand_addresses_a_day() {
     assert_eq!(batch(2_000, 1).code(), "FAILED_PRECONDITION");
     assert_eq!(app.count::<Invitation>(), 2_000);
     batch(0, 0).value();
-    app.advance(std::time::Duration::from_secs(24 * 3_600));
+    app.clock().advance(std::time::Duration::from_secs(24 * 3_600));
     batch(2_000, 1).value();
 }

@@ -229,7 +229,7 @@ fn the_same_key_and_payload_is_done_once() {
     assert_eq!(other.code(), "IDEMPOTENCY_KEY_REUSED");
     let bob = app.user("bob").call(SAVE, with(args.clone(), json!({"age": 40})));
     assert_ne!(bob.value()["userId"], first.value()["userId"], "keys of two users are two keys");
-    app.advance(std::time::Duration::from_secs(7 * 24 * 3_600));
+    app.clock().advance(std::time::Duration::from_secs(7 * 24 * 3_600));
     ada.call(SAVE, with(args, json!({"age": 40}))).value();
     assert_consistent(&app);
 }

@@ -8,10 +8,14 @@ use functions::system::retention;
 use schema::{AuditEntry, MediaSession, Meeting, OfflineOperation, Participant, QueueEntry};
 use serde_json::json;
 
-use crate::probes::{put_offline_operation, put_queue_entry, put_session};
 use crate::support::{id_of, meeting, system};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Moves the clock without running what would have run meanwhile.
+fn later(app: &TestApp, by: Duration) {
+    app.clock().advance(by);
+}
 
 #[test]
 fn each_kind_of_row_is_kept_as_long_as_it_says() {
@@ -22,17 +26,15 @@ fn each_kind_of_row_is_kept_as_long_as_it_says() {
     let run = || system(&app);
     for (session, state) in [("open", "connected"), ("closed", "closed"), ("failed", "failed")] {
         let args = json!({"meetingId": id, "userId": ada_id, "sessionId": session, "state": state});
-        run().run::<put_session>(serde_json::from_value::<crate::probes::PutSession>(args).unwrap()).unwrap();
+        run().call("probes/putSession", args).value();
     }
     for (operation, status) in [("o1", "pending"), ("o2", "synced"), ("o3", "failed")] {
         let args = json!({"meetingId": id, "userId": ada_id, "operationId": operation, "status": status});
-        run()
-            .run::<put_offline_operation>(serde_json::from_value::<crate::probes::PutOfflineOperation>(args).unwrap())
-            .unwrap();
+        run().call("probes/putOfflineOperation", args).value();
     }
     for status in ["waiting", "matched", "expired", "cancelled"] {
         let args = json!({"userId": ada_id, "status": status});
-        run().run::<put_queue_entry>(serde_json::from_value::<crate::probes::PutWaitingEntry>(args).unwrap()).unwrap();
+        run().call("probes/putQueueEntry", args).value();
     }
     let counts = || {
         run().run::<retention>(NoArgs {}).unwrap();
@@ -44,13 +46,42 @@ fn each_kind_of_row_is_kept_as_long_as_it_says() {
         )
     };
     assert_eq!(counts(), (3, 3, 4, 1));
-    app.advance(30 * DAY);
+    later(&app, 30 * DAY);
     assert_eq!(counts(), (3, 3, 4, 1));
-    app.advance(Duration::from_millis(1));
+    later(&app, Duration::from_millis(1));
     assert_eq!(counts(), (1, 1, 4, 1));
-    app.advance(61 * DAY);
+    later(&app, 61 * DAY);
     assert_eq!(counts(), (1, 1, 1, 1));
-    app.advance(275 * DAY);
+    later(&app, 275 * DAY);
     assert_eq!(counts(), (1, 1, 1, 0));
     assert_eq!((app.count::<Meeting>(), app.count::<Participant>()), (1, 1), "these are kept for good");
+}
+
+#[test]
+fn what_does_not_fit_one_batch_goes_in_the_next_ones() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let ada_id = id_of(&ada);
+    let id = meeting(&ada, &[]);
+    for i in 0..400 {
+        let args = json!({"meetingId": id, "userId": ada_id, "sessionId": format!("s{i}"), "state": "closed"});
+        system(&app).call("probes/putSession", args).value();
+    }
+    later(&app, 31 * DAY);
+    system(&app).run::<retention>(NoArgs {}).unwrap();
+    assert_eq!(app.count::<MediaSession>(), 250, "a batch holds the writer for a short time only");
+    app.advance(Duration::from_secs(1));
+    assert_eq!(app.count::<MediaSession>(), 0);
+}
+
+#[test]
+fn the_night_comes_by_itself() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let args = json!({"meetingId": meeting(&ada, &[]), "userId": id_of(&ada), "sessionId": "s", "state": "closed"});
+    system(&app).call("probes/putSession", args).value();
+    app.run_due();
+    later(&app, 31 * DAY);
+    app.run_due();
+    assert_eq!(app.count::<MediaSession>(), 0);
 }
