@@ -37,7 +37,6 @@ macro_rules! refuse {
         impl<T: Table, I> Query<'_, T, I, $rest> {
             $(
                 #[doc(hidden)]
-                #[must_use]
                 pub fn $method<K>(self, _: K) -> Self
                 where
                     Self: $rule,

@@ -30,7 +30,7 @@ pub struct Listing {
 
 fn read(json: serde_json::Value) -> Result<Listing, String> {
     let text = json.to_string();
-    serde_json::from_str(&text).map_err(|error| error.to_string().split(" at line").next().unwrap().to_owned())
+    serde_json::from_str(&text).map_err(crate::sentence)
 }
 
 #[test]

@@ -55,13 +55,14 @@ struct Participants(u32);
 struct Confidence(f64);
 
 fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, String> {
-    serde_json::from_str(&value.to_string())
-        .map_err(|error| error.to_string().split(" at line").next().unwrap().to_owned())
+    serde_json::from_str(&value.to_string()).map_err(crate::sentence)
 }
 
 fn schema<T: schemars::JsonSchema>() -> serde_json::Value {
-    let mut schema = serde_json::to_value(schemars::schema_for!(T)).unwrap();
-    schema.as_object_mut().unwrap().retain(|key, _| key != "$schema" && key != "title");
+    let mut schema = schemars::schema_for!(T).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.retain(|key, _| key != "$schema" && key != "title");
+    }
     schema
 }
 
