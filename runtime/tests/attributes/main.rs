@@ -1,5 +1,6 @@
 //! What the attributes make of types and functions, seen from a crate that uses them.
 
+mod functions;
 mod objects;
 mod tables;
 mod values;
