@@ -47,6 +47,10 @@
 /// - `internal`: other functions and the scheduler call it, nobody outside; it is as if it did not exist.
 /// - `admin`: a deploy key or an admin identity calls it.
 /// - `rate = "class"`: the rate class it is charged to, instead of its kind's.
+///
+/// Of `#[mutation]` and `#[action]`:
+/// - `tries = 3`: how often it is tried when it is scheduled; a mutation five times unless told, an action once, since
+///   what it did outside cannot be undone.
 #[doc(inline)]
 pub use convoke_macros::query;
 

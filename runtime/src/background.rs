@@ -42,11 +42,16 @@ impl Runtime {
 }
 
 impl Background {
+    /// Starts no more work from now on; [`Background::stop`] waits for what is running.
+    pub fn wind_down(&self) {
+        // The tasks may have ended by themselves.
+        let _ = self.stop.send(true);
+    }
+
     /// Starts no more work, waits for what is running (at most the drain time), and writes the figures that are left.
     /// To be called after the last call was answered and before the store is closed.
     pub async fn stop(mut self) {
-        // The tasks may have ended by themselves.
-        let _ = self.stop.send(true);
+        self.wind_down();
         while let Some(ended) = self.tasks.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(target: "convoke::background", "a background task broke off: {error}");

@@ -94,7 +94,8 @@ pub enum StartError {
 }
 
 impl Runtime {
-    /// Collects the functions and opens the database.
+    /// Collects the functions and opens the database. Calls are served from then on; scheduled work runs, and figures
+    /// are kept, with [`Runtime::start_background`].
     ///
     /// # Errors
     /// [`StartError`], each saying what to change.

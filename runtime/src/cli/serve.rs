@@ -104,7 +104,11 @@ impl Serving {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self { executor, runtime, server, drain, .. } = self;
         let background = executor.block_on(async { runtime.start_background() });
-        let outcome = executor.block_on(server.run(shutdown_signal()));
+        let shutdown = async {
+            shutdown_signal().await;
+            background.wind_down();
+        };
+        let outcome = executor.block_on(server.run(shutdown));
         executor.block_on(background.stop());
         runtime.store().close();
         executor.shutdown_timeout(Duration::from_millis(100));

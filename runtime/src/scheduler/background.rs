@@ -94,16 +94,24 @@ fn look(db: &Db, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due>
     Ok(due)
 }
 
+/// Between two lines in the log that say that the store refuses.
+const COMPLAINT: Duration = Duration::from_secs(60);
+
 /// Runs scheduled work until `stop` says so; then waits for what is running, at most the drain time.
 pub(crate) async fn run(runtime: Runtime, mut stop: watch::Receiver<bool>) {
     let mut running = Running::default();
+    let mut silent_until = Millis(0);
     while !*stop.borrow_and_update() {
         runtime.scheduler().looks();
         let until = match start_due(&runtime, &mut running).await {
             Ok(until) => until,
             Err(error) => {
-                tracing::warn!(target: "convoke::job", "scheduled work waits: {}", error.chain());
-                runtime.clock().now() + PAUSE
+                let now = runtime.clock().now();
+                if now >= silent_until {
+                    silent_until = now + COMPLAINT;
+                    tracing::warn!(target: "convoke::job", "scheduled work waits: {}", error.chain());
+                }
+                now + PAUSE
             }
         };
         tokio::select! {
