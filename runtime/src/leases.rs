@@ -121,6 +121,15 @@ impl<O: Clone + Eq + Hash, V> Leases<O, V> {
         Ok(update(&mut held.lease.value))
     }
 
+    /// Lets `update` see what the lease `id` holds if `owner` holds it, without renewing it.
+    pub fn update<R>(&self, id: &str, owner: &O, now: Millis, update: impl FnOnce(&mut V) -> R) -> Option<R> {
+        let mut table = self.table.lock();
+        table.expire(now);
+        let number = *table.numbers.get(id)?;
+        let held = table.leases.get_mut(&number)?;
+        (held.lease.owner == *owner).then(|| update(&mut held.lease.value))
+    }
+
     /// Ends the lease `id` if `owner` holds it; returns what it held.
     pub fn end(&self, id: &str, owner: &O) -> Option<V> {
         let mut table = self.table.lock();
@@ -241,6 +250,16 @@ mod tests {
         assert_eq!(leases.len(Millis(119_998)), 1);
         assert_eq!(leases.len(Millis(119_999)), 0);
         assert_eq!(renew(&leases, "a", "bob", 119_999), Ok(1));
+    }
+
+    #[test]
+    fn an_update_is_its_owners_and_does_not_renew() {
+        let leases = leases();
+        assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
+        assert_eq!(leases.update("a", &"ada", Millis(59_999), |count| *count + 10), Some(11));
+        assert_eq!(leases.update("a", &"bob", Millis(59_999), |count| *count), None);
+        assert_eq!(leases.update("b", &"ada", Millis(59_999), |count| *count), None);
+        assert_eq!(leases.update("a", &"ada", Millis(60_000), |count| *count), None);
     }
 
     #[test]

@@ -175,6 +175,14 @@ impl Runtime {
         outbound::secret::read(&self.0.data, name)
     }
 
+    /// As [`Runtime::secret`]; one that is set nowhere is made, in the file of the data folder.
+    ///
+    /// # Errors
+    /// [`SecretError`].
+    pub fn own_secret(&self, name: &str) -> Result<Secret, SecretError> {
+        outbound::secret::read_or_make(&self.0.data, name)
+    }
+
     pub(crate) fn http(&self) -> Result<&Http, HttpError> {
         if let Some(http) = self.0.http.get() {
             return Ok(http);

@@ -79,6 +79,15 @@ impl ActionCtx {
         }
     }
 
+    /// A secret that this installation makes for itself: as [`ActionCtx::secret`], and 32 random bytes (in base64url)
+    /// in its file if it is set nowhere. It stays the same from then on.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it can be neither read nor made.
+    pub fn own_secret(&self, name: &str) -> Result<Secret> {
+        Ok(self.call.runtime.own_secret(name)?)
+    }
+
     /// Waits. Time that a test holds still does not end it.
     pub async fn sleep(&self, time: std::time::Duration) {
         tokio::time::sleep(time).await;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::clock::Millis;
 use crate::error::Result;
@@ -20,14 +21,16 @@ pub struct Call {
     pub(crate) request_id: Arc<str>,
     /// When the call began: the only time a query or mutation sees, the same in every attempt.
     pub(crate) now: Millis,
+    /// When the call began, in monotonic time.
+    began: Duration,
     /// Whether the call was charged to its caller's rate already.
     charged: AtomicBool,
 }
 
 impl Call {
     pub(crate) fn new(runtime: Runtime, entry: &'static Entry, caller: Caller, request_id: Arc<str>) -> Self {
-        let now = runtime.clock().now();
-        Self { runtime, entry, caller, request_id, now, charged: AtomicBool::new(false) }
+        let (now, began) = (runtime.clock().now(), runtime.clock().monotonic());
+        Self { runtime, entry, caller, request_id, now, began, charged: AtomicBool::new(false) }
     }
 }
 
@@ -52,6 +55,12 @@ pub trait Context {
         self.call().now
     }
 
+    /// How long the call has taken so far: a figure to report, never to decide by. It differs from attempt to attempt.
+    fn elapsed(&self) -> Duration {
+        let call = self.call();
+        call.runtime.clock().monotonic().saturating_sub(call.began)
+    }
+
     /// The id under which the call stands in logs.
     fn request_id(&self) -> &str {
         &self.call().request_id
@@ -65,6 +74,11 @@ pub trait Context {
     /// The settings of one section of `convoke.toml`, read once.
     fn settings<S: crate::settings::Section>(&self) -> Arc<S> {
         self.call().runtime.settings::<S>()
+    }
+
+    /// Whether a secret of the installation is set and can be read. The secret itself is for actions.
+    fn has_secret(&self, name: &str) -> bool {
+        self.call().runtime.secret(name).is_ok()
     }
 
     /// State that lives in memory beside the database, one value a type and runtime: figures, not facts.

@@ -6,6 +6,9 @@
 use std::fmt;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use crate::auth::secret_file;
 use crate::error::Error;
 
@@ -22,6 +25,13 @@ impl Secret {
     /// The text itself. Whoever asks for it takes care of it.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+/// A text that was made in this process, such as a token for a service outside.
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
     }
 }
 
@@ -85,6 +95,39 @@ pub(crate) fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
     }
 }
 
+/// As [`read`]; a secret that is set nowhere is made first.
+///
+/// # Errors
+/// [`SecretError`].
+pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretError> {
+    match read(data, name) {
+        Err(SecretError::Missing { .. }) => {}
+        secret => return secret,
+    }
+    let failed = |cause| SecretError::File { name: name.to_owned(), cause };
+    let folder = data.join(FOLDER);
+    private_folder(&folder).map_err(failed)?;
+    secret_file::read_or_create(&folder.join(name), random).map_err(failed)?;
+    read(data, name)
+}
+
+fn random() -> std::io::Result<Vec<u8>> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes).into_bytes())
+}
+
+#[cfg(unix)]
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
 fn from_file(data: &Path, name: &str) -> Result<Vec<u8>, SecretError> {
     let file = data.join(FOLDER).join(name);
     secret_file::read(&file).map_err(|cause| match cause.kind() {
@@ -117,6 +160,20 @@ mod tests {
         let open = read(data.path(), "MODEL_KEY").unwrap_err().to_string();
         assert!(open.contains("chmod 600") && !open.contains("hush"), "{open}");
         std::fs::write(&file, " \n").unwrap();
+    }
+
+    #[test]
+    fn a_secret_that_is_set_nowhere_is_made_once_and_for_its_owner_alone() {
+        let data = tempfile::tempdir().unwrap();
+        let made = read_or_make(data.path(), "ROOM_KEY").unwrap();
+        assert_eq!(made.expose().len(), 43);
+        assert_eq!(read_or_make(data.path(), "ROOM_KEY").unwrap(), made);
+        assert_eq!(read(data.path(), "ROOM_KEY").unwrap(), made);
+        assert_ne!(read_or_make(data.path(), "OTHER_KEY").unwrap(), made);
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = data.path().join(FOLDER);
+        assert_eq!((mode(&folder), mode(&folder.join("ROOM_KEY"))), (0o700, 0o600));
+        assert!(matches!(read_or_make(data.path(), "../KEY"), Err(SecretError::Name(_))));
     }
 
     #[test]
