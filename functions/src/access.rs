@@ -91,12 +91,29 @@ pub fn seat_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result
 /// Those of [`participant`]; `FORBIDDEN` "Requires host role".
 pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
     let seat = participant(ctx, meeting)?;
-    if !seat.is_host() {
-        return Err(Error::forbidden("Requires host role")
-            .with("requiredRole", Role::Host.as_str())
-            .with("currentRole", seat.participant.role.as_str()));
-    }
+    require_host(&seat)?;
     Ok(seat)
+}
+
+/// Lets only a host of the meeting pass.
+///
+/// # Errors
+/// `FORBIDDEN` "Requires host role".
+pub fn require_host(seat: &Seat) -> Result<()> {
+    if seat.is_host() {
+        return Ok(());
+    }
+    Err(Error::forbidden("Requires host role")
+        .with("requiredRole", Role::Host.as_str())
+        .with("currentRole", seat.participant.role.as_str()))
+}
+
+/// The calling user, or none for a deploy key that acts as nobody: for what both may ask.
+///
+/// # Errors
+/// Those of [`user`].
+pub fn user_or_key(ctx: &impl Read) -> Result<Option<Doc<User>>> {
+    if is_bare_deploy_key(ctx) { Ok(None) } else { user(ctx).map(Some) }
 }
 
 /// The caller as an admin: a deploy key that acts as nobody, or a user with the role.

@@ -20,5 +20,6 @@ pub mod notes;
 pub mod insights;
 pub mod prompts;
 pub mod matching;
+pub mod realtime;
 pub mod monitoring;
 pub mod system;

@@ -1,13 +1,14 @@
 //! The life of a meeting as its people make it: creating, starting, ending, coming and going, and who is in it.
 
 use convoke::prelude::*;
-use convoke::{args, mutation, value};
+use convoke::{action, args, mutation, value};
 use schema::{
     Details, EmailAddress, IdempotencyKey, List, MaxParticipants, Meeting, MeetingDescription, MeetingDuration,
     MeetingState, MeetingTitle, MeetingType, Participant, ParticipantEmail, Role, UserRef,
 };
 
 use super::creation::{self, MeetingCreated, NewMeeting};
+use super::webrtc::connection::{self, ConnectionInfo};
 use super::{invitations, presence, provider, seats, state};
 use crate::access::{self, Seat};
 use crate::audit;
@@ -179,6 +180,17 @@ pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
     let seat = access::participant(ctx, args.meeting_id)?;
     presence::leave(ctx, seat, None)?;
     Ok(DONE)
+}
+
+/// How the caller connects to a meeting: the media server's address, or servers that help clients find each other, with
+/// credentials that last an hour.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in it.
+/// - `PROVIDER_ERROR`: its media server is not configured any more.
+#[action(rate = "tokens")]
+pub async fn get_meeting_connection_info(ctx: &ActionCtx, args: OneMeeting) -> Result<ConnectionInfo> {
+    connection::info(ctx, args.meeting_id).await
 }
 
 /// What [`update_participant_role`] takes.

@@ -3,9 +3,11 @@
 //! `state`, `presence`, `seats`, `invitations` and `sessions` make the moves; every function that moves something calls
 //! them, so that what belongs together happens in one transaction.
 
-use convoke::mutation;
 use convoke::prelude::*;
 use convoke::scheduler::When;
+use convoke::{action, mutation};
+
+use webrtc::room_service::{self, MediaServer};
 
 pub mod state;
 pub mod presence;
@@ -32,4 +34,18 @@ pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
         ctx.schedule_once::<conclude_idle>("next", When::now(), NoArgs {})?;
     }
     Ok(())
+}
+
+/// Brings a LiveKit server in line after a removal, a change of role or the end of a meeting. Tried again for some
+/// minutes, until the server takes it.
+///
+/// # Errors
+/// `PROVIDER_ERROR`, `TIMEOUT`: the server did not take it.
+#[action(internal, tries = 8)]
+pub async fn media_server(ctx: &ActionCtx, args: MediaServer) -> Result<()> {
+    let meeting_id = args.meeting_id;
+    match ctx.run::<room_service::room>(args).await? {
+        Some(room) => room_service::bring_in_line(ctx, meeting_id, &room).await,
+        None => Ok(()),
+    }
 }

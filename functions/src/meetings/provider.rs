@@ -2,40 +2,99 @@
 
 use convoke::Context;
 use convoke::settings::Section;
+use convoke::value;
 use schema::{MaxParticipants, MeetingType, VideoProvider};
 use serde::Deserialize;
 
-/// A LiveKit server (`[livekit]` in `convoke.toml`). Without an address there is none.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// A LiveKit server, if there is one (`[livekit]` in `convoke.toml`).
+///
+/// ```toml
+/// [livekit]
+/// url = "wss://media.example.org"    # where clients reach it
+/// api_key = "APIa1b2c3"              # its secret is LIVEKIT_API_SECRET
+/// previous_api_key = "APIz9y8x7"     # optional, while keys are rotated; LIVEKIT_PREVIOUS_API_SECRET
+/// ```
+///
+/// Tokens are made with `api_key`. Where the server does not take that one (any more, or yet), calls of its interface
+/// are repeated with the previous one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "Table")]
 pub struct LiveKit {
-    /// Where clients reach it, such as `wss://media.example.org`.
-    pub url: String,
-    /// The key's name, as the server knows it.
-    pub api_key: String,
-    /// The key's secret.
-    pub api_secret: String,
-    /// A second key, by name and secret, that is accepted while the first one is being rotated.
-    pub previous_api_key: String,
-    /// Its secret.
-    pub previous_api_secret: String,
+    server: Option<Server>,
 }
 
-impl std::fmt::Debug for LiveKit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LiveKit").field("url", &self.url).field("api_key", &self.api_key).finish_non_exhaustive()
+/// A configured server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Where clients reach it.
+    pub url: ServerUrl,
+    /// The name of the key that tokens are made with.
+    pub api_key: KeyId,
+    /// The name of the one before.
+    pub previous_api_key: Option<KeyId>,
+}
+
+/// The address of a media server: `wss://…`, `ws://…`, `https://…` or `http://…`.
+#[value(
+    text,
+    trim,
+    max = 2048,
+    pattern = "^(wss|ws|https|http)://[^/]+",
+    expected = "an address such as wss://media.example.org"
+)]
+pub struct ServerUrl(String);
+
+impl ServerUrl {
+    /// The same address for calls of the server's interface.
+    pub fn http(&self) -> String {
+        let url = self.0.trim_end_matches('/');
+        match url.split_once("://") {
+            Some(("wss", rest)) => format!("https://{rest}"),
+            Some(("ws", rest)) => format!("http://{rest}"),
+            Some(_) | None => url.to_owned(),
+        }
     }
 }
+
+/// The name of a key, as the server knows it.
+#[value(text, trim, min = 1, max = 255)]
+pub struct KeyId(String);
+
+/// The secret of `api_key`.
+pub const API_SECRET: &str = "LIVEKIT_API_SECRET";
+/// The secret of `previous_api_key`.
+pub const PREVIOUS_API_SECRET: &str = "LIVEKIT_PREVIOUS_API_SECRET";
 
 impl Section for LiveKit {
     const NAME: &'static str = "livekit";
 }
 convoke::section!(LiveKit);
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    url: Option<ServerUrl>,
+    api_key: Option<KeyId>,
+    previous_api_key: Option<KeyId>,
+}
+
+impl TryFrom<Table> for LiveKit {
+    type Error = &'static str;
+
+    fn try_from(table: Table) -> Result<Self, Self::Error> {
+        let Table { url, api_key, previous_api_key } = table;
+        match (url, api_key) {
+            (Some(url), Some(api_key)) => Ok(Self { server: Some(Server { url, api_key, previous_api_key }) }),
+            (None, None) if previous_api_key.is_none() => Ok(Self::default()),
+            _ => Err("a server needs both `url` and `api_key`; without a server leave all of them out"),
+        }
+    }
+}
+
 impl LiveKit {
-    /// Whether there is a server, with a key to mint its tokens.
-    pub fn is_configured(&self) -> bool {
-        !self.url.is_empty() && !self.api_key.is_empty() && !self.api_secret.is_empty()
+    /// The server.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
     }
 }
 
@@ -44,14 +103,14 @@ const MESH_MAX: i64 = 8;
 
 /// The provider of a new meeting.
 pub fn choose(ctx: &impl Context, meeting_type: MeetingType, max: MaxParticipants, recording: bool) -> VideoProvider {
-    provider(ctx.settings::<LiveKit>().is_configured(), meeting_type, max, recording)
+    provider(ctx.settings::<LiveKit>().server().is_some(), meeting_type, max, recording)
 }
 
 /// Whether a token for a room of this provider can be minted: the key of the built-in one is always there.
 pub fn is_ready(ctx: &impl Context, provider: VideoProvider) -> bool {
     match provider {
         VideoProvider::WebRtc => true,
-        VideoProvider::LiveKit => ctx.settings::<LiveKit>().is_configured(),
+        VideoProvider::LiveKit => ctx.settings::<LiveKit>().server().is_some() && ctx.has_secret(API_SECRET),
     }
 }
 
@@ -62,6 +121,8 @@ fn provider(has_server: bool, meeting_type: MeetingType, max: MaxParticipants, r
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{from_value, json};
+
     use super::*;
 
     #[test]
@@ -77,6 +138,32 @@ mod tests {
         ] {
             assert_eq!(provider(true, meeting_type, max(size), recording), expected);
             assert_eq!(provider(false, meeting_type, max(size), recording), VideoProvider::WebRtc);
+        }
+    }
+
+    #[test]
+    fn a_server_is_configured_whole_or_not_at_all() {
+        let read = |table| from_value::<LiveKit>(table).map_err(|error| error.to_string());
+        assert!(read(json!({})).unwrap().server().is_none());
+        let whole = read(json!({"url": "wss://media.example.org/", "api_key": "API1"})).unwrap();
+        assert_eq!(whole.server().unwrap().url.http(), "https://media.example.org");
+        for half in [json!({"url": "wss://a"}), json!({"api_key": "k"}), json!({"previous_api_key": "k"})] {
+            assert!(read(half.clone()).unwrap_err().contains("both `url` and `api_key`"), "{half}");
+        }
+        let typo = read(json!({"url": "media.example.org", "api_key": "k"})).unwrap_err();
+        assert!(typo.contains("an address such as wss://media.example.org"), "{typo}");
+        assert!(read(json!({"api_secret": "in the open"})).is_err());
+    }
+
+    #[test]
+    fn the_interface_is_where_the_clients_are() {
+        for (url, http) in [
+            ("wss://a.example", "https://a.example"),
+            ("ws://a.example:7880/", "http://a.example:7880"),
+            ("https://a.example/media", "https://a.example/media"),
+            ("http://127.0.0.1:7880", "http://127.0.0.1:7880"),
+        ] {
+            assert_eq!(ServerUrl::new(url).unwrap().http(), http);
         }
     }
 }

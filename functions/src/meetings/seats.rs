@@ -4,9 +4,11 @@ use convoke::prelude::*;
 use schema::limits::Quotas;
 use schema::{Actor, Details, Invitation, Meeting, Participant, Presence, Role, User};
 
+use super::webrtc::room_service;
 use super::{presence, sessions};
 use crate::audit;
 use crate::notes::revocation;
+use crate::realtime::leases;
 
 /// More participants than any meeting has, whatever the quota is set to: what is read in one statement.
 pub const SEATS_MAX: usize = 100_000;
@@ -81,13 +83,16 @@ pub fn set_role(
         require_another_host(ctx, meeting.id(), "Cannot demote the only host")?;
     }
     ctx.db_mut().patch_doc(participant, |row| row.role = role)?;
+    let open = sessions::open_of(ctx, meeting.id(), user)?;
+    room_service::follow_up(ctx, meeting, open.into_iter().map(|session| session.into_inner().session_id))?;
     let details = Details::new().with("userId", user).with("from", from).with("to", role);
     audit::meeting(ctx, actor, "participant.role", meeting, details)?;
     info!("{user} is {role} now");
     Ok(())
 }
 
-/// Takes a user out of a meeting: closes his sessions and fails what he queued offline for it.
+/// Takes a user out of a meeting: closes his sessions, puts him out of the room, ends his subscriptions and fails what
+/// he queued offline for it.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Cannot remove the only host".
@@ -104,6 +109,8 @@ pub fn remove(
     sessions::close_of(ctx, meeting.id(), user)?;
     revocation::fail_pending_in(ctx, meeting.id(), user)?;
     ctx.db_mut().delete(participant.id())?;
+    room_service::evict(ctx, meeting, user)?;
+    leases::end_in(ctx, user, meeting.id());
     presence::settle_after(ctx, meeting.id(), had_joined)?;
     audit::meeting(ctx, actor, "participant.removed", meeting, Details::new().with("userId", user))?;
     info!("{user} removed from {}", meeting.id());

@@ -7,6 +7,7 @@ use convoke::prelude::*;
 use schema::limits::NEAR;
 use schema::{Actor, Details, Invitation, Meeting, MeetingState, Participant, Presence};
 
+use super::webrtc::room_service;
 use super::{presence, sessions};
 use crate::audit;
 
@@ -81,6 +82,7 @@ pub fn conclude(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> 
         return Err(Error::failed_precondition("Can only end active meetings"));
     }
     let meeting = finish(ctx, meeting, MeetingState::Concluded)?;
+    room_service::end(ctx, &meeting)?;
     audit::meeting(ctx, actor, "meeting.ended", &meeting, Details::new())?;
     info!("Meeting {} concluded", meeting.id());
     Ok(meeting)

@@ -1,3 +1,4 @@
 //! How the functions themselves are doing.
 
 pub mod trend;
+pub mod performance_queries;

@@ -6,6 +6,7 @@ use convoke::prelude::*;
 use schema::{Actor, Details, Meeting, MeetingState, Participant, Presence, QueueEntry, QueueStatus, User};
 
 use crate::audit;
+use crate::meetings::webrtc::room_service;
 use crate::meetings::{invitations, presence, sessions};
 use crate::notes::revocation;
 
@@ -73,6 +74,7 @@ fn leave_running_meetings(ctx: &mut MutationCtx, user: Id<User>) -> Result<()> {
             continue;
         };
         sessions::close_of(ctx, meeting.id(), user)?;
+        room_service::evict(ctx, &meeting, user)?;
         if place.presence == Presence::Joined {
             presence::write(ctx, place, Presence::Left, None)?;
         }

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use convoke::value;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use schema::{MeetingType, Role};
 use serde::{Deserialize, Serialize};
 
 /// Lifetime of a token where no setting says otherwise, s.
@@ -26,6 +28,18 @@ pub enum Seat {
 }
 
 impl Seat {
+    /// The seat of somebody with this role in a meeting of this type.
+    #[must_use]
+    pub fn of(role: Role, meeting_type: MeetingType) -> Self {
+        match (role, meeting_type) {
+            (Role::Host, _) => Seat::Host,
+            (Role::Participant, MeetingType::Webinar) => Seat::Viewer,
+            (Role::Participant, MeetingType::OneOnOne | MeetingType::SmallGroup | MeetingType::LargeMeeting) => {
+                Seat::Participant
+            }
+        }
+    }
+
     /// The role this seat is of, as it goes over the wire.
     #[must_use]
     pub fn role(self) -> &'static str {
@@ -44,8 +58,8 @@ pub enum Recording {
 }
 
 /// What somebody may do in a meeting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[value(output)]
+#[derive(Copy, PartialEq, Eq)]
 pub struct Permissions {
     pub can_record: bool,
     pub can_mute: bool,
@@ -162,13 +176,7 @@ struct Metadata<'a> {
 /// Never: the metadata consists of texts.
 #[must_use]
 pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) -> Claims {
-    let role = admission.seat.role();
-    let metadata = Metadata {
-        meeting_id: admission.meeting_id,
-        user_id: admission.user_id,
-        session_id: admission.session_id,
-        role,
-    };
+    let Standing { metadata, attributes, video } = standing(admission);
     Claims {
         iss: key_id.to_owned(),
         sub: admission.participant_id.to_owned(),
@@ -177,6 +185,34 @@ pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) 
         nbf: validity.now_s,
         exp: validity.now_s + validity.valid_s.clamp(VALID_S_MIN, VALID_S_MAX),
         jti: validity.jti.to_owned(),
+        metadata,
+        attributes,
+        video,
+    }
+}
+
+/// What a server knows of a participant who is in the room: the part of the claims that can change while he is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub metadata: String,
+    pub attributes: BTreeMap<String, String>,
+    pub video: VideoGrant,
+}
+
+/// What a server is to know of this participant.
+///
+/// # Panics
+/// Never: the metadata consists of texts.
+#[must_use]
+pub fn standing(admission: &Admission<'_>) -> Standing {
+    let role = admission.seat.role();
+    let metadata = Metadata {
+        meeting_id: admission.meeting_id,
+        user_id: admission.user_id,
+        session_id: admission.session_id,
+        role,
+    };
+    Standing {
         metadata: serde_json::to_string(&metadata).expect("a struct of texts is always valid JSON"),
         attributes: [("role", role), ("userId", admission.user_id)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -212,6 +248,55 @@ pub fn mint(
 ) -> Result<String, jsonwebtoken::errors::Error> {
     install_crypto();
     let claims = claims(&key.id, admission, validity);
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(&key.secret))
+}
+
+/// What a call of the media server's own interface needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerRight {
+    /// Removing and updating the participants of one room.
+    AdministerRoom,
+    /// Deleting a room, which the server counts as a right over all rooms: never in a participant's token.
+    DeleteRooms,
+}
+
+#[derive(Serialize)]
+struct ServerClaims<'a> {
+    iss: &'a str,
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    video: ServerGrant<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerGrant<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    room_admin: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    room_create: bool,
+}
+
+/// Mints a token for one call of the media server's own interface; nobody but the server sees it.
+///
+/// # Errors
+/// As [`mint`].
+pub fn mint_for_server(
+    key: &RoomKey,
+    right: ServerRight,
+    room_id: &str,
+    validity: &Validity<'_>,
+) -> Result<String, jsonwebtoken::errors::Error> {
+    install_crypto();
+    let video = match right {
+        ServerRight::AdministerRoom => ServerGrant { room: Some(room_id), room_admin: true, room_create: false },
+        ServerRight::DeleteRooms => ServerGrant { room: None, room_admin: false, room_create: true },
+    };
+    let (iat, exp) = (validity.now_s, validity.now_s + validity.valid_s.clamp(VALID_S_MIN, VALID_S_MAX));
+    let claims = ServerClaims { iss: &key.id, iat, nbf: iat, exp, video };
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(&key.secret))
 }
 
@@ -303,6 +388,34 @@ mod tests {
         assert_eq!(decoded.unwrap().claims, claims("key1", &admission(Seat::Host), &NOW));
         let foreign = jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(b"other"), &validation);
         assert!(foreign.is_err());
+    }
+
+    #[test]
+    fn a_servers_token_has_one_right_and_lasts_a_minute() {
+        let claims = |right| {
+            let validity = Validity { valid_s: VALID_S_MIN, ..NOW };
+            let token = mint_for_server(&key(), right, "r1", &validity).unwrap();
+            let mut validation = Validation::new(Algorithm::HS256);
+            validation.validate_exp = false;
+            jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(&key().secret), &validation).unwrap().claims
+        };
+        let times = json!({"iss": "key1", "iat": 1_700_000_000, "nbf": 1_700_000_000, "exp": 1_700_000_060});
+        let with = |video: Value| {
+            let mut claims = times.clone();
+            claims["video"] = video;
+            claims
+        };
+        assert_eq!(claims(ServerRight::AdministerRoom), with(json!({"room": "r1", "roomAdmin": true})));
+        assert_eq!(claims(ServerRight::DeleteRooms), with(json!({"roomCreate": true})));
+    }
+
+    #[test]
+    fn only_those_who_do_not_host_a_webinar_only_watch() {
+        for &meeting_type in MeetingType::ALL {
+            let other = if meeting_type == MeetingType::Webinar { Seat::Viewer } else { Seat::Participant };
+            assert_eq!(Seat::of(Role::Host, meeting_type), Seat::Host);
+            assert_eq!(Seat::of(Role::Participant, meeting_type), other);
+        }
     }
 
     #[test]

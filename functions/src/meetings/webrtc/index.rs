@@ -1,0 +1,44 @@
+//! What clients report of their media sessions.
+
+use convoke::prelude::*;
+use convoke::{args, mutation};
+use schema::{ClientToken, MediaSession, Meeting, Metadata, SessionState};
+
+use super::session::{self, Report};
+use crate::{access, audit};
+
+/// What [`update_session_state`] takes.
+#[args]
+pub struct UpdateSessionState {
+    pub meeting_id: Id<Meeting>,
+    /// The client's own name of the session. One that is not known is made, if it connects.
+    pub session_id: ClientToken,
+    pub state: SessionState,
+    /// Laid over what is there, key by key. `packetLoss` (%), `latency` (ms), `jitter` (ms) and `bitrate` (bit/s) are
+    /// rated; a `connectionQuality` in it is believed.
+    pub metadata: Option<Metadata>,
+}
+
+/// Notes where a connection is and how good. One that is connected means that its owner has joined. Returns the
+/// record's id. A host may close anybody's.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in the meeting; "Requires host role" to close somebody else's session.
+/// - `NOT_FOUND`: "Media session not found", where it is to end before it began.
+/// - `CONFLICT`: "Session ID is already in use" by somebody else.
+/// - `FAILED_PRECONDITION`: "Session is closed", "Meeting is not currently active", "Meeting is full", "Too many open
+///   sessions".
+#[mutation]
+pub fn update_session_state(ctx: &mut MutationCtx, args: UpdateSessionState) -> Result<Id<MediaSession>> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let user = seat.user.clone();
+    let session = match session::find(ctx, args.meeting_id, &args.session_id)? {
+        Some(foreign) if foreign.user_id != user.id() => session::close_foreign(ctx, &seat, foreign, args.state)?,
+        own => {
+            let report = Report { state: args.state, metadata: args.metadata };
+            session::report(ctx, seat, &args.session_id, own, report)?
+        }
+    };
+    audit::by_key(ctx, &user)?;
+    Ok(session.id())
+}

@@ -1,0 +1,246 @@
+//! Bringing a LiveKit server in line with what the rows say: who is out, who may do what, which room is over.
+//!
+//! [`follow_up`], [`evict`] and [`end`] ask for it in the transaction that changes the rows; `meetings/mediaServer`
+//! does it afterwards, as often as it takes. It goes by the rows as they are then, so that doing it twice, or in
+//! another order, ends the same. Rooms of the built-in provider need none of this.
+
+use std::time::Duration;
+
+use convoke::outbound::Secret;
+use convoke::prelude::*;
+use convoke::{When, args, query, value};
+use schema::{ClientToken, MediaSession, Meeting, MeetingType, Role, SessionState, User, VideoProvider};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::keys;
+use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
+use crate::meetings::provider::{LiveKit, Server};
+use crate::meetings::seats;
+
+/// Sessions of one user that are looked at when he is put out: what is older has no token that is still good.
+const SESSIONS_MAX: usize = 32;
+/// How long one call of the server may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Lets the server follow what became of these sessions.
+///
+/// # Errors
+/// A failure of the store.
+pub fn follow_up(
+    ctx: &mut MutationCtx,
+    meeting: &Doc<Meeting>,
+    session_ids: impl IntoIterator<Item = ClientToken>,
+) -> Result<()> {
+    let session_ids: Vec<ClientToken> = session_ids.into_iter().collect();
+    if meeting.video_provider == VideoProvider::LiveKit && !session_ids.is_empty() {
+        let args = MediaServer { meeting_id: meeting.id(), session_ids };
+        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
+    }
+    Ok(())
+}
+
+/// Puts a user out of the room, whatever his sessions say of themselves: a client may be in without telling.
+///
+/// # Errors
+/// A failure of the store.
+pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>) -> Result<()> {
+    let sessions = ctx.db().query(MediaSession::by_meeting_user).eq(meeting.id()).eq(user);
+    let latest = sessions.order(Order::Reverse).take(SESSIONS_MAX)?;
+    follow_up(ctx, meeting, latest.into_iter().map(|session| session.into_inner().session_id))
+}
+
+/// Ends the room of a meeting that is over.
+///
+/// # Errors
+/// A failure of the store.
+pub fn end(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
+    if meeting.video_provider == VideoProvider::LiveKit {
+        let args = MediaServer { meeting_id: meeting.id(), session_ids: Vec::new() };
+        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
+    }
+    Ok(())
+}
+
+/// What `meetings/mediaServer` takes.
+#[args]
+pub struct MediaServer {
+    pub meeting_id: Id<Meeting>,
+    /// Whose place in the room is to be brought in line; with none, only the room itself is.
+    pub session_ids: Vec<ClientToken>,
+}
+
+/// A room as the rows have it.
+#[value]
+pub struct Room {
+    pub room_id: String,
+    pub is_over: bool,
+    pub meeting_type: MeetingType,
+    pub recording_enabled: bool,
+    pub places: Vec<Place>,
+}
+
+/// A session's place in a room.
+#[value]
+pub struct Place {
+    pub session_id: ClientToken,
+    /// Whose it is and as what; none if it has no place any more.
+    pub holder: Option<Holder>,
+}
+
+/// Who holds a place in a room.
+#[value]
+pub struct Holder {
+    pub user_id: Id<User>,
+    pub role: Role,
+}
+
+/// How the rows have the room of a meeting and the places of these sessions in it; none without a meeting.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn room(ctx: &QueryCtx, args: MediaServer) -> Result<Option<Room>> {
+    let Some(meeting) = ctx.db().get(args.meeting_id)? else { return Ok(None) };
+    let mut places = Vec::new();
+    for session_id in args.session_ids {
+        let holder = holder(ctx, meeting.id(), &session_id)?;
+        places.push(Place { session_id, holder });
+    }
+    Ok(Some(Room {
+        room_id: meeting.room_id.clone(),
+        is_over: meeting.state.is_final(),
+        meeting_type: meeting.meeting_type,
+        recording_enabled: meeting.recording_enabled,
+        places,
+    }))
+}
+
+fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Holder>> {
+    let session = super::session::find(ctx, meeting, session_id)?;
+    // One that has failed may come back, and one that is closed may not.
+    let Some(session) = session.filter(|session| session.state != SessionState::Closed) else { return Ok(None) };
+    let participant = seats::find(ctx, meeting, session.user_id)?;
+    Ok(participant.map(|row| Holder { user_id: row.user_id, role: row.role }))
+}
+
+/// Tells the server.
+///
+/// # Errors
+/// `PROVIDER_ERROR`, `TIMEOUT` if it does not take it; `INTERNAL` without its secret.
+pub async fn bring_in_line(ctx: &ActionCtx, meeting_id: Id<Meeting>, room: &Room) -> Result<()> {
+    let settings = ctx.settings::<LiveKit>();
+    let Some(server) = settings.server() else {
+        warn!("The media server of {meeting_id} is not configured any more; its room is left alone");
+        return Ok(());
+    };
+    let service = RoomService { ctx, server, keys: keys::server_keys(ctx, server)?, room: &room.room_id };
+    if room.is_over {
+        return service.call("DeleteRoom", ServerRight::DeleteRooms, &json!({"room": room.room_id})).await;
+    }
+    for place in &room.places {
+        match &place.holder {
+            Some(holder) => service.update(meeting_id, room, place, holder).await?,
+            None => service.remove(place).await?,
+        }
+    }
+    Ok(())
+}
+
+/// The interface of a server, for one room.
+struct RoomService<'a> {
+    ctx: &'a ActionCtx,
+    server: &'a Server,
+    keys: Vec<RoomKey>,
+    room: &'a str,
+}
+
+impl RoomService<'_> {
+    async fn remove(&self, place: &Place) -> Result<()> {
+        let body = json!({"room": self.room, "identity": place.session_id});
+        self.call("RemoveParticipant", ServerRight::AdministerRoom, &body).await
+    }
+
+    /// What the participant may do now, which the token that he came with does not know.
+    async fn update(&self, meeting_id: Id<Meeting>, room: &Room, place: &Place, holder: &Holder) -> Result<()> {
+        let admission = Admission {
+            participant_id: &place.session_id,
+            name: "",
+            room_id: self.room,
+            meeting_id: &meeting_id.to_string(),
+            user_id: &holder.user_id.to_string(),
+            session_id: &place.session_id,
+            seat: tokens::Seat::of(holder.role, room.meeting_type),
+            recording: if room.recording_enabled { Recording::Enabled } else { Recording::Disabled },
+        };
+        let now = tokens::standing(&admission);
+        let body = json!({
+            "room": self.room,
+            "identity": place.session_id,
+            "metadata": now.metadata,
+            "attributes": now.attributes,
+            "permission": {
+                "canSubscribe": now.video.can_subscribe,
+                "canPublish": now.video.can_publish,
+                "canPublishData": now.video.can_publish_data,
+                // Constants of an enumeration here, lower-case names in a token.
+                "canPublishSources":
+                    now.video.can_publish_sources.iter().map(|source| source.to_uppercase()).collect::<Vec<_>>(),
+            },
+        });
+        self.call("UpdateParticipant", ServerRight::AdministerRoom, &body).await
+    }
+
+    /// One call, by the first key that the server takes. A room or participant that is not there is no failure: that
+    /// is how it was to be.
+    async fn call(&self, method: &str, right: ServerRight, body: &Value) -> Result<()> {
+        let url = format!("{}/twirp/livekit.RoomService/{method}", self.server.url.http());
+        let mut answer = None;
+        for key in &self.keys {
+            let reply = self.post(&url, &self.token(key, right)?, body).await?;
+            let refused_key = reply.status() == 401;
+            answer = Some(reply);
+            if !refused_key {
+                break;
+            }
+            warn!("The media server does not take the key {}", key.id);
+        }
+        let Some(answer) = answer else { return Err(Error::internal("a server without a key")) };
+        if answer.status() == 404 && is_not_found(&answer.text()) {
+            debug!("{method}: not there");
+            return Ok(());
+        }
+        answer.success()?;
+        info!("{method}: done");
+        Ok(())
+    }
+
+    async fn post(&self, url: &str, token: &Secret, body: &impl Serialize) -> Result<convoke::outbound::Reply> {
+        let request = self.ctx.http()?.post(url).bearer(token).json(body).timeout(TIMEOUT).repeatable();
+        Ok(request.send().await?)
+    }
+
+    fn token(&self, key: &RoomKey, right: ServerRight) -> Result<Secret> {
+        let validity = Validity { now_s: self.ctx.now().get() / 1_000, valid_s: tokens::VALID_S_MIN, jti: "" };
+        let token = tokens::mint_for_server(key, right, self.room, &validity).map_err(Error::internal)?;
+        Ok(token.into())
+    }
+}
+
+/// Whether an answer says that the room or participant is not there, and not that the address is wrong.
+fn is_not_found(body: &str) -> bool {
+    let code = serde_json::from_str::<Value>(body).ok().and_then(|body| body.get("code").cloned());
+    code.is_some_and(|code| code == "not_found")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_servers_own_not_found_is_one() {
+        assert!(is_not_found(r#"{"code":"not_found","msg":"participant does not exist"}"#));
+        assert!(!is_not_found(r#"{"code":"bad_route","msg":"no handler for path"}"#));
+        assert!(!is_not_found("<html>404</html>"));
+    }
+}

@@ -1,0 +1,153 @@
+//! The way into a room: a token for one participant.
+
+use aws_lc_rs::rand;
+use convoke::prelude::*;
+use convoke::{action, args, mutation, value};
+use schema::{ClientToken, Meeting, MeetingState, MeetingType, Profile, Role, User, VideoProvider};
+
+use super::settings::Rooms;
+use super::tokens::{self, Admission, Permissions, Recording, Validity};
+use super::{keys, session};
+use crate::access::{self, Seat};
+use crate::meetings::{presence, state};
+use crate::{audit, names};
+
+/// What [`generate_participant_access_token`] takes.
+#[args]
+pub struct GenerateParticipantAccessToken {
+    pub meeting_id: Id<Meeting>,
+    /// The client's own name of its session, one a tab or device. Absent: a new one.
+    pub session_id: Option<ClientToken>,
+}
+
+/// A way into a room.
+///
+/// ```json
+/// {"token": "eyJ…", "provider": "webrtc", "roomId": "3f0c…", "participantId": "tab-1",
+///  "permissions": {"canRecord": false, "canMute": true, "canKick": true, "canShare": true}, "success": true}
+/// ```
+#[value(output)]
+pub struct AccessGrant {
+    /// For the room, in LiveKit's format.
+    pub token: String,
+    pub provider: VideoProvider,
+    pub room_id: String,
+    /// The caller's identity in the room, and the id of his session.
+    pub participant_id: ClientToken,
+    pub permissions: Permissions,
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+}
+
+/// Lets the caller into the meeting's room: makes or renews his session and mints a token for it, another one each
+/// time. A host's first request starts a scheduled meeting.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FAILED_PRECONDITION`: "Cannot generate token for inactive meeting", "Meeting is full", "Too many open sessions".
+/// - `CONFLICT`: "Session ID is already in use" by somebody else.
+/// - `PROVIDER_ERROR`: the media server of the meeting is not configured any more.
+#[action(rate = "tokens")]
+pub async fn generate_participant_access_token(
+    ctx: &ActionCtx,
+    args: GenerateParticipantAccessToken,
+) -> Result<AccessGrant> {
+    let participant_id = match args.session_id {
+        Some(session_id) => session_id,
+        None => ClientToken::new(random_id()?).map_err(Error::internal)?,
+    };
+    let admit = Admit { meeting_id: args.meeting_id, session_id: participant_id.clone() };
+    let admitted = ctx.run::<admit>(admit).await?;
+    let key = keys::room_key(ctx, admitted.provider)?;
+    let seat = tokens::Seat::of(admitted.role, admitted.meeting_type);
+    let recording = if admitted.recording_enabled { Recording::Enabled } else { Recording::Disabled };
+    let admission = Admission {
+        participant_id: &participant_id,
+        name: &admitted.name,
+        room_id: &admitted.room_id,
+        meeting_id: &args.meeting_id.to_string(),
+        user_id: &admitted.user_id.to_string(),
+        session_id: &participant_id,
+        seat,
+        recording,
+    };
+    let validity = Validity {
+        now_s: ctx.now().get() / 1_000,
+        valid_s: ctx.settings::<Rooms>().token_valid_s.get(),
+        jti: &random_id()?,
+    };
+    let token = tokens::mint(&key, &admission, &validity).map_err(Error::internal)?;
+    Ok(AccessGrant {
+        token,
+        provider: admitted.provider,
+        room_id: admitted.room_id,
+        participant_id,
+        permissions: tokens::permissions(seat, recording),
+        success: true,
+    })
+}
+
+/// What [`admit`] takes.
+#[args]
+pub struct Admit {
+    pub meeting_id: Id<Meeting>,
+    pub session_id: ClientToken,
+}
+
+/// Somebody who may go in, and what his token says.
+#[value]
+pub struct Admitted {
+    pub user_id: Id<User>,
+    /// The name that others see.
+    pub name: String,
+    pub role: Role,
+    pub provider: VideoProvider,
+    pub room_id: String,
+    pub meeting_type: MeetingType,
+    pub recording_enabled: bool,
+}
+
+/// The part of [`generate_participant_access_token`] that is a transaction: checks, begins the meeting, and makes the
+/// session.
+///
+/// # Errors
+/// As there.
+#[mutation(internal)]
+pub fn admit(ctx: &mut MutationCtx, args: Admit) -> Result<Admitted> {
+    let mut seat = access::participant(ctx, args.meeting_id)?;
+    seat.meeting = going_on(ctx, &seat)?;
+    presence::require_room(ctx, &seat)?;
+    session::open(ctx, &seat, &args.session_id)?;
+    audit::by_key(ctx, &seat.user)?;
+    let profile = ctx.db().query(Profile::by_user).eq(seat.user.id()).unique()?;
+    Ok(Admitted {
+        user_id: seat.user.id(),
+        name: names::display_name(&seat.user, profile.as_deref()),
+        role: seat.participant.role,
+        provider: seat.meeting.video_provider,
+        room_id: seat.meeting.room_id.clone(),
+        meeting_type: seat.meeting.meeting_type,
+        recording_enabled: seat.meeting.recording_enabled,
+    })
+}
+
+/// The meeting, which a host begins by asking for a token.
+fn going_on(ctx: &mut MutationCtx, seat: &Seat) -> Result<Doc<Meeting>> {
+    match seat.meeting.state {
+        MeetingState::Active => Ok(seat.meeting.clone()),
+        MeetingState::Scheduled if seat.is_host() => {
+            let actor = access::actor(ctx, Some(&seat.user));
+            state::start(ctx, seat.meeting.clone(), &actor)
+        }
+        MeetingState::Scheduled | MeetingState::Concluded | MeetingState::Cancelled => {
+            Err(Error::failed_precondition("Cannot generate token for inactive meeting"))
+        }
+    }
+}
+
+/// 128 random bits in hex.
+fn random_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,278 @@
+//! The moves of a media session, as its client reports them. Reports get lost and repeated, so nearly every move is
+//! allowed; what is closed stays closed until a new attempt is started under its id.
+//!
+//! [`open`] starts an attempt, [`report`] takes what a client says of its own session, [`close_foreign`] is a host's.
+//! Whoever opens or closes settles `emptySince` here, in the same transaction.
+
+use convoke::prelude::*;
+use schema::limits::Quotas;
+use schema::{
+    ClientToken, ConnectionQuality, Details, MediaSession, Meeting, MeetingState, Metadata, Presence, Role,
+    SessionState,
+};
+
+use super::quality::{self, Metrics, Quality};
+use super::room_service;
+use crate::access::{self, Seat};
+use crate::audit;
+use crate::meetings::{presence, sessions, state};
+
+/// The session of this id in a meeting, whoever's it is.
+///
+/// # Errors
+/// A failure of the store.
+pub fn find(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Doc<MediaSession>>> {
+    Ok(ctx.db().query(MediaSession::by_meeting_session).eq(meeting).eq(session_id).unique()?)
+}
+
+/// The caller's own session of this id.
+///
+/// # Errors
+/// `NOT_FOUND` "Media session not found", also for somebody else's.
+pub fn own(ctx: &impl Read, seat: &Seat, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
+    let session = find(ctx, seat.meeting.id(), session_id)?;
+    session.filter(|session| session.user_id == seat.user.id()).ok_or_else(not_found)
+}
+
+/// Starts an attempt: the caller's session of this id is connecting now, whether it is new, was closed or had failed.
+/// One that is open stays as it is.
+///
+/// # Errors
+/// `CONFLICT` "Session ID is already in use" by somebody else; `FAILED_PRECONDITION` "Too many open sessions".
+pub fn open(ctx: &mut MutationCtx, seat: &Seat, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
+    let now = ctx.now();
+    match find(ctx, seat.meeting.id(), session_id)? {
+        Some(session) if session.user_id != seat.user.id() => Err(in_use()),
+        Some(session) if session.state.is_open() => Ok(ctx.db_mut().patch_doc(session, |row| row.updated_at = now)?),
+        Some(session) => {
+            make_room(ctx, seat)?;
+            let session = ctx.db_mut().patch_doc(session, |row| {
+                row.state = SessionState::Connecting;
+                row.updated_at = now;
+            })?;
+            presence::settle(ctx, seat.meeting.id())?;
+            Ok(session)
+        }
+        None => {
+            make_room(ctx, seat)?;
+            let session = insert(ctx, seat, session_id, SessionState::Connecting)?;
+            presence::settle(ctx, seat.meeting.id())?;
+            Ok(session)
+        }
+    }
+}
+
+/// Takes what a client says of its own session: where the connection is, and how good. `session` is the one that
+/// stands there, if any. One that is connected means that its owner is there.
+///
+/// # Errors
+/// `NOT_FOUND` "Media session not found", if it does not begin with connecting or connected; `FAILED_PRECONDITION`
+/// "Session is closed", "Meeting is not currently active", "Meeting is full", "Too many open sessions";
+/// `INVALID_ARGUMENT` if the metadata outgrows its bounds.
+pub fn report(
+    ctx: &mut MutationCtx,
+    seat: Seat,
+    session_id: &ClientToken,
+    session: Option<Doc<MediaSession>>,
+    report: Report,
+) -> Result<Doc<MediaSession>> {
+    let to = report.state;
+    let was_open = session.as_ref().is_some_and(|session| session.state.is_open());
+    match session.as_ref().map(|session| session.state) {
+        None if !matches!(to, SessionState::Connecting | SessionState::Connected) => return Err(not_found()),
+        Some(SessionState::Closed) if to != SessionState::Closed => return Err(closed()),
+        None
+        | Some(
+            SessionState::Connecting
+            | SessionState::Connected
+            | SessionState::Disconnected
+            | SessionState::Failed
+            | SessionState::Closed,
+        ) => {}
+    }
+    if to.is_open() && !was_open {
+        state::require_open(&seat.meeting)?;
+        presence::require_room(ctx, &seat)?;
+        make_room(ctx, &seat)?;
+    }
+    let session = match session {
+        Some(session) if session.state == SessionState::Closed => return Ok(session),
+        Some(session) => session,
+        None => insert(ctx, &seat, session_id, to)?,
+    };
+    let session = write(ctx, session, report)?;
+    let meeting = seat.meeting.id();
+    if to == SessionState::Connected && brings_in(&seat) {
+        presence::join(ctx, seat, None)?;
+    }
+    if to.is_open() != was_open {
+        presence::settle(ctx, meeting)?;
+    }
+    Ok(session)
+}
+
+/// What a client reports.
+pub struct Report {
+    /// Where the connection is.
+    pub state: SessionState,
+    /// Figures and labels, to be laid over those that stand there.
+    pub metadata: Option<Metadata>,
+}
+
+/// Closes somebody else's session, which only a host may.
+///
+/// # Errors
+/// `CONFLICT` "Session ID is already in use" for any other move; `FORBIDDEN` "Requires host role".
+pub fn close_foreign(
+    ctx: &mut MutationCtx,
+    seat: &Seat,
+    session: Doc<MediaSession>,
+    to: SessionState,
+) -> Result<Doc<MediaSession>> {
+    if to != SessionState::Closed {
+        return Err(in_use());
+    }
+    access::require_host(seat)?;
+    if session.state == SessionState::Closed {
+        return Ok(session);
+    }
+    let session = close(ctx, session)?;
+    room_service::follow_up(ctx, &seat.meeting, [session.session_id.clone()])?;
+    let actor = access::actor(ctx, Some(&seat.user));
+    let details = Details::new().with("sessionId", &session.session_id).with("userId", session.user_id);
+    audit::meeting(ctx, &actor, "session.closed", &seat.meeting, details)?;
+    Ok(session)
+}
+
+/// Closes a session; one that is closed stays as it is.
+///
+/// # Errors
+/// A failure of the store.
+pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<MediaSession>> {
+    if session.state == SessionState::Closed {
+        return Ok(session);
+    }
+    let now = ctx.now();
+    let was_open = session.state.is_open();
+    let session = ctx.db_mut().patch_doc(session, |row| {
+        row.state = SessionState::Closed;
+        row.updated_at = now;
+    })?;
+    if was_open {
+        presence::settle(ctx, session.meeting_id)?;
+    }
+    Ok(session)
+}
+
+/// Makes room for one more session of the caller: at the limit his oldest one that is not connected is closed.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Too many open sessions", where all are connected.
+fn make_room(ctx: &mut MutationCtx, seat: &Seat) -> Result<()> {
+    let most = ctx.settings::<Quotas>().open_sessions_per_user;
+    let open = sessions::open_of(ctx, seat.meeting.id(), seat.user.id())?;
+    if open.len() < most {
+        return Ok(());
+    }
+    let oldest = open.into_iter().find(|session| session.state != SessionState::Connected);
+    let oldest = oldest.ok_or_else(|| Error::failed_precondition("Too many open sessions"))?;
+    sessions::close(ctx, vec![oldest])?;
+    Ok(())
+}
+
+fn insert(
+    ctx: &mut MutationCtx,
+    seat: &Seat,
+    session_id: &ClientToken,
+    state: SessionState,
+) -> Result<Doc<MediaSession>> {
+    let row = MediaSession {
+        meeting_id: seat.meeting.id(),
+        session_id: session_id.clone(),
+        user_id: seat.user.id(),
+        state,
+        metadata: None,
+        connection_quality: None,
+        last_metrics_at: None,
+        updated_at: ctx.now(),
+    };
+    Ok(ctx.db_mut().insert_unique(MediaSession::by_meeting_session, row)?.into_doc())
+}
+
+fn write(ctx: &mut MutationCtx, session: Doc<MediaSession>, report: Report) -> Result<Doc<MediaSession>> {
+    let now = ctx.now();
+    let rating = report.metadata.as_ref().and_then(rating);
+    let merged = match (session.metadata.clone(), report.metadata) {
+        (Some(old), Some(new)) => Some(old.merged(new).map_err(|invalid| invalid.at("metadata"))?),
+        (old, new) => new.or(old),
+    };
+    let session = ctx.db_mut().patch_doc(session, |row| {
+        row.state = report.state;
+        row.metadata = merged;
+        row.updated_at = now;
+        if rating.is_some() {
+            row.connection_quality = rating;
+            row.last_metrics_at = Some(now);
+        }
+    })?;
+    Ok(session)
+}
+
+/// Whether a connection that stands changes where its owner is, or begins the meeting that he hosts.
+fn brings_in(seat: &Seat) -> bool {
+    let begins = seat.participant.role == Role::Host && seat.meeting.state == MeetingState::Scheduled;
+    seat.participant.presence != Presence::Joined || begins
+}
+
+/// How good the connection is by what a client sent: its own rating if that is one, else what its figures give.
+fn rating(metadata: &Metadata) -> Option<ConnectionQuality> {
+    let own = metadata.text("connectionQuality").and_then(|text| text.parse().ok());
+    own.or_else(|| {
+        let metrics = Metrics {
+            packet_loss: metadata.number("packetLoss"),
+            latency: metadata.number("latency"),
+            jitter: metadata.number("jitter"),
+            bitrate: metadata.number("bitrate"),
+        };
+        quality::rate(&metrics).map(|quality| match quality {
+            Quality::Poor => ConnectionQuality::Poor,
+            Quality::Fair => ConnectionQuality::Fair,
+            Quality::Good => ConnectionQuality::Good,
+            Quality::Excellent => ConnectionQuality::Excellent,
+        })
+    })
+}
+
+fn not_found() -> Error {
+    Error::not_found("Media session not found")
+}
+
+/// `FAILED_PRECONDITION`: nothing more can happen in a session.
+pub fn closed() -> Error {
+    Error::failed_precondition("Session is closed")
+}
+
+fn in_use() -> Error {
+    Error::conflict("Session ID is already in use")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    fn rated(metadata: Value) -> Option<&'static str> {
+        rating(&from_value(metadata).unwrap()).map(ConnectionQuality::as_str)
+    }
+
+    #[test]
+    fn figures_are_rated_and_a_rating_of_the_clients_own_wins() {
+        assert_eq!(rated(json!({"packetLoss": 0.1, "latency": 20, "jitter": 3})), Some("excellent"));
+        assert_eq!(rated(json!({"packetLoss": 6})), Some("poor"));
+        assert_eq!(rated(json!({"bitrate": 99_999})), Some("fair"));
+        assert_eq!(rated(json!({"packetLoss": 6, "connectionQuality": "good"})), Some("good"));
+        assert_eq!(rated(json!({"packetLoss": 6, "connectionQuality": "splendid"})), Some("poor"));
+        assert_eq!(rated(json!({"latency": -1, "jitter": "3", "device": "laptop"})), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Presence, as often as clients like to send it: the register of `meetings/presence` takes the last one received.
+
+use std::time::Duration;
+
+use convoke::prelude::*;
+use convoke::{args, mutation, value};
+use schema::{Meeting, Metadata, Participant, PresenceChange};
+
+use crate::access;
+use crate::meetings::presence;
+
+/// Within which others count to the same batch.
+const BATCH: Duration = Duration::from_secs(1);
+
+/// What [`batch_update_presence`] takes.
+#[args]
+pub struct BatchUpdatePresence {
+    pub meeting_id: Id<Meeting>,
+    pub presence: PresenceChange,
+    /// Replaces what was sent before; absent, that stays.
+    pub metadata: Option<Metadata>,
+}
+
+/// What [`batch_update_presence`] returns.
+///
+/// ```json
+/// {"queued": true, "batchSize": 3}
+/// ```
+#[value]
+pub struct PresenceQueued {
+    /// Always true: it is written when this is answered.
+    pub queued: bool,
+    /// Participants of the meeting whose presence was written within the last second, the caller included.
+    pub batch_size: u64,
+}
+
+/// The caller is there, or is gone. The latest state wins, however many are sent. A host who is there starts a
+/// scheduled meeting; anybody else waits in it.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FAILED_PRECONDITION`: "Meeting is not currently active" (joining one that is over or called off), "Meeting is
+///   full".
+#[mutation]
+pub fn batch_update_presence(ctx: &mut MutationCtx, args: BatchUpdatePresence) -> Result<PresenceQueued> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    match args.presence {
+        PresenceChange::Joined => presence::join(ctx, seat, args.metadata)?,
+        PresenceChange::Left => presence::leave(ctx, seat, args.metadata)?,
+    };
+    let recent = ctx.now() - BATCH..;
+    let batch_size = ctx.db().query(Participant::by_meeting_presence_at).eq(args.meeting_id).range(recent).count()?;
+    Ok(PresenceQueued { queued: true, batch_size })
+}
