@@ -19,7 +19,10 @@ fn every_path_that_a_document_names_exists() {
         assert!(named.len() > 3, "{document} names paths in backticks");
         for path in named {
             // README asks the reader to make this one.
-            assert!(root.join(path).exists() || path == "functions/src/greetings.rs", "{document}: {path} is not there");
+            assert!(
+                root.join(path).exists() || path == "functions/src/greetings.rs",
+                "{document}: {path} is not there"
+            );
         }
     }
 }

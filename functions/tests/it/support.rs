@@ -1,9 +1,10 @@
 //! What the tests share: callers, arguments that are right and are made wrong one at a time, and what must always hold.
 
 use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt as _;
 
 use convoke::testing::{ISSUER, TestApp, TestCaller};
-use convoke::{Caller, Identity};
+use convoke::{Caller, Identity, RuntimeOptions};
 use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 
@@ -90,6 +91,21 @@ pub fn listed(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Option<Valu
     let reply = caller.call("meetings/queries/listMeetingParticipants", json!({"meetingId": meeting}));
     let list = reply.value().as_array().unwrap();
     list.iter().find(|entry| entry["user"]["displayName"] == name).cloned()
+}
+
+/// Configures a LiveKit server at `url`, with the keys `key1` and, before it, `key0`.
+pub fn media_server(options: &mut RuntimeOptions, url: &str) {
+    let table = format!("[livekit]\nurl = {url:?}\napi_key = \"key1\"\nprevious_api_key = \"key0\"\n");
+    options.settings = table.parse().unwrap();
+}
+
+/// Puts a secret of the installation into its file.
+pub fn secret(options: &RuntimeOptions, name: &str, text: &str) {
+    let folder = options.data.join("secrets");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(name);
+    std::fs::write(&file, text).unwrap();
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// What must hold in any database, whatever was done to it.

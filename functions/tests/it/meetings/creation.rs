@@ -5,7 +5,7 @@ use convoke::testing::TestApp;
 use schema::{AuditEntry, Invitation, Meeting, MeetingState, Note, Participant};
 use serde_json::{Value, json};
 
-use crate::support::{assert_consistent, emails, id_of, with};
+use crate::support::{assert_consistent, emails, id_of, media_server, secret, with};
 
 const CREATE: &str = "meetings/lifecycle/createMeeting";
 
@@ -178,8 +178,8 @@ fn the_same_key_makes_one_meeting() {
 #[test]
 fn a_server_carries_what_is_large_or_recorded() {
     let app = TestApp::with(|options| {
-        options.settings =
-            "[livekit]\nurl = \"wss://media.test\"\napi_key = \"k\"\napi_secret = \"s\"\n".parse().unwrap();
+        media_server(options, "wss://media.test");
+        secret(options, "LIVEKIT_API_SECRET", "s");
     });
     let ada = app.user("ada");
     for (sent, provider) in [
@@ -191,4 +191,14 @@ fn a_server_carries_what_is_large_or_recorded() {
         let made = ada.call(CREATE, with(json!({"title": "x"}), sent));
         assert_eq!((&made.value()["videoProvider"], &made.value()["webrtcReady"]), (&json!(provider), &json!(true)));
     }
+}
+
+#[test]
+fn a_server_without_its_secret_is_not_ready() {
+    let app = TestApp::with(|options| media_server(options, "wss://media.test"));
+    let ada = app.user("ada");
+    let made = ada.call(CREATE, json!({"title": "x", "maxParticipants": 9}));
+    assert_eq!((&made.value()["videoProvider"], &made.value()["webrtcReady"]), (&json!("livekit"), &json!(false)));
+    let small = ada.call(CREATE, json!({"title": "x", "maxParticipants": 8}));
+    assert_eq!(small.value()["webrtcReady"], true);
 }
