@@ -8,8 +8,10 @@ use schema::{Actor, MediaSession, Meeting, MeetingState, SessionState};
 
 use super::{presence, sessions, state};
 
-/// Meetings of one transaction: the largest has two thousand people, and the writer serves others meanwhile.
-const MEETINGS_MAX: usize = 8;
+/// Empty meetings of one transaction: nobody has to be taken out of them.
+const EMPTY_MAX: usize = 16;
+/// Overlong meetings of one transaction: each may have two thousand people, and the writer serves others meanwhile.
+const LONG_MAX: usize = 1;
 /// Sessions of one transaction.
 const SESSIONS_MAX: usize = 200;
 
@@ -28,8 +30,10 @@ pub enum Swept {
 /// A failure of the store.
 pub fn sweep(ctx: &mut MutationCtx) -> Result<Swept> {
     let stale = close_stale(ctx)?;
-    let ended = conclude_due(ctx)?;
-    Ok(if stale < SESSIONS_MAX && ended < MEETINGS_MAX { Swept::All } else { Swept::Part })
+    let empty = conclude_empty(ctx)?;
+    let long = conclude_long(ctx)?;
+    let is_all = stale < SESSIONS_MAX && empty < EMPTY_MAX && long < LONG_MAX;
+    Ok(if is_all { Swept::All } else { Swept::Part })
 }
 
 fn close_stale(ctx: &mut MutationCtx) -> Result<usize> {
@@ -47,17 +51,21 @@ fn close_stale(ctx: &mut MutationCtx) -> Result<usize> {
     Ok(count)
 }
 
-fn conclude_due(ctx: &mut MutationCtx) -> Result<usize> {
-    let now = ctx.now();
-    let empty = ctx.db().query(Meeting::by_state_empty).eq(MeetingState::Active);
-    let mut due = empty.range(Some(Millis(0))..=Some(now - EMPTY_MEETING)).take(MEETINGS_MAX)?;
-    let long = ctx.db().query(Meeting::by_state_started).eq(MeetingState::Active);
-    for meeting in long.range(Some(Millis(0))..=Some(now - LONGEST_MEETING)).take(MEETINGS_MAX)? {
-        if !due.iter().any(|other| other.id() == meeting.id()) {
-            due.push(meeting);
-        }
-    }
-    due.truncate(MEETINGS_MAX);
+fn conclude_empty(ctx: &mut MutationCtx) -> Result<usize> {
+    let before = ctx.now() - EMPTY_MEETING;
+    let active = ctx.db().query(Meeting::by_state_empty).eq(MeetingState::Active);
+    let due = active.range(Some(Millis(0))..=Some(before)).take(EMPTY_MAX)?;
+    conclude(ctx, due)
+}
+
+fn conclude_long(ctx: &mut MutationCtx) -> Result<usize> {
+    let before = ctx.now() - LONGEST_MEETING;
+    let active = ctx.db().query(Meeting::by_state_started).eq(MeetingState::Active);
+    let due = active.range(Some(Millis(0))..=Some(before)).take(LONG_MAX)?;
+    conclude(ctx, due)
+}
+
+fn conclude(ctx: &mut MutationCtx, due: Vec<Doc<Meeting>>) -> Result<usize> {
     let count = due.len();
     for meeting in due {
         state::conclude(ctx, meeting, &Actor::system())?;

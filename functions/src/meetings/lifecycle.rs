@@ -254,7 +254,7 @@ pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> 
         }
     }
     let now = ctx.now();
-    ctx.db_mut().patch_doc(meeting, |row| {
+    let meeting = ctx.db_mut().patch_doc(meeting, |row| {
         if let Some(title) = args.title {
             row.title = title;
         }
@@ -268,7 +268,13 @@ pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> 
         row.scheduled_at = args.scheduled_at.or(row.scheduled_at);
         row.updated_at = now;
     })?;
-    audit::by_key(ctx, &user)
+    match ctx.caller().deploy_key() {
+        Some(_) => {
+            let actor = access::actor(ctx, Some(&user));
+            audit::meeting(ctx, &actor, "meeting.updated", &meeting, Details::new())
+        }
+        None => Ok(()),
+    }
 }
 
 /// What [`add_participant`] takes: either a user or an address.

@@ -14,6 +14,9 @@ use schema::{
 /// clean-up may hold the writer.
 const ROWS_MAX: usize = 150;
 
+/// Signals of one batch: reading them takes their payloads along, of up to 64 KiB each.
+const SIGNALS_MAX: usize = 16;
+
 /// How far a batch came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
@@ -32,7 +35,8 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Deleted> {
     let now = ctx.now();
     let mut left = ROWS_MAX;
 
-    let signals = oldest::<Signal>(ctx, now - hours(keep.signals_hours), left)?;
+    let signals = oldest::<Signal>(ctx, now - hours(keep.signals_hours), SIGNALS_MAX)?;
+    let more_signals = signals.len() == SIGNALS_MAX;
     left -= delete(ctx, signals)?;
 
     let before = now - days(keep.closed_sessions_days);
@@ -59,7 +63,7 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Deleted> {
     if left < ROWS_MAX {
         info!("{} expired rows deleted", ROWS_MAX - left);
     }
-    Ok(if left == 0 { Deleted::Part } else { Deleted::All })
+    Ok(if left == 0 || more_signals { Deleted::Part } else { Deleted::All })
 }
 
 /// Rows made before `before`: ids sort by the time of creation, so they are the first ones.
