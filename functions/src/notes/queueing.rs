@@ -124,11 +124,9 @@ pub fn store(
     } else {
         0
     };
-    let mut ordinal = queue.next_ordinal(db)?;
     let stored = new.len();
-    for operation in new {
+    for (ordinal, operation) in (queue.next_ordinal(db)?..).zip(new) {
         db.insert(row(queue, &queue_id, operation, base, ordinal, now))?;
-        ordinal += 1;
     }
     Ok(Queued { queue_id, stored, waits })
 }

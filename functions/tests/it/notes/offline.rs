@@ -442,6 +442,28 @@ fn the_base_is_held_to_the_notes_as_online() {
 }
 
 #[test]
+fn a_chain_that_fell_too_far_behind_before_its_drain_fails_with_the_reason() {
+    let app = TestApp::with(|options| {
+        options.settings = "[quotas]\nnote_entries_behind = 3".parse().expect("settings are TOML");
+    });
+    let room = Room::new(&app);
+    room.queue(&room.ben, "c", chain(&[insert(0, "+")]), json!({"baseSequence": 0})).value();
+    for seen in 0..4 {
+        room.apply(&room.ada, seen, insert(0, "-")).value();
+    }
+
+    app.advance(SECOND);
+
+    assert_eq!(room.text(), "----");
+    let rows = app.read(|db| Ok(db.scan::<OfflineOperation>().take(10)?));
+    assert_eq!(rows[0].error.as_deref(), Some("History is too far behind; reload the notes"));
+    // Retried on the log's end, it goes in.
+    room.of_queue(&room.ben, "c", "retryFailedOperations", json!({}));
+    app.advance(SECOND);
+    assert_eq!(room.text(), "+----");
+}
+
+#[test]
 fn a_client_may_have_so_many_pending_and_no_more() {
     let app = TestApp::with(|options| {
         options.settings = "[quotas]\npending_offline_operations_per_client = 3".parse().expect("settings are TOML");
