@@ -363,6 +363,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn control_characters_are_found_wherever_they_stand(value in prop::collection::vec(any::<u8>(), 0..40)) {
+            let found = value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
+            prop_assert_eq!(has_control(&value), found);
+        }
+
+        #[test]
+        fn one_control_character_among_many_others_is_found(at in 0..64_usize, control in 0..34_u8) {
+            let mut value = [b'\t', b'a', 0x80, 0xff, b' ', b'~', b'!', 0x9f].repeat(8);
+            prop_assert!(!has_control(&value));
+            value[at] = if control == 33 { 0x7f } else { control };
+            prop_assert_eq!(has_control(&value), !matches!(control, 9 | 32));
+        }
+    }
+
+    proptest! {
         #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
         /// Otherwise hyper would answer in its own way, without an envelope.

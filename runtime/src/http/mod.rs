@@ -14,6 +14,7 @@ mod connection;
 mod cors;
 mod detach;
 mod fields;
+mod files;
 mod head;
 mod peers;
 mod rate;

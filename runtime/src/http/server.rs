@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::connection::{Activity, Connection};
 use super::cors::Cors;
+use super::files;
 use super::handler::Handler;
 use super::options::HttpOptions;
 use super::peers::{self, Census, Proxies};
@@ -132,7 +133,8 @@ pub struct Server<H: Handler> {
 }
 
 impl<H: Handler> Server<H> {
-    /// Listens, reads the certificate and checks the options. Nothing is accepted before [`Server::run`].
+    /// Listens, reads the certificate, checks the options, and raises the process's limit of open files if there are to
+    /// be more connections. Nothing is accepted before [`Server::run`].
     ///
     /// # Errors
     /// [`BindError`], which says what to change.
@@ -140,6 +142,7 @@ impl<H: Handler> Server<H> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
         let cors = Cors::new(&options.cors_origins, options.dev).map_err(BindError::Origin)?;
         let (listener, local_addr) = listen(options.listen)?;
+        files::make_room(options.limits.connections_max);
         let (ops, ops_addr) = options.ops_listen.map(listen).transpose()?.unzip();
         let shared = Arc::new(Shared {
             handler,

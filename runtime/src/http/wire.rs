@@ -69,6 +69,8 @@ pub(super) struct Wire<S> {
     /// Since when at least the connection has been idle, and how many calls it had begun by then.
     idle_since: Instant,
     calls_seen: u64,
+    /// Whether the connection was asked to close for being idle.
+    closing: bool,
     /// Since when the head that is held has been awaited.
     head_since: Option<Instant>,
     /// Since when the client has not taken what was written.
@@ -127,6 +129,7 @@ impl<S> Wire<S> {
             timer_is_for_idle: false,
             idle_since: Instant::now(),
             calls_seen: 0,
+            closing: false,
             head_since: None,
             blocked_since: None,
             lingering: None,
@@ -257,7 +260,11 @@ impl<S: AsyncRead + Unpin> Wire<S> {
     }
 
     /// What to do while no input comes: nothing yet, or what its deadline demands.
-    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    ///
+    /// # Errors
+    /// When the connection was asked to close a whole idle time ago, and has only a response left that the client does
+    /// not take (an HTTP/2 window that stays shut).
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &self.place {
             Place::Head(_) if !self.held.is_empty() => {
                 let since = *self.head_since.get_or_insert_with(Instant::now);
@@ -267,14 +274,20 @@ impl<S: AsyncRead + Unpin> Wire<S> {
             }
             Place::Head(_) | Place::Through if self.activity.calls() == 0 => {
                 ready!(self.poll_idle(cx));
+                if self.closing {
+                    return Poll::Ready(Err(stuck()));
+                }
                 self.activity.ask_to_close();
+                self.closing = true;
+                self.idle_since = Instant::now();
+                ready!(self.poll_idle(cx));
             }
             // While a call runs there is nothing to wait for, and within a body its reader keeps the time.
             Place::Head(_) | Place::Through | Place::Body(_) | Place::Chunks(_) | Place::Refused => {
                 return Poll::Pending;
             }
         }
-        Poll::Ready(())
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -327,7 +340,7 @@ impl<S> Wire<S> {
             Instant::now()
         });
         ready!(self.poll_deadline(cx, since + self.limits.idle_timeout));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not take the response")))
+        Poll::Ready(Err(stuck()))
     }
 }
 
@@ -353,7 +366,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
                     }
                 }
                 Poll::Pending => {
-                    ready!(wire.poll_wait(cx));
+                    ready!(wire.poll_wait(cx))?;
                     // An idle connection is closed by its driver, which was asked to; a late head goes on above.
                     if wire.checked == 0 {
                         return Poll::Pending;
@@ -427,6 +440,10 @@ impl<S: AsyncRead + Unpin> Wire<S> {
         }
         Poll::Ready(())
     }
+}
+
+fn stuck() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the client does not take the response")
 }
 
 /// Copies `pieces` into `joined`; the length, or `None` if they do not fit.

@@ -113,6 +113,12 @@ impl Running {
         timeout(Duration::from_secs(20), self.ended).await.unwrap().unwrap()
     }
 
+    /// Drops the server while it runs.
+    pub async fn abort(self) {
+        self.ended.abort();
+        let _ = self.ended.await;
+    }
+
     /// Waits until `calls` have reached the handler.
     pub async fn reached(&self, calls: usize) {
         until(|| self.seen.calls.load(Ordering::SeqCst) >= calls).await;

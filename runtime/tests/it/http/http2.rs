@@ -148,6 +148,7 @@ struct Frames(TcpStream);
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 
 impl Frames {
@@ -260,6 +261,24 @@ async fn calls_that_are_reset_while_they_run_end_the_connection() {
     }
     assert!(told);
     assert!(server.seen.calls.load(Ordering::SeqCst) <= 20);
+}
+
+#[tokio::test]
+async fn a_client_that_keeps_its_window_shut_is_dropped() {
+    let server = serve(|options| options.limits.idle_timeout = Duration::from_millis(150)).await;
+    let mut frames = Frames::to(&server).await;
+    assert!(frames.call(1, "/api/run/t/large").await);
+    server.reached(1).await;
+    // It reads and answers pings, so that only its window stands in the way.
+    let reading = tokio::spawn(async move {
+        while let Some((kind, _, payload)) = frames.next().await {
+            if kind == PING {
+                frames.send(PING, 1, 0, &payload).await;
+            }
+        }
+    });
+    until(|| server.traffic.connections_open() == 0).await;
+    reading.await.unwrap();
 }
 
 #[tokio::test]

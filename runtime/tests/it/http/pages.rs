@@ -32,6 +32,16 @@ async fn what_is_no_route_is_404_and_a_wrong_method_405_with_allow() {
 }
 
 #[tokio::test]
+async fn tunnels_and_upgrades_are_not_offered() {
+    let server = serve(|_| {}).await;
+    let mut client = server.client().await;
+    assert_eq!(client.ask("CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n").await.status, 404);
+    let mut client = server.client().await;
+    let upgrade = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade, http2-settings\r\nUpgrade: h2c\r\n\r\n";
+    assert_eq!(client.ask(upgrade).await.status, 200);
+}
+
+#[tokio::test]
 async fn only_json_is_taken() {
     let server = serve(|_| {}).await;
     for declared in [

@@ -9,20 +9,19 @@ use std::time::Duration;
 use convoke::http::{HttpOptions, Server, TlsFiles};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls_pki_types::{CertificateDer, ServerName};
+use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::harness::{Client, Echo, Running, get, serve, until};
 
-/// A folder that is gone at the end of its test.
-struct Folder(PathBuf);
+/// A folder for the files of one listener.
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("convoke-tls-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn files(&self) -> TlsFiles {
@@ -30,11 +29,11 @@ impl Folder {
     }
 
     fn cert(&self) -> PathBuf {
-        self.0.join("cert.pem")
+        self.0.path().join("cert.pem")
     }
 
     fn key(&self) -> PathBuf {
-        self.0.join("key.pem")
+        self.0.path().join("key.pem")
     }
 
     fn write(&self, pair: &CertifiedKey<KeyPair>) {
@@ -46,12 +45,6 @@ impl Folder {
         let _ = fs::remove_file(self.key());
         fs::write(self.key(), pair.signing_key.serialize_pem()).unwrap();
         fs::set_permissions(self.key(), fs::Permissions::from_mode(mode)).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -82,7 +75,7 @@ async fn error(files: TlsFiles) -> String {
 
 #[tokio::test]
 async fn both_protocols_are_offered_and_spoken() {
-    let folder = Folder::new("alpn");
+    let folder = Folder::new();
     let pair = pair();
     folder.write(&pair);
     let server = serve(|options| options.tls = Some(folder.files())).await;
@@ -104,7 +97,7 @@ async fn both_protocols_are_offered_and_spoken() {
 
 #[tokio::test]
 async fn a_changed_certificate_is_taken_over_and_a_broken_one_is_not() {
-    let folder = Folder::new("reload");
+    let folder = Folder::new();
     let (old, new) = (pair(), pair());
     folder.write(&old);
     let server = serve(|options| options.tls = Some(folder.files())).await;
@@ -132,7 +125,7 @@ async fn a_changed_certificate_is_taken_over_and_a_broken_one_is_not() {
 
 #[tokio::test]
 async fn clear_text_to_a_tls_port_and_a_silent_handshake_end() {
-    let folder = Folder::new("clear");
+    let folder = Folder::new();
     folder.write(&pair());
     let server = serve(|options| {
         options.tls = Some(folder.files());
@@ -151,7 +144,7 @@ async fn clear_text_to_a_tls_port_and_a_silent_handshake_end() {
 
 #[tokio::test]
 async fn bad_files_are_named_with_what_is_wrong() {
-    let folder = Folder::new("bad");
+    let folder = Folder::new();
     let (one, other) = (pair(), pair());
     let named = |text: &str, path: &Path| assert!(text.contains(&path.display().to_string()), "{text}");
 
