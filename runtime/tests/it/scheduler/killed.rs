@@ -17,6 +17,8 @@ use convoke::{Caller, Runtime, RuntimeOptions};
 use super::functions::{Effect, Numbered, leave};
 
 const FOLDER: &str = "CONVOKE_TEST_KILLED_FOLDER";
+/// What the process says when the first job has run.
+const RUNNING: &str = "jobs are running";
 const MUTATIONS: i64 = 4_000;
 const ACTIONS: i64 = 400;
 const KILLS: u64 = 6;
@@ -72,14 +74,13 @@ fn the_process_that_is_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     executor().block_on(async {
         let runtime = runtime(Path::new(&folder));
+        let all = pending(&runtime).await;
         let background = runtime.start_background();
-        eprintln!("running");
-        loop {
-            let pending = runtime.jobs().count(JobState::Pending).await.unwrap();
-            let running = runtime.jobs().count(JobState::Running).await.unwrap();
-            if pending + running == 0 {
-                break;
-            }
+        while all > 0 && pending(&runtime).await == all {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        eprintln!("{RUNNING}");
+        while pending(&runtime).await + runtime.jobs().count(JobState::Running).await.unwrap() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         background.stop().await;
@@ -90,9 +91,13 @@ fn the_process_that_is_killed() {
 /// How many jobs have not run.
 async fn left(folder: &Path) -> u64 {
     let runtime = runtime(folder);
-    let left = runtime.jobs().count(JobState::Pending).await.unwrap();
+    let left = pending(&runtime).await;
     runtime.store().close();
     left
+}
+
+async fn pending(runtime: &Runtime) -> u64 {
+    runtime.jobs().count(JobState::Pending).await.unwrap()
 }
 
 fn start(folder: &Path) -> Child {
@@ -103,10 +108,14 @@ fn start(folder: &Path) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let said: Vec<String> = lines.map_while(Result::ok).take_while(|line| line != "running").collect();
-    assert!(child.try_wait().unwrap().is_none(), "it ended at once: {said:#?}");
-    child
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        match line.unwrap() {
+            line if line == RUNNING => return child,
+            line => said.push(line),
+        }
+    }
+    panic!("it ended before the first job: {said:#?}");
 }
 
 #[test]
@@ -125,7 +134,7 @@ fn killed_while_thousands_of_jobs_run_every_mutation_has_one_effect_and_no_actio
         let mut child = start(folder.path());
         // Not the same moment each time.
         let chance = u64::from(clock.monotonic().subsec_micros()) % 97;
-        std::thread::sleep(Duration::from_millis(40 + 31 * kill + chance));
+        std::thread::sleep(Duration::from_millis(1 + 29 * kill + chance / 3));
         child.kill().unwrap();
         child.wait().unwrap();
         if kill == 0 {
