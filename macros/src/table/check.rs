@@ -219,3 +219,61 @@ fn condition(when: &index::When, member: &Member, errors: &mut Errors) {
         index::Is::Null | index::Is::NotNull | index::Is::Equal(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quote::{format_ident, quote};
+
+    use super::*;
+
+    /// Every message about a table with these options and fields.
+    fn mistakes(options: TokenStream, fields: TokenStream) -> Vec<String> {
+        let mut written: ItemStruct = syn::parse2(quote!(struct Row { #fields })).unwrap();
+        let mut errors = Errors::default();
+        let table = check(options, &mut written, &mut errors);
+        match errors.finish(table) {
+            Ok(_) => Vec::new(),
+            Err(errors) => errors.into_iter().map(|error| error.to_string()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_that_of_a_typeid() {
+        let long = "a".repeat(63);
+        for good in ["user", "user_row", "a", "a_b_c", &long] {
+            assert_eq!(mistakes(quote!(name = "rows", prefix = #good), quote!(a: i64)), Vec::<String>::new(), "{good}");
+        }
+        let longer = "a".repeat(64);
+        for bad in ["", "User", "user1", "_user", "user_", "user-row", "ü", &longer] {
+            assert_eq!(mistakes(quote!(name = "rows", prefix = #bad), quote!(a: i64)).len(), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_camel_case_and_may_begin_with_the_runtimes_underscore() {
+        for good in ["rows", "meetingParticipants", "_jobs", "a1"] {
+            assert_eq!(mistakes(quote!(name = #good, prefix = "row"), quote!(a: i64)), Vec::<String>::new(), "{good}");
+        }
+        for bad in ["", "_", "Rows", "meeting_participants", "1a", "a b", "__jobs"] {
+            assert_eq!(mistakes(quote!(name = #bad, prefix = "row"), quote!(a: i64)).len(), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_table_has_a_field_and_not_too_many() {
+        let fields = |count: usize| {
+            let names = (0..count).map(|number| format_ident!("f{number}"));
+            quote!(#(#names: i64),*)
+        };
+        let options = quote!(name = "rows", prefix = "row");
+        assert_eq!(mistakes(options.clone(), fields(FIELDS_MAX)), Vec::<String>::new());
+        assert!(mistakes(options.clone(), fields(FIELDS_MAX + 1))[0].starts_with("a table has at most 200 fields"));
+        assert_eq!(mistakes(options, fields(0)), ["a table has at least one field"]);
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        let said = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
+        assert_eq!(said.len(), 5, "{said:#?}");
+    }
+}
