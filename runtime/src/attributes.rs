@@ -129,8 +129,9 @@ pub use convoke_macros::action;
 /// Lets a `#[mutation]` or `#[action]` that takes the context alone run by itself.
 ///
 /// The expression has five fields, separated by spaces: minute, hour, day of the month, month, day of the week (0 and 7
-/// are Sunday); or six, with the second first. A field is `*`, a number, a range `1-5`, a step `*/15`, or a list of
-/// those. Times are UTC. The attribute may be repeated.
+/// are Sunday); or six, with the second first. A field is `*`, a number or name (`jan`, `mon`), a range `1-5`, a step
+/// `*/15`, or a list of those; `@hourly`, `@daily` and the like stand for whole expressions. Times are UTC. The attribute
+/// may be repeated. A run that was missed while the server was down is made up once.
 ///
 /// ```
 /// mod cleaning {
