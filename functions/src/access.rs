@@ -237,6 +237,7 @@ pub fn unknown_user() -> Error {
     Error::not_found("User not found")
 }
 
-fn is_bare_deploy_key(ctx: &impl Context) -> bool {
+/// Whether a deploy key calls that acts as nobody.
+pub fn is_bare_deploy_key(ctx: &impl Context) -> bool {
     ctx.caller().deploy_key().is_some_and(|key| key.acting_as.is_none())
 }

@@ -5,11 +5,12 @@
 
 //!
 //! What all functions share stands first: who may what (`access`), the record of who did it (`audit`), what people see
-//! of each other (`names`).
+//! of each other (`names`), and what is made use of (`portraits`).
 
 pub mod access;
 pub mod audit;
 pub mod names;
+pub mod portraits;
 pub mod paging;
 
 pub mod users;
@@ -17,6 +18,7 @@ pub mod profiles;
 pub mod interests;
 pub mod meetings;
 pub mod notes;
+pub mod transcripts;
 pub mod insights;
 pub mod prompts;
 pub mod matching;

@@ -9,6 +9,7 @@ use schema::{
 };
 
 use super::{invitations, provider, seats, state};
+use crate::prompts::scheduling as prompts;
 use crate::{access, audit};
 
 /// A meeting to be.
@@ -96,6 +97,7 @@ pub fn create(
         .with("invitations", invited.addresses.len());
     let created = ctx.db().get(id)?.ok_or_else(|| Error::internal("a meeting that was just made is not there"))?;
     audit::meeting(ctx, &actor, "meeting.created", &created, details)?;
+    prompts::expect_call(ctx, &created)?;
     info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
     Ok(MeetingCreated {
         meeting_id: id,

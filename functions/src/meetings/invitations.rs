@@ -7,6 +7,7 @@ use schema::limits::Quotas;
 use schema::{EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
 
 use super::seats;
+use crate::prompts::scheduling as prompts;
 use crate::users::claims;
 
 /// Accounts with one verified address, of different issuers.
@@ -80,8 +81,9 @@ pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>) -> Result<()> {
     let meetings = ctx.db().get_many(&ids)?;
     let count = invitations.len();
     for (invitation, meeting) in invitations.into_iter().zip(meetings) {
-        if meeting.is_some_and(|meeting| !meeting.state.is_final()) {
+        if let Some(meeting) = meeting.filter(|meeting| !meeting.state.is_final()) {
             seats::add(ctx, invitation.meeting_id, user.id(), Role::Participant)?;
+            prompts::expect_call(ctx, &meeting)?;
         }
         ctx.db_mut().delete(invitation.id())?;
     }

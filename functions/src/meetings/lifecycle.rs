@@ -12,6 +12,7 @@ use super::webrtc::connection::{self, ConnectionInfo};
 use super::{invitations, presence, provider, seats, state};
 use crate::access::{self, Seat};
 use crate::audit;
+use crate::prompts::scheduling as prompts;
 
 /// What [`create_meeting`] takes.
 #[args]
@@ -319,6 +320,7 @@ pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<Pa
         Named::Address(email) => add_address(ctx, &user, &meeting, email, args.role)?,
     };
     let actor = access::actor(ctx, Some(&user));
+    prompts::expect_call(ctx, &meeting)?;
     let details = Details::new().with("participantId", added.participant_id).with("role", args.role);
     audit::meeting(ctx, &actor, "participant.added", &meeting, details)?;
     Ok(added)

@@ -8,6 +8,7 @@ use super::webrtc::room_service;
 use super::{presence, sessions};
 use crate::audit;
 use crate::notes::revocation;
+use crate::prompts::scheduling as prompts;
 use crate::realtime::leases;
 
 /// More participants than any meeting has, whatever the quota is set to: what is read in one statement.
@@ -112,6 +113,7 @@ pub fn remove(
     room_service::evict(ctx, meeting, user)?;
     leases::end_in(ctx, user, meeting.id());
     presence::settle_after(ctx, meeting.id(), had_joined)?;
+    prompts::expect_call(ctx, meeting)?;
     audit::meeting(ctx, actor, "participant.removed", meeting, Details::new().with("userId", user))?;
     info!("{user} removed from {}", meeting.id());
     Ok(())

@@ -1,0 +1,292 @@
+//! The evidence of prompts, as the rows have it.
+//!
+//! Owns whose rows may become a prompt for whom: a reader's earlier meetings are those that he joined, and somebody
+//! else's roles are those of his profile, or of a match with the reader.
+
+use std::collections::HashSet;
+
+use convoke::prelude::*;
+use convoke::{args, query, value};
+use schema::{
+    Insight, Match, Meeting, MeetingState, Participant, Presence, PromptKind, QueueEntry, TranscriptChunk, User,
+};
+
+use super::generator::{EarlierMeeting, Guest, is_lull};
+use super::kept::{self, Older};
+use super::OfMeeting;
+use crate::insights::generator::material::{Chunk, Person};
+use crate::meetings::{seats, state};
+use crate::portraits::{self, Portrait};
+use crate::{access, names};
+
+/// Others whom a reader's prompts may name: in a larger meeting nobody is introduced by a prompt.
+const OTHERS_MAX: usize = 50;
+/// The reader's newest meetings that are looked at.
+const MEETINGS_MAX: usize = 200;
+/// Of those that are over, the newest that are searched for the same people.
+const SEARCHED_MAX: usize = 30;
+/// Earlier meetings that make prompts.
+const EARLIER_MAX: usize = 5;
+/// Queue entries of the people of a meeting that are looked at.
+const ENTRIES_MAX: usize = 5_000;
+/// The newest chunks that are read: more than anybody says in five minutes.
+const CHUNKS_MAX: usize = 1_000;
+
+/// What [`may_generate`] takes.
+#[args]
+pub struct MayGenerate {
+    pub meeting_id: Id<Meeting>,
+    pub kind: PromptKind,
+}
+
+/// The caller, who has a place in a meeting for which prompts of this kind can be made.
+///
+/// # Errors
+/// `FORBIDDEN`, `RATE_LIMITED`; `FAILED_PRECONDITION` "Meeting is not currently active": it is over or called off, or
+/// has not begun and in-call prompts are wanted.
+#[query(internal)]
+pub fn may_generate(ctx: &QueryCtx, args: MayGenerate) -> Result<Id<User>> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    match args.kind {
+        PromptKind::PreCall => state::require_open(&seat.meeting)?,
+        PromptKind::InCall => state::require_active(&seat.meeting)?,
+    }
+    Ok(seat.user.id())
+}
+
+/// The people of a scheduled meeting; nobody for one in another state.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn expected(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<User>>> {
+    let is_scheduled = |meeting: &Doc<Meeting>| meeting.state == MeetingState::Scheduled;
+    if !ctx.db().get(args.meeting_id)?.as_ref().is_some_and(is_scheduled) {
+        return Ok(Vec::new());
+    }
+    Ok(seats::all(ctx, args.meeting_id)?.iter().map(|seat| seat.user_id).collect())
+}
+
+/// What [`before`] and [`existing`] take.
+#[args]
+pub struct OfReader {
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub kind: PromptKind,
+    pub older: Older,
+}
+
+/// What prompts before a call rest on, as rows have it.
+#[value(output)]
+pub struct Before {
+    pub reader: Invitee,
+    pub others: Vec<Invitee>,
+    pub title: String,
+    pub description: String,
+    pub earlier: Vec<Earlier>,
+    /// Contents of the prompts that the reader keeps.
+    pub existing: Vec<String>,
+}
+
+/// Somebody who is invited.
+#[value(output)]
+pub struct Invitee {
+    pub id: Id<User>,
+    pub name: String,
+    pub interests: Vec<String>,
+    pub roles: Vec<String>,
+}
+
+impl From<Invitee> for Guest {
+    fn from(invitee: Invitee) -> Self {
+        let person = Person { id: invitee.id.to_string(), name: invitee.name, interests: invitee.interests };
+        Self { person, roles: invitee.roles }
+    }
+}
+
+/// An earlier meeting of the reader with some of the others.
+#[value(output)]
+pub struct Earlier {
+    pub title: String,
+    pub people: Vec<Id<User>>,
+    pub action_items: Vec<String>,
+}
+
+impl From<Earlier> for EarlierMeeting {
+    fn from(meeting: Earlier) -> Self {
+        let people = meeting.people.iter().map(ToString::to_string).collect();
+        Self { title: meeting.title, people, action_items: meeting.action_items }
+    }
+}
+
+/// The evidence of one reader before a call; nothing if he has no place in the meeting.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn before(ctx: &QueryCtx, args: OfReader) -> Result<Option<Before>> {
+    let Some(meeting) = ctx.db().get(args.meeting_id)? else { return Ok(None) };
+    let mut others: Vec<Id<User>> = seats::all(ctx, meeting.id())?.iter().map(|seat| seat.user_id).collect();
+    let Some(place) = others.iter().position(|user| *user == args.user_id) else { return Ok(None) };
+    others.remove(place);
+    others.truncate(OTHERS_MAX);
+    let mut ids = vec![args.user_id];
+    ids.extend(&others);
+    let mut people = invitees(ctx, args.user_id, &ids)?.into_iter();
+    let Some(reader) = people.next().filter(|reader| reader.id == args.user_id) else { return Ok(None) };
+    Ok(Some(Before {
+        reader,
+        others: people.collect(),
+        title: meeting.title.as_str().to_owned(),
+        description: meeting.description.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default(),
+        earlier: earlier(ctx, &meeting, args.user_id, &others)?,
+        existing: contents(ctx, &args)?,
+    }))
+}
+
+/// The contents of the prompts that a reader keeps.
+///
+/// # Errors
+/// A failure of the store.
+fn contents(ctx: &impl Read, of: &OfReader) -> Result<Vec<String>> {
+    let prompts = kept::all(ctx, of.meeting_id, of.user_id, of.kind)?;
+    Ok(of.older.staying(prompts).into_iter().map(|prompt| prompt.content.clone()).collect())
+}
+
+fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<Invitee>> {
+    let entries = ctx.db().query(QueueEntry::by_user_status).any(ids).take(ENTRIES_MAX)?;
+    let matched: HashSet<Id<Match>> =
+        entries.iter().filter(|entry| entry.user_id == reader).filter_map(|entry| entry.match_id).collect();
+    // What somebody looks for in the queue is for those only with whom he was matched.
+    let is_told = |entry: &&Doc<QueueEntry>| {
+        entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of))
+    };
+    let roles = |portrait: &Portrait| -> Vec<String> {
+        let theirs = entries.iter().filter(|entry| entry.user_id == portrait.user.id()).filter(is_told);
+        let asked = theirs.max_by_key(|entry| entry.id()).map(|entry| entry.constraints.roles.clone());
+        let asked = asked.into_iter().flatten().map(|role| role.as_str().to_owned());
+        let title = portrait.profile.as_ref().and_then(|profile| profile.job_title.as_ref());
+        asked.chain(title.map(|title| title.as_str().to_owned())).collect()
+    };
+    let invitee = |portrait: &Portrait| Invitee {
+        id: portrait.user.id(),
+        name: portrait.name(),
+        interests: portrait.labels(),
+        roles: roles(portrait),
+    };
+    Ok(portraits::of(ctx, ids)?.iter().map(invitee).collect())
+}
+
+/// The latest meetings that the reader joined and that are over, with those of the others who had joined too.
+fn earlier(
+    ctx: &impl Read,
+    upcoming: &Doc<Meeting>,
+    reader: Id<User>,
+    others: &[Id<User>],
+) -> Result<Vec<Earlier>> {
+    let places = ctx.db().query(Participant::by_user_meeting).eq(reader).order(Order::Reverse).take(MEETINGS_MAX)?;
+    let joined = places.iter().filter(|place| place.joined_at.is_some() && place.meeting_id != upcoming.id());
+    let ids: Vec<Id<Meeting>> = joined.map(|place| place.meeting_id).collect();
+    let mut over: Vec<Doc<Meeting>> = ctx.db().get_many(&ids)?.into_iter().flatten().collect();
+    over.retain(|meeting| meeting.state == MeetingState::Concluded);
+    over.sort_by_key(|meeting| std::cmp::Reverse(meeting.ended_at));
+    let mut found = Vec::new();
+    for meeting in over.into_iter().take(SEARCHED_MAX) {
+        let seats = ctx.db().query(Participant::by_meeting_user).eq(meeting.id()).any(others).take(others.len())?;
+        let people: Vec<Id<User>> =
+            seats.iter().filter(|seat| seat.joined_at.is_some()).map(|seat| seat.user_id).collect();
+        if people.is_empty() {
+            continue;
+        }
+        let insight = ctx.db().query(Insight::by_meeting_user).eq(meeting.id()).eq(reader).unique()?;
+        found.push(Earlier {
+            title: meeting.title.as_str().to_owned(),
+            people,
+            action_items: insight.map(|insight| insight.action_items.clone()).unwrap_or_default(),
+        });
+        if found.len() == EARLIER_MAX {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What was said last in a meeting.
+#[value(output)]
+pub struct During {
+    pub said: Vec<Said>,
+    /// Those who are there.
+    pub people: Vec<names::Person>,
+    /// Whether nobody has spoken for half a minute while at least two are there.
+    pub is_lull: bool,
+}
+
+/// What one person said at one go.
+#[value(output)]
+pub struct Said {
+    pub speaker_id: Id<User>,
+    pub speaker_name: String,
+    pub start_ms: i64,
+    pub end_ms: i64,
+    pub text: String,
+    pub language: String,
+}
+
+impl From<Said> for Chunk {
+    fn from(said: Said) -> Self {
+        Self {
+            speaker_id: said.speaker_id.to_string(),
+            speaker_name: said.speaker_name,
+            start_ms: said.start_ms,
+            end_ms: said.end_ms,
+            text: said.text,
+            language: Some(said.language),
+        }
+    }
+}
+
+/// The evidence of prompts in a call; nothing if the meeting is not going on.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
+    let is_active = |meeting: &Doc<Meeting>| meeting.state == MeetingState::Active;
+    if !ctx.db().get(args.meeting_id)?.as_ref().is_some_and(is_active) {
+        return Ok(None);
+    }
+    let newest = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(args.meeting_id).order(Order::Reverse);
+    let mut chunks = newest.take(CHUNKS_MAX)?;
+    chunks.reverse();
+    let there = ctx.db().query(Participant::by_meeting_presence).eq(args.meeting_id).eq(Presence::Joined);
+    let there: Vec<Id<User>> = there.take(seats::SEATS_MAX)?.iter().map(|seat| seat.user_id).collect();
+    // What a client says of the time may be another clock's; when it came is ours.
+    let spoken = chunks.last().map_or(ctx.now(), Doc::creation_time);
+    let is_lull = is_lull(spoken.get(), ctx.now().get(), there.len());
+    let mut ids: Vec<Id<User>> = chunks.iter().map(|chunk| chunk.speaker_id).collect();
+    ids.extend(&there);
+    ids.sort_unstable();
+    ids.dedup();
+    let people = names::people(ctx, &ids)?;
+    let name = |id: Id<User>| people.get(&id).map(|person| person.display_name.clone()).unwrap_or_default();
+    let said = |chunk: Doc<TranscriptChunk>| Said {
+        speaker_id: chunk.speaker_id,
+        speaker_name: name(chunk.speaker_id),
+        start_ms: chunk.start_ms.get(),
+        end_ms: chunk.end_ms.get(),
+        text: chunk.text.as_str().to_owned(),
+        language: chunk.language.as_str().to_owned(),
+    };
+    let said = chunks.into_iter().map(said).collect();
+    let people = there.iter().filter_map(|id| people.get(id).cloned()).collect();
+    Ok(Some(During { said, people, is_lull }))
+}
+
+/// The contents of the prompts that a reader keeps: what a new one must not repeat.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn existing(ctx: &QueryCtx, args: OfReader) -> Result<Vec<String>> {
+    contents(ctx, &args)
+}

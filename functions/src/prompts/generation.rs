@@ -1,0 +1,121 @@
+//! Making prompts: for the caller, and for everybody by the clock.
+
+use convoke::prelude::*;
+use convoke::{action, args};
+use schema::{Meeting, PromptKind, User};
+
+use super::gathering::{self, Before, During, MayGenerate, OfReader};
+use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
+use super::kept::{self, FoundPrompt, Keep, Kept, Older};
+use super::OfMeeting;
+use crate::insights::generator::material::{Chunk, Person};
+
+/// What [`generate_prompts`] takes.
+#[args]
+pub struct GeneratePrompts {
+    pub meeting_id: Id<Meeting>,
+    pub kind: PromptKind,
+    /// Makes those anew that the caller said nothing about; else they stay, and only what is new is added.
+    #[default(false)]
+    pub force_regenerate: bool,
+}
+
+/// Makes prompts for the caller. `generated` counts the new ones; `promptIds` are all that he has now, best first,
+/// without those that he dismissed.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FAILED_PRECONDITION`: "Meeting is not currently active" (it is over or called off; or in-call prompts are wanted
+///   and it has not begun).
+#[action(rate = "generation")]
+pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<Kept> {
+    let GeneratePrompts { meeting_id, kind, force_regenerate } = args;
+    let user_id = ctx.run::<gathering::may_generate>(MayGenerate { meeting_id, kind }).await?;
+    let older = if force_regenerate { Older::Go } else { Older::Stay };
+    let found = match kind {
+        PromptKind::PreCall => before_call(ctx, meeting_id, user_id, older).await?,
+        PromptKind::InCall => match ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? {
+            Some(evidence) => {
+                let reader = OfReader { meeting_id, user_id, kind, older };
+                let existing = ctx.run::<gathering::existing>(reader).await?;
+                in_call(ctx, evidence, existing).await?
+            }
+            None => Vec::new(),
+        },
+    };
+    ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found, older }).await
+}
+
+/// Makes the pre-call prompts of everybody in a scheduled meeting.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
+    let (kind, older) = (PromptKind::PreCall, Older::Stay);
+    for user_id in ctx.run::<gathering::expected>(OfMeeting { meeting_id }).await? {
+        let found = before_call(ctx, meeting_id, user_id, older).await?;
+        ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found, older }).await?;
+    }
+    Ok(())
+}
+
+/// Makes in-call prompts for everybody who is there, if nobody has spoken for half a minute. What there is to say is the
+/// same for all; what each has of it already is not.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn for_everybody_in(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
+    let Some(evidence) = ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? else { return Ok(()) };
+    if !evidence.is_lull {
+        return Ok(());
+    }
+    let (kind, older) = (PromptKind::InCall, Older::Stay);
+    let readers: Vec<Id<User>> = evidence.people.iter().map(|person| person.id).collect();
+    let found = in_call(ctx, evidence, Vec::new()).await?;
+    for user_id in readers {
+        ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found: found.clone(), older }).await?;
+    }
+    Ok(())
+}
+
+async fn before_call(
+    ctx: &ActionCtx,
+    meeting_id: Id<Meeting>,
+    user_id: Id<User>,
+    older: Older,
+) -> Result<Vec<FoundPrompt>> {
+    let reader = OfReader { meeting_id, user_id, kind: PromptKind::PreCall, older };
+    let Some(evidence) = ctx.run::<gathering::before>(reader).await? else { return Ok(Vec::new()) };
+    ctx.spawn_blocking(move || from_invitation(evidence)).await.map_err(Error::internal)
+}
+
+fn from_invitation(evidence: Before) -> Vec<FoundPrompt> {
+    let reader = Guest::from(evidence.reader);
+    let others: Vec<Guest> = evidence.others.into_iter().map(Guest::from).collect();
+    let earlier: Vec<EarlierMeeting> = evidence.earlier.into_iter().map(EarlierMeeting::from).collect();
+    let found = generator::pre_call(&PreCall {
+        reader: &reader,
+        others: &others,
+        title: &evidence.title,
+        description: &evidence.description,
+        earlier: &earlier,
+        existing: &evidence.existing,
+    });
+    found.into_iter().map(FoundPrompt::from).collect()
+}
+
+async fn in_call(ctx: &ActionCtx, evidence: During, existing: Vec<String>) -> Result<Vec<FoundPrompt>> {
+    ctx.spawn_blocking(move || from_talk(evidence, &existing)).await.map_err(Error::internal)
+}
+
+fn from_talk(evidence: During, existing: &[String]) -> Vec<FoundPrompt> {
+    let chunks: Vec<Chunk> = evidence.said.into_iter().map(Chunk::from).collect();
+    let people = evidence.people.into_iter().map(|person| Person {
+        id: person.id.to_string(),
+        name: person.display_name,
+        interests: Vec::new(),
+    });
+    let people: Vec<Person> = people.collect();
+    let found = generator::in_call(&InCall { chunks: &chunks, people: &people, existing });
+    found.into_iter().map(FoundPrompt::from).collect()
+}

@@ -1,0 +1,344 @@
+//! Taking in what was said, and the figures of it.
+
+use std::collections::HashMap;
+
+use convoke::prelude::*;
+use convoke::{args, mutation, query, value};
+use schema::{
+    ChunkText, ClientToken, Confidence, Details, IdempotencyKey, LanguageTag, List, Meeting, Role, User, UserRef,
+};
+
+use super::transcript::{self, Speech, Stored, Transcript};
+use crate::access::{self, Seat};
+use crate::meetings::{seats, state};
+use crate::{audit, prompts};
+
+/// What [`ingest_transcript_chunk`] takes.
+#[args]
+pub struct IngestTranscriptChunk {
+    pub meeting_id: Id<Meeting>,
+    pub text: ChunkText,
+    /// How sure the recognizer is.
+    pub confidence: Confidence,
+    /// When it began.
+    pub start_time: Millis,
+    /// When it ended: after it began.
+    pub end_time: Millis,
+    #[default(LanguageTag::default())]
+    pub language: LanguageTag,
+    /// Who spoke: the caller unless told. Another one is named by a host or a deploy key.
+    pub speaker_id: Option<UserRef>,
+    /// Still changing: acknowledged and not stored.
+    #[default(false)]
+    pub is_interim: bool,
+    /// The client's name of it: a known one of the speaker is not stored again.
+    pub chunk_id: Option<ClientToken>,
+    /// A retry with the same key and the same arguments stores nothing and returns what the first one returned.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// What [`ingest_transcript_chunk`] returns.
+///
+/// ```json
+/// {"success": true, "sequence": 7, "bucketMs": 1767225600000}
+/// ```
+#[value]
+pub struct ChunkIngested {
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+    /// Its place in the transcript; of an interim chunk the last one's.
+    pub sequence: i64,
+    /// The beginning of the five minutes it lies in.
+    pub bucket_ms: Millis,
+}
+
+/// Adds a stretch of speech to the transcript of an active meeting.
+///
+/// # Errors
+/// - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
+/// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+/// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker.
+/// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
+#[mutation(rate = "transcripts")]
+pub fn ingest_transcript_chunk(ctx: &mut MutationCtx, args: IngestTranscriptChunk) -> Result<ChunkIngested> {
+    let call = args.clone();
+    let chunks = [SentChunk {
+        text: args.text,
+        confidence: args.confidence,
+        start_time: args.start_time,
+        end_time: args.end_time,
+        language: args.language,
+        speaker_id: args.speaker_id,
+        is_interim: args.is_interim,
+        chunk_id: args.chunk_id,
+    }];
+    require_form(&chunks[0], "")?;
+    let recorder = Recorder::of(ctx, args.meeting_id, &chunks, |_| String::new())?;
+    ctx.once(call.idempotency_key.as_ref().map(IdempotencyKey::as_str), &call, |ctx| {
+        let stored = recorder.ingest(ctx, chunks)?;
+        let Stored { sequence, bucket, .. } = stored[0];
+        Ok(ChunkIngested { success: true, sequence, bucket_ms: bucket })
+    })
+}
+
+/// What [`ingest_transcript_chunks`] takes.
+#[args]
+pub struct IngestTranscriptChunks {
+    pub meeting_id: Id<Meeting>,
+    /// In the order in which they were said.
+    pub chunks: List<SentChunk, 1, 100>,
+    /// A retry with the same key and the same arguments stores nothing and returns what the first one returned.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// One of several stretches of speech.
+///
+/// ```json
+/// {"text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000, "endTime": 1767225601500}
+/// ```
+#[value]
+pub struct SentChunk {
+    pub text: ChunkText,
+    /// How sure the recognizer is.
+    pub confidence: Confidence,
+    /// When it began.
+    pub start_time: Millis,
+    /// When it ended: after it began.
+    pub end_time: Millis,
+    #[default(LanguageTag::default())]
+    pub language: LanguageTag,
+    /// Who spoke: the caller unless told. Another one is named by a host or a deploy key.
+    pub speaker_id: Option<UserRef>,
+    /// Still changing: acknowledged and not stored.
+    #[default(false)]
+    pub is_interim: bool,
+    /// The client's name of it: a known one of the speaker is not stored again.
+    pub chunk_id: Option<ClientToken>,
+}
+
+/// What [`ingest_transcript_chunks`] returns.
+///
+/// ```json
+/// {"success": true, "sequences": [7, 8, 8]}
+/// ```
+#[value]
+pub struct ChunksIngested {
+    /// Always true: what cannot be done is an error.
+    pub success: bool,
+    /// The place of each in the transcript, in the order of the chunks; of an interim chunk the last one's before it.
+    pub sequences: Vec<i64>,
+}
+
+/// Adds several stretches of speech to the transcript of an active meeting: all of them, or none.
+///
+/// # Errors
+/// As [`ingest_transcript_chunk`]; `field` names the chunk.
+#[mutation(rate = "transcripts")]
+pub fn ingest_transcript_chunks(ctx: &mut MutationCtx, args: IngestTranscriptChunks) -> Result<ChunksIngested> {
+    let call = args.clone();
+    for (place, chunk) in args.chunks.iter().enumerate() {
+        require_form(chunk, &path(place))?;
+    }
+    let recorder = Recorder::of(ctx, args.meeting_id, &args.chunks, path)?;
+    ctx.once(call.idempotency_key.as_ref().map(IdempotencyKey::as_str), &call, |ctx| {
+        let stored = recorder.ingest(ctx, args.chunks)?;
+        Ok(ChunksIngested { success: true, sequences: stored.iter().map(|stored| stored.sequence).collect() })
+    })
+}
+
+fn path(place: usize) -> String {
+    format!("chunks[{place}].")
+}
+
+fn require_form(chunk: &SentChunk, path: &str) -> Result<()> {
+    if chunk.start_time < chunk.end_time {
+        return Ok(());
+    }
+    let field = format!("{path}endTime");
+    let message = format!("{field}: must be later than startTime (got {})", chunk.end_time);
+    Err(Error::invalid(field, message))
+}
+
+/// Who brings what was said: a participant, or a deploy key that acts as nobody.
+enum Recorder {
+    Participant(Seat),
+    DeployKey(Doc<Meeting>),
+}
+
+impl Recorder {
+    /// The caller, who may bring these chunks; each is charged to his rate.
+    fn of(
+        ctx: &impl Read,
+        meeting: Id<Meeting>,
+        chunks: &[SentChunk],
+        path: impl Fn(usize) -> String,
+    ) -> Result<Self> {
+        if access::is_bare_deploy_key(ctx) {
+            if let Some(place) = chunks.iter().position(|chunk| chunk.speaker_id.is_none()) {
+                let field = format!("{}speakerId", path(place));
+                let message = format!("Missing required argument: {field}");
+                return Err(Error::invalid(field, message));
+            }
+            let meeting = ctx.db().get(meeting)?.ok_or_else(|| Error::not_found("Meeting not found"))?;
+            return Ok(Recorder::DeployKey(meeting));
+        }
+        let user = access::user(ctx)?;
+        ctx.charge(u32::try_from(chunks.len() - 1).unwrap_or(u32::MAX))?;
+        let seat = access::seat_of(ctx, user, meeting)?;
+        let mut named = chunks.iter().filter_map(|chunk| chunk.speaker_id.as_ref());
+        if !seat.is_host() && !named.try_fold(true, |own, who| Ok::<_, Error>(own && is(ctx, who, &seat.user)?))? {
+            return Err(Error::forbidden("Requires host role")
+                .with("requiredRole", Role::Host.as_str())
+                .with("currentRole", seat.participant.role.as_str()));
+        }
+        Ok(Recorder::Participant(seat))
+    }
+
+    fn meeting(&self) -> &Doc<Meeting> {
+        match self {
+            Recorder::Participant(seat) => &seat.meeting,
+            Recorder::DeployKey(meeting) => meeting,
+        }
+    }
+
+    fn user(&self) -> Option<&Doc<User>> {
+        match self {
+            Recorder::Participant(seat) => Some(&seat.user),
+            Recorder::DeployKey(_) => None,
+        }
+    }
+
+    /// Stores the chunks that are final; says where each stands.
+    fn ingest(&self, ctx: &mut MutationCtx, chunks: impl IntoIterator<Item = SentChunk>) -> Result<Vec<Stored>> {
+        let meeting = self.meeting();
+        state::require_active(meeting)?;
+        if !meeting.transcription_enabled {
+            return Err(Error::failed_precondition("Transcription is disabled for this meeting"));
+        }
+        let mut transcript = Transcript::open(ctx, meeting.id())?;
+        let mut speakers = HashMap::new();
+        let mut stored = Vec::new();
+        for chunk in chunks {
+            let speaker = self.speaker(ctx, chunk.speaker_id.as_ref(), &mut speakers)?;
+            stored.push(if chunk.is_interim {
+                let bucket = schema::limits::transcript_bucket(chunk.start_time);
+                Stored { sequence: transcript.sequence(), bucket, is_new: false }
+            } else {
+                transcript.add(ctx, speech(speaker, chunk))?
+            });
+        }
+        transcript.save(ctx)?;
+        let new = stored.iter().filter(|stored| stored.is_new).count();
+        if new > 0 {
+            prompts::scheduling::expect_lull(ctx, meeting.id())?;
+        }
+        self.audit(ctx, new)?;
+        Ok(stored)
+    }
+
+    fn speaker(
+        &self,
+        ctx: &impl Read,
+        named: Option<&UserRef>,
+        known: &mut HashMap<UserRef, Id<User>>,
+    ) -> Result<Id<User>> {
+        let caller = self.user();
+        let who = match (named, caller) {
+            (Some(who), Some(caller)) if is(ctx, who, caller)? => return Ok(caller.id()),
+            (None, Some(caller)) => return Ok(caller.id()),
+            (Some(who), _) => who,
+            (None, None) => return Err(Error::internal("a deploy key without a speaker was let through")),
+        };
+        if let Some(id) = known.get(who) {
+            return Ok(*id);
+        }
+        let stranger = || Error::not_found("Participant not found in meeting");
+        let speaker = access::find_user(ctx, caller, who)?.ok_or_else(stranger)?.id();
+        seats::find(ctx, self.meeting().id(), speaker)?.ok_or_else(stranger)?;
+        known.insert(who.clone(), speaker);
+        Ok(speaker)
+    }
+
+    /// What a deploy key brings is worth an entry, whoever it acts as.
+    fn audit(&self, ctx: &mut MutationCtx, chunks: usize) -> Result<()> {
+        if ctx.caller().deploy_key().is_none() {
+            return Ok(());
+        }
+        let actor = access::actor(ctx, self.user());
+        let action = ctx.root_path().to_owned();
+        audit::meeting(ctx, &actor, &action, self.meeting(), Details::new().with("chunks", chunks))
+    }
+}
+
+/// Whether a reference names this user: by id, or by subject, unless that is the id of somebody else.
+fn is(ctx: &impl Read, who: &UserRef, user: &Doc<User>) -> Result<bool> {
+    match who.id() {
+        Some(id) if id == user.id() => Ok(true),
+        _ if who.subject() != user.subject => Ok(false),
+        Some(id) => Ok(ctx.db().get(id)?.is_none()),
+        None => Ok(true),
+    }
+}
+
+fn speech(speaker: Id<User>, chunk: SentChunk) -> Speech {
+    Speech {
+        speaker,
+        text: chunk.text,
+        confidence: chunk.confidence,
+        start: chunk.start_time,
+        end: chunk.end_time,
+        language: chunk.language,
+        chunk_id: chunk.chunk_id,
+    }
+}
+
+/// What [`get_transcript_stats`] takes.
+#[args]
+pub struct GetTranscriptStats {
+    pub meeting_id: Id<Meeting>,
+}
+
+/// The figures of a transcript.
+///
+/// ```json
+/// {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000, "speakers": ["user_01jgfj…"],
+///  "languages": ["en"], "bucketCount": 1}
+/// ```
+#[value]
+#[derive(Default)]
+pub struct TranscriptFigures {
+    /// Final chunks.
+    pub total_chunks: i64,
+    /// Runs of characters without white space.
+    pub total_words: i64,
+    /// The plain mean over the chunks.
+    pub average_confidence: f64,
+    /// From the first beginning to the last end, in milliseconds.
+    pub duration: i64,
+    /// Who spoke, in order of first appearance.
+    pub speakers: Vec<Id<User>>,
+    /// What was spoken, in order of first appearance.
+    pub languages: Vec<LanguageTag>,
+    /// Stretches of five minutes in which something was said.
+    pub bucket_count: i64,
+}
+
+/// The figures of a meeting's transcript; zero and empty before anything was said.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in the meeting.
+#[query]
+pub fn get_transcript_stats(ctx: &QueryCtx, args: GetTranscriptStats) -> Result<TranscriptFigures> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let Some(row) = transcript::figures(ctx, seat.meeting.id())? else { return Ok(TranscriptFigures::default()) };
+    let row = row.into_inner();
+    Ok(TranscriptFigures {
+        average_confidence: (row.confidence_sum / row.total_chunks as f64 * 1e6).round() / 1e6,
+        duration: row.max_end_ms.get() - row.min_start_ms.get(),
+        total_chunks: row.total_chunks,
+        total_words: row.total_words,
+        speakers: row.speakers,
+        languages: row.languages,
+        bucket_count: row.bucket_count,
+    })
+}

@@ -1,0 +1,88 @@
+//! Reading a transcript back.
+
+use convoke::prelude::*;
+use convoke::{args, query, value};
+use schema::{ChunkText, ClientToken, Confidence, LanguageTag, Limit, Meeting, Natural, TranscriptChunk, User};
+
+use super::transcript;
+use crate::access;
+
+/// What [`list_transcript_chunks`] takes.
+#[args]
+pub struct ListTranscriptChunks {
+    pub meeting_id: Id<Meeting>,
+    /// The first chunk to show; the beginning unless told.
+    pub from_sequence: Option<Natural>,
+    #[default(Limit::default())]
+    pub limit: Limit<200, 500>,
+}
+
+/// What [`list_transcript_chunks`] returns.
+#[value(output)]
+pub struct TranscriptChunks {
+    /// By sequence.
+    pub chunks: Vec<ShownChunk>,
+    /// What to ask for next: the first chunk after these, which may not exist yet.
+    pub next_sequence: i64,
+}
+
+/// A stretch of speech.
+///
+/// ```json
+/// {"_id": "chunk_01jgfj…", "sequence": 1, "speakerId": "user_01jgfj…", "text": "Good morning.", "confidence": 0.98,
+///  "startTime": 1767225600000, "endTime": 1767225601500, "bucketMs": 1767225600000, "wordCount": 2, "language": "en",
+///  "createdAt": 1767225602000}
+/// ```
+#[value(output)]
+pub struct ShownChunk {
+    #[value(rename = "_id")]
+    pub id: Id<TranscriptChunk>,
+    pub sequence: i64,
+    pub speaker_id: Id<User>,
+    pub text: ChunkText,
+    pub confidence: Confidence,
+    pub start_time: Millis,
+    pub end_time: Millis,
+    pub bucket_ms: Millis,
+    pub word_count: i64,
+    pub language: LanguageTag,
+    pub chunk_id: Option<ClientToken>,
+    pub created_at: Millis,
+}
+
+/// The transcript of a meeting from a place on.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in the meeting.
+#[query]
+pub fn list_transcript_chunks(ctx: &QueryCtx, args: ListTranscriptChunks) -> Result<TranscriptChunks> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let from = args.from_sequence.map_or(1, Natural::get).max(1);
+    let rows = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(seat.meeting.id()).range(from..);
+    let chunks: Vec<ShownChunk> = rows.page(None, args.limit.get())?.items.into_iter().map(shown).collect();
+    let next_sequence = match chunks.last() {
+        Some(last) => last.sequence + 1,
+        // Who asks for chunks that do not exist yet is sent to the first of them, so that none is missed.
+        None => from.min(transcript::figures(ctx, seat.meeting.id())?.map_or(0, |row| row.total_chunks) + 1),
+    };
+    Ok(TranscriptChunks { chunks, next_sequence })
+}
+
+fn shown(row: Doc<TranscriptChunk>) -> ShownChunk {
+    let (id, created_at) = (row.id(), row.creation_time());
+    let row = row.into_inner();
+    ShownChunk {
+        id,
+        sequence: row.sequence,
+        speaker_id: row.speaker_id,
+        text: row.text,
+        confidence: row.confidence,
+        start_time: row.start_ms,
+        end_time: row.end_ms,
+        bucket_ms: row.bucket_ms,
+        word_count: row.word_count,
+        language: row.language,
+        chunk_id: row.chunk_id,
+        created_at,
+    }
+}
