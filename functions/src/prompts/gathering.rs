@@ -11,9 +11,9 @@ use schema::{
     Insight, Match, Meeting, MeetingState, Participant, Presence, PromptKind, QueueEntry, TranscriptChunk, User,
 };
 
+use super::OfMeeting;
 use super::generator::{EarlierMeeting, Guest, is_lull};
 use super::kept::{self, Older};
-use super::OfMeeting;
 use crate::insights::generator::material::{Chunk, Person};
 use crate::meetings::{seats, state};
 use crate::portraits::{self, Portrait};
@@ -158,9 +158,8 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
     let matched: HashSet<Id<Match>> =
         entries.iter().filter(|entry| entry.user_id == reader).filter_map(|entry| entry.match_id).collect();
     // What somebody looks for in the queue is for those only with whom he was matched.
-    let is_told = |entry: &&Doc<QueueEntry>| {
-        entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of))
-    };
+    let is_told =
+        |entry: &&Doc<QueueEntry>| entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of));
     let roles = |portrait: &Portrait| -> Vec<String> {
         let theirs = entries.iter().filter(|entry| entry.user_id == portrait.user.id()).filter(is_told);
         let asked = theirs.max_by_key(|entry| entry.id()).map(|entry| entry.constraints.roles.clone());
@@ -178,12 +177,7 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
 }
 
 /// The latest meetings that the reader joined and that are over, with those of the others who had joined too.
-fn earlier(
-    ctx: &impl Read,
-    upcoming: &Doc<Meeting>,
-    reader: Id<User>,
-    others: &[Id<User>],
-) -> Result<Vec<Earlier>> {
+fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &[Id<User>]) -> Result<Vec<Earlier>> {
     let places = ctx.db().query(Participant::by_user_meeting).eq(reader).order(Order::Reverse).take(MEETINGS_MAX)?;
     let joined = places.iter().filter(|place| place.joined_at.is_some() && place.meeting_id != upcoming.id());
     let ids: Vec<Id<Meeting>> = joined.map(|place| place.meeting_id).collect();

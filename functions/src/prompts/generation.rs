@@ -4,10 +4,10 @@ use convoke::prelude::*;
 use convoke::{action, args};
 use schema::{Meeting, PromptKind, User};
 
+use super::OfMeeting;
 use super::gathering::{self, Before, During, MayGenerate, OfReader};
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
 use super::kept::{self, FoundPrompt, Keep, Kept, Older};
-use super::OfMeeting;
 use crate::insights::generator::material::{Chunk, Person};
 
 /// What [`generate_prompts`] takes.

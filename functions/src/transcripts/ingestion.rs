@@ -167,12 +167,7 @@ enum Recorder {
 
 impl Recorder {
     /// The caller, who may bring these chunks; each is charged to his rate.
-    fn of(
-        ctx: &impl Read,
-        meeting: Id<Meeting>,
-        chunks: &[SentChunk],
-        path: impl Fn(usize) -> String,
-    ) -> Result<Self> {
+    fn of(ctx: &impl Read, meeting: Id<Meeting>, chunks: &[SentChunk], path: impl Fn(usize) -> String) -> Result<Self> {
         if access::is_bare_deploy_key(ctx) {
             if let Some(place) = chunks.iter().position(|chunk| chunk.speaker_id.is_none()) {
                 let field = format!("{}speakerId", path(place));

@@ -11,3 +11,4 @@ mod notes;
 mod people;
 mod meetings;
 mod system;
+mod transcripts;
