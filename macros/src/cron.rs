@@ -46,8 +46,10 @@ pub fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
 fn valid(expression: &str) -> Result<(), String> {
     let parser = CronParser::builder().seconds(Seconds::Optional).sloppy_ranges(true).build();
     parser.parse(expression).map(|_| ()).map_err(|error| {
+        let error = error.to_string();
+        let reason = error.trim_end_matches('.');
         format!(
-            "{error}; a cron expression has five fields (minute, hour, day of the month, month, day of the week), or \
+            "{reason}; a cron expression has five fields (minute, hour, day of the month, month, day of the week), or \
              six with the second first"
         )
     })
