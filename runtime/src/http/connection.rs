@@ -208,7 +208,7 @@ where
 pub(super) struct Activity {
     calls: AtomicUsize,
     started: AtomicU64,
-    abandoned: AtomicU64,
+    strikes: AtomicU64,
     calls_max: usize,
     write_blocked: AtomicBool,
     asked_to_close: AtomicBool,
@@ -220,7 +220,7 @@ impl Activity {
         Self {
             calls: AtomicUsize::new(0),
             started: AtomicU64::new(0),
-            abandoned: AtomicU64::new(0),
+            strikes: AtomicU64::new(0),
             calls_max: calls_max as usize,
             write_blocked: AtomicBool::new(false),
             asked_to_close: AtomicBool::new(false),
@@ -255,11 +255,12 @@ impl Activity {
         self.calls() == 0 && !self.write_blocked.load(Ordering::Relaxed)
     }
 
-    /// A stream was reset while its call ran. A client that does so for more than a quarter of its calls, past a
-    /// generous start, makes work for nothing (rapid reset, CVE-2023-44487).
-    pub(super) fn abandon(&self) {
-        let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
-        if abandoned > self.calls_max as u64 + self.started() / 4 {
+    /// A stream was reset while its call ran, or opened while such calls fill the connection's share. A client whose
+    /// streams do so more than every fourth time, past a generous start, makes work for nothing (rapid reset,
+    /// CVE-2023-44487): its connection ends.
+    pub(super) fn strike(&self) {
+        let strikes = self.strikes.fetch_add(1, Ordering::Relaxed) + 1;
+        if strikes > self.calls_max as u64 + self.started() / 4 {
             self.ask_to_close();
         }
     }

@@ -18,7 +18,7 @@ pub(super) struct Detach<F: Future<Output: Send> + Send + 'static> {
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Detach<F> {
-    /// Runs `future` for a connection, which is told if it was abandoned.
+    /// Runs `future` for a connection, which is told if it was left behind.
     pub(super) fn new(future: F, activity: Arc<Activity>) -> Self {
         Self { running: Some(Box::pin(future)), activity }
     }
@@ -40,7 +40,7 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Detach<F> {
 impl<F: Future<Output: Send> + Send + 'static> Drop for Detach<F> {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            self.activity.abandon();
+            self.activity.strike();
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn(running);
             }

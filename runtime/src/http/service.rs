@@ -133,6 +133,7 @@ fn is_stand_in(method: &Method, uri: &Uri) -> bool {
 /// What the wire has checked already where it could (HTTP/1), and what it leaves.
 fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &Fields<'_>) -> Result<(), Refused> {
     if connection.activity.is_overrun() {
+        connection.activity.strike();
         return Err(OVERRUN);
     }
     if fields.authorization.is_repeated() {
