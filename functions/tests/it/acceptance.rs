@@ -138,6 +138,8 @@ fn presence_is_joined_by_an_update_or_by_a_session_that_connects() {
     let (ada, bob) = (Client::new(&server, "ada"), Client::new(&server, "bob"));
     bob.call("users/mutations/updateLastSeen", json!({}));
     let meeting = ada.meeting(&["bob"]);
+    // The second in which the two were added is over: what is counted is written by updates.
+    app.advance(Duration::from_secs(2));
     let queued = ada.call(PRESENCE, json!({ "meetingId": meeting, "presence": "joined", "metadata": { "on": "web" } }));
     assert_eq!(queued, json!({ "queued": true, "batchSize": 1 }));
     bob.call(STATE, json!({ "meetingId": meeting, "sessionId": "b1", "state": "connected" }));

@@ -4,6 +4,7 @@
 
 use functions as _;
 
+mod acceptance;
 mod support;
 mod probes;
 

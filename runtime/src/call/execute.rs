@@ -210,6 +210,15 @@ impl<F: ActionFn> Run<F> for IsAction {
 }
 
 impl Runtime {
+    /// Reads the database in one snapshot, on the thread that calls: for tools, tests and programs that embed the
+    /// runtime. Functions read through their context.
+    ///
+    /// # Errors
+    /// Those of `work` and of the store.
+    pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> Result<R> {
+        self.store().read_blocking(Access::Admin, |transaction| work(&self.db(transaction))).map_err(Error::from)?
+    }
+
     pub(crate) fn db(&self, transaction: Rc<dyn Transaction>) -> Db {
         Db::new(transaction, self.limits().page_bytes_max, self.limits().response_bytes_max)
     }

@@ -22,7 +22,7 @@ use crate::identity::{Caller, DeployKeyCaller, Identity};
 use crate::performance::recorder::Ended;
 use crate::runtime::{Runtime, RuntimeOptions};
 use crate::scheduler::{Job, JobState};
-use crate::store::{Access, Db, Doc, Table};
+use crate::store::{Db, Doc, Table};
 
 /// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
 pub const START: Millis = Millis(1_767_225_600_000);
@@ -147,9 +147,7 @@ impl TestApp {
     /// # Panics
     /// If the read fails.
     pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> R {
-        let runtime = self.runtime();
-        let read = runtime.store().read_blocking(Access::Admin, |transaction| work(&runtime.db(transaction)));
-        read.map_err(Error::from).flatten().unwrap_or_else(|error| panic!("the read failed: {error:?}"))
+        self.runtime().read(work).unwrap_or_else(|error| panic!("the read failed: {error:?}"))
     }
 
     /// How many rows a table has.
