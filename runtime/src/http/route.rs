@@ -81,7 +81,7 @@ const NOT_UTF8: Refused = Refused { code: Code::BadRequest, message: "The path i
 /// # Errors
 /// `ROUTE_NOT_FOUND`; `BAD_REQUEST` for a path that does not decode.
 pub(super) fn find(listener: Listener, local: bool, method: &Method, uri: Uri) -> Result<Route, Refused> {
-    if uri.path() == "*" {
+    if uri.path() == "*" && method == Method::OPTIONS {
         return Ok(Route::Options(Allow::Any));
     }
     let (allow, resource) = resource(listener, local, uri.path())?;
@@ -207,6 +207,7 @@ mod tests {
             assert_eq!(of("POST", path), Err(Code::RouteNotFound), "{path}");
             assert_eq!(of("OPTIONS", path), Err(Code::RouteNotFound), "{path}");
         }
+        assert_eq!(of("GET", "*"), Err(Code::RouteNotFound));
         assert_eq!(of("POST", "/api/run/a%ff"), Err(Code::BadRequest));
     }
 

@@ -75,7 +75,8 @@ pub(super) struct Wire<S> {
     head_since: Option<Instant>,
     /// Since when the client has not taken what was written.
     blocked_since: Option<Instant>,
-    lingering: Option<Lingering>,
+    /// After the last response: how much of unread input was thrown away.
+    lingering: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -94,10 +95,6 @@ enum Place {
     Refused,
     /// Not followed (HTTP/2).
     Through,
-}
-
-struct Lingering {
-    bytes: usize,
 }
 
 impl<S> Wire<S> {
@@ -414,7 +411,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
             if matches!(wire.place, Place::Head(_) | Place::Through) && wire.held.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            wire.lingering = Some(Lingering { bytes: 0 });
+            wire.lingering = Some(0);
             wire.timer.as_mut().reset(Instant::now() + LINGER);
         }
         wire.poll_linger(cx).map(Ok)
@@ -425,12 +422,12 @@ impl<S: AsyncRead + Unpin> Wire<S> {
     /// Reads on and throws away, until the client closes too or it has been enough.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut scrap = [0; 4096];
-        while let Some(lingering) = &mut self.lingering {
+        while let Some(thrown_away) = &mut self.lingering {
             let mut buf = ReadBuf::new(&mut scrap);
             match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
-                    lingering.bytes += buf.filled().len();
-                    if lingering.bytes > LINGER_BYTES_MAX {
+                    *thrown_away += buf.filled().len();
+                    if *thrown_away > LINGER_BYTES_MAX {
                         return Poll::Ready(());
                     }
                 }
