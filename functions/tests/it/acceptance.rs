@@ -321,10 +321,9 @@ fn a_role_shows_at_once_in_lists_tokens_and_subscriptions() {
     let ask = json!({
         "lastValidated": app.now().get(), "resourceId": meeting, "resourceType": "notes", "subscriptionId": "n",
     });
-    for (role, kick, permissions) in [
-        ("host", true, json!(["read", "write", "manage", "export"])),
-        ("participant", false, json!(["read", "write"])),
-    ] {
+    for (role, kick, permissions) in
+        [("host", true, json!(["read", "write", "manage", "export"])), ("participant", false, json!(["read", "write"]))]
+    {
         ada.call(ROLE, json!({ "meetingId": meeting, "userId": "bob", "newRole": role }));
         assert_eq!(ada.participants(&meeting)[1]["role"], role);
         assert_eq!(bob.call(TOKEN, json!({ "meetingId": meeting }))["permissions"]["canKick"], kick);

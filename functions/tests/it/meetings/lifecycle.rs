@@ -177,3 +177,18 @@ fn a_room_does_not_become_smaller_than_those_in_it() {
     act(&bob, "leave", &id).value();
     size(1).value();
 }
+
+#[test]
+fn a_meeting_of_two_thousand_people_ends_in_one_transaction() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    for batch in 0..20 {
+        let subjects: Vec<String> = (0..100).map(|i| format!("guest-{batch}-{i}")).collect();
+        system(&app).call("probes/putPeople", json!({"meetingId": id, "subjects": subjects})).value();
+    }
+    act(&ada, "end", &id).value();
+    let open = app.read(|db| Ok(db.query(MediaSession::by_state_updated).eq(SessionState::Connected).count()?));
+    assert_eq!((open, app.count::<Participant>()), (0, 2_001));
+    assert_consistent(&app);
+}
