@@ -106,7 +106,7 @@ impl Rates {
             bucket.tokens -= cost;
             return Ok(());
         }
-        let wait_ms = ((cost - bucket.tokens) / full * class.per.as_secs_f64() * 1_000.0).ceil();
+        let wait_ms = ((cost - bucket.tokens) / full * class.per.as_secs_f64() * 1_000.0).ceil() as u64;
         let per = class.per.as_secs();
         let message = format!("Too many calls: {} of class {} in {per} s are allowed", class.calls, class.name);
         Err(Error::rate_limited(message).with("retryAfterMs", wait_ms))
