@@ -13,3 +13,6 @@ mod people;
 mod meetings;
 mod system;
 mod transcripts;
+mod webrtc;
+mod realtime;
+mod monitoring;

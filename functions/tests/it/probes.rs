@@ -5,7 +5,7 @@ use convoke::{args, mutation, query};
 use functions::meetings::lifecycle::OneMeeting;
 use functions::meetings::presence;
 use functions::meetings::queries::{ListUserMeetings, get_meeting, list_meeting_participants, list_user_meetings};
-use schema::{ClientToken, List, MediaSession, Meeting, OfflineOperation, Role, SessionState, User};
+use schema::{ClientToken, List, MediaSession, Meeting, OfflineOperation, Role, SessionState, User, VideoProvider};
 
 /// Runs the query and returns how many statements it took.
 #[query]
@@ -26,6 +26,13 @@ pub fn cost_of_listing_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Resul
 pub fn cost_of_a_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
     ctx.run::<get_meeting>(args)?;
     Ok(ctx.db().statements())
+}
+
+/// Makes a meeting one on a media server, as if there had been one when it was made.
+#[mutation]
+pub fn move_to_server(ctx: &mut MutationCtx, args: OneMeeting) -> Result<()> {
+    ctx.db_mut().patch(args.meeting_id, |row| row.video_provider = VideoProvider::LiveKit)?;
+    Ok(())
 }
 
 /// What [`put_session`] takes.

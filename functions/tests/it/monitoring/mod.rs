@@ -1,0 +1,5 @@
+//! The figures of functions and subscriptions.
+
+mod breakdown;
+mod subscriptions;
+mod trends;

@@ -1,0 +1,4 @@
+//! Presence in bursts, and subscriptions.
+
+mod presence;
+mod subscriptions;

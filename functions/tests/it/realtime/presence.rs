@@ -1,0 +1,147 @@
+//! `batchUpdatePresence`.
+
+use std::time::Duration;
+
+use convoke::Code;
+use convoke::testing::{Reply, TestApp, TestCaller};
+use schema::{Meeting, Participant, Presence};
+use serde_json::{Value, json};
+
+use crate::support::{assert_consistent, create, id_of, listed, meeting, scheduled, with};
+
+const BATCH: &str = "realtime/batchedOperations/batchUpdatePresence";
+
+fn send(caller: &TestCaller<'_>, meeting: &str, presence: &str, changes: Value) -> Reply {
+    caller.call(BATCH, with(json!({"meetingId": meeting, "presence": presence}), changes))
+}
+
+fn row(app: &TestApp, name: &str) -> convoke::Doc<Participant> {
+    let subject = |id| app.read(|db| Ok(db.get::<schema::User>(id)?)).unwrap().subject.clone();
+    let rows = app.read(|db| Ok(db.scan::<Participant>().take(100)?));
+    rows.into_iter().find(|row| subject(row.user_id) == name).unwrap()
+}
+
+#[test]
+fn a_presence_is_answered_with_the_size_of_its_batch() {
+    let app = TestApp::new();
+    let callers = ["ada", "bob", "cleo"].map(|name| app.user(name));
+    callers.iter().for_each(|caller| {
+        id_of(caller);
+    });
+    let id = meeting(&callers[0], &["bob", "cleo"]);
+    app.advance(Duration::from_millis(1_500));
+    let size = |caller: &TestCaller<'_>| send(caller, &id, "joined", json!({})).value().clone();
+    assert_eq!(size(&callers[0]), json!({"queued": true, "batchSize": 1}), "the invitation was before");
+    assert_eq!(size(&callers[0])["batchSize"], 1);
+    assert_eq!(size(&callers[1])["batchSize"], 2);
+    app.advance(Duration::from_millis(1_000));
+    assert_eq!(size(&callers[2])["batchSize"], 3, "a second ago is within the last second");
+    app.advance(Duration::from_millis(1));
+    assert_eq!(size(&callers[1])["batchSize"], 2);
+}
+
+#[test]
+fn a_thousand_flips_end_in_the_last_state() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    id_of(&bob);
+    let id = meeting(&ada, &["bob"]);
+    for last in ["joined", "left"] {
+        let storm = (0..999).map(|number| {
+            let presence = if number % 2 == 0 { "joined" } else { "left" };
+            let metadata = json!({ "number": number });
+            bob.call_async(BATCH, json!({"meetingId": id, "presence": presence, "metadata": metadata}))
+        });
+        let replies = app.block_on(futures_util::future::join_all(storm));
+        assert!(replies.iter().all(|reply| reply.value()["batchSize"] == 2), "ada was added in this second too");
+        send(&bob, &id, last, json!({"metadata": {"last": true}})).value();
+        let row = row(&app, "bob");
+        assert_eq!(row.presence.as_str(), last);
+        assert_eq!(json!(row.presence_metadata), json!({"last": true}));
+        assert_eq!(app.count::<Participant>(), 2);
+    }
+    let entry = listed(&ada, &id, "bob").unwrap();
+    assert_eq!((&entry["presence"], &entry["leftAt"]), (&json!("left"), &json!(app.now().get())));
+    assert_consistent(&app);
+}
+
+#[test]
+fn metadata_stays_until_other_metadata_comes() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    let metadata = || json!(row(&app, "ada").presence_metadata);
+    send(&ada, &id, "joined", json!({"metadata": {"status": "busy", "typing": true}})).value();
+    send(&ada, &id, "joined", json!({})).value();
+    assert_eq!(metadata(), json!({"status": "busy", "typing": true}));
+    send(&ada, &id, "left", json!({"metadata": {"status": "away"}})).value();
+    assert_eq!(metadata(), json!({"status": "away"}), "it replaces, and does not add");
+}
+
+#[test]
+fn a_hosts_arrival_starts_a_scheduled_meeting_and_a_participants_waits() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    id_of(&bob);
+    let id = scheduled(&app, &ada, &["bob"]);
+    let state = || app.read(|db| Ok(db.scan::<Meeting>().first()?)).unwrap().state.as_str();
+    send(&bob, &id, "joined", json!({})).value();
+    assert_eq!((state(), row(&app, "bob").presence), ("scheduled", Presence::Joined));
+    send(&ada, &id, "left", json!({})).value();
+    assert_eq!(state(), "scheduled");
+    send(&ada, &id, "joined", json!({})).value();
+    assert_eq!(state(), "active");
+}
+
+#[test]
+fn leaving_closes_the_callers_sessions() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    let args = json!({"meetingId": id, "sessionId": "s1", "state": "connected"});
+    ada.call("meetings/webrtc/index/updateSessionState", args).value();
+    send(&ada, &id, "left", json!({})).value();
+    assert_eq!(listed(&ada, &id, "ada").unwrap()["webrtcSessionCount"], 0);
+}
+
+#[test]
+fn joining_needs_a_meeting_that_is_not_over_and_leaving_does_not() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let over = meeting(&ada, &[]);
+    ada.call("meetings/lifecycle/endMeeting", json!({"meetingId": over})).value();
+    let off = scheduled(&app, &ada, &[]);
+    ada.call("meetings/lifecycle/cancelMeeting", json!({"meetingId": off})).value();
+    for id in [over, off] {
+        send(&ada, &id, "joined", json!({}))
+            .assert_refused(Code::FailedPrecondition, "Meeting is not currently active");
+        send(&ada, &id, "left", json!({})).value();
+    }
+}
+
+#[test]
+fn a_full_meeting_takes_no_newcomers() {
+    let app = TestApp::new();
+    let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
+    for user in [&bob, &cleo] {
+        id_of(user);
+    }
+    let id = create(&ada, json!({"maxParticipants": 1, "participantEmails": ["bob@example.com", "cleo@example.com"]}));
+    send(&bob, &id, "joined", json!({})).value();
+    send(&cleo, &id, "joined", json!({})).assert_refused(Code::FailedPrecondition, "Meeting is full");
+    send(&ada, &id, "joined", json!({})).value();
+}
+
+#[test]
+fn a_client_sends_only_joined_and_left() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    for presence in ["invited", "away", ""] {
+        let refused = send(&ada, &id, presence, json!({}));
+        assert_eq!((refused.code(), refused.field()), ("INVALID_ARGUMENT", Some("presence")));
+        assert!(refused.message().starts_with("presence: must be one of joined, left"), "{}", refused.message());
+    }
+    let refused = send(&ada, &id, "joined", json!({"metadata": {"a": [1]}}));
+    assert_eq!((refused.code(), refused.field()), ("INVALID_ARGUMENT", Some("metadata.a")));
+}

@@ -1,0 +1,174 @@
+"""Holds a real run of the server against LiveKit's own library. Started by livekit.sh: BINARY FOLDER."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+from google.protobuf import json_format
+from livekit import api
+from livekit.api import TokenVerifier
+from livekit.protocol import models
+
+BINARY, WORK = sys.argv[1], Path(sys.argv[2])
+KEY, SECRET = "key1", "a secret of thirty-two characters"
+REQUESTS = {
+    "RemoveParticipant": api.RoomParticipantIdentity,
+    "UpdateParticipant": api.UpdateParticipantRequest,
+    "DeleteRoom": api.DeleteRoomRequest,
+}
+told = queue.Queue()
+
+
+class RoomService(BaseHTTPRequestHandler):
+    """Takes what a media server takes: a token of its key, and messages of its protocol without anything unknown."""
+
+    def do_POST(self):
+        method = self.path.removeprefix("/twirp/livekit.RoomService/")
+        token = self.headers["Authorization"].removeprefix("Bearer ")
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            grants = TokenVerifier(KEY, SECRET).verify(token).video
+            told.put((method, grants, json_format.Parse(body, REQUESTS[method]())))
+        except Exception as error:  # what does not fit is the result of the test
+            told.put((method, error, body))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def convoke(*arguments):
+    return [BINARY, *arguments, "--data", str(WORK / "data"), "--config", str(WORK / "convoke.toml")]
+
+
+def token_of(subject):
+    command = convoke("token", "--subject", subject, "--name", subject.title(), "--email", f"{subject}@example.com")
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+class Client:
+    def __init__(self, base, subject):
+        self.base, self.token = base, token_of(subject)
+
+    def call(self, path, **args):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.base}/api/run/{path}", json.dumps({"args": args}).encode(), headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            reply = json.load(answer)
+        assert reply["status"] == "success", reply
+        return reply["value"]
+
+    def grant(self, meeting, session):
+        path = "meetings/webrtc/rooms/generateParticipantAccessToken"
+        return self.call(path, meetingId=meeting, sessionId=session)
+
+
+def check_token(grant, key, secret, role, user, meeting, publishes, administers):
+    claims = TokenVerifier(key, secret).verify(grant["token"])
+    video = claims.video
+    assert claims.identity == grant["participantId"], claims
+    assert claims.attributes == {"role": role, "userId": user}, claims
+    expected = {"meetingId": meeting, "userId": user, "sessionId": grant["participantId"], "role": role}
+    assert json.loads(claims.metadata) == expected, claims
+    assert (video.room, video.room_join) == (grant["roomId"], True), video
+    assert (video.can_subscribe, video.can_publish_data, video.can_publish) == (True, True, publishes), video
+    sources = ["camera", "microphone", "screen_share", "screen_share_audio"] if publishes else None
+    assert video.can_publish_sources == sources, video
+    assert bool(video.room_admin) == administers, video
+    assert not (video.room_create or video.room_list or video.room_record or video.ingress_admin), video
+    try:
+        TokenVerifier(key, "another secret of thirty-two chars").verify(grant["token"])
+    except Exception:
+        return
+    raise AssertionError("a token verifies with a foreign key")
+
+
+def expect(method):
+    got, grants, message = told.get(timeout=30)
+    assert got == method, (got, grants, message)
+    if isinstance(grants, Exception):
+        raise grants
+    return grants, message
+
+
+def check(base):
+    ada, bob = Client(base, "ada"), Client(base, "bob")
+    ada_id, bob_id = (who.call("users/queries/getCurrentUser")["_id"] for who in (ada, bob))
+    everybody = ["bob@example.com"]
+    create = "meetings/lifecycle/createMeeting"
+
+    small = ada.call(create, title="Small", maxParticipants=2, participantEmails=everybody)
+    assert (small["videoProvider"], small["webrtcReady"]) == ("webrtc", True), small
+    own = (WORK / "data/secrets/ROOM_KEY").as_posix()
+    grants = [who.grant(small["meetingId"], session) for who, session in ((ada, "ada-1"), (bob, "bob-1"))]
+    assert os.stat(own).st_mode & 0o777 == 0o600
+    key = Path(own).read_text()
+    check_token(grants[0], "convoke", key, "host", ada_id, small["meetingId"], True, True)
+    check_token(grants[1], "convoke", key, "participant", bob_id, small["meetingId"], True, False)
+
+    webinar = ada.call(create, title="Webinar", meetingType="webinar", participantEmails=everybody)
+    assert (webinar["videoProvider"], webinar["webrtcReady"]) == ("livekit", True), webinar
+    meeting = webinar["meetingId"]
+    grant = bob.grant(meeting, "bob-2")
+    check_token(grant, KEY, SECRET, "participant", bob_id, meeting, False, False)
+    check_token(ada.grant(meeting, "ada-2"), KEY, SECRET, "host", ada_id, meeting, True, True)
+
+    ada.call("meetings/lifecycle/updateParticipantRole", meetingId=meeting, userId=bob_id, newRole="host")
+    grants, message = expect("UpdateParticipant")
+    assert (grants.room_admin, grants.room) == (True, grant["roomId"]), grants
+    assert (message.room, message.identity) == (grant["roomId"], "bob-2"), message
+    permission = message.permission
+    assert permission.can_subscribe and permission.can_publish and permission.can_publish_data, message
+    names = [models.TrackSource.Name(source) for source in permission.can_publish_sources]
+    assert names == ["CAMERA", "MICROPHONE", "SCREEN_SHARE", "SCREEN_SHARE_AUDIO"], message
+    assert dict(message.attributes) == {"role": "host", "userId": bob_id}, message
+
+    ada.call("meetings/lifecycle/removeParticipant", meetingId=meeting, userId=bob_id)
+    grants, message = expect("RemoveParticipant")
+    assert (grants.room_admin, grants.room) == (True, grant["roomId"]), grants
+    assert (message.room, message.identity) == (grant["roomId"], "bob-2"), message
+
+    ada.call("meetings/lifecycle/endMeeting", meetingId=meeting)
+    grants, message = expect("DeleteRoom")
+    assert (grants.room_create, message.room) == (True, grant["roomId"]), (grants, message)
+
+
+def main():
+    room_service = HTTPServer(("127.0.0.1", 0), RoomService)
+    threading.Thread(target=room_service.serve_forever, daemon=True).start()
+    address = f"ws://127.0.0.1:{room_service.server_port}"
+    (WORK / "convoke.toml").write_text(f'[livekit]\nurl = "{address}"\napi_key = "{KEY}"\n')
+    environment = {**os.environ, "CONVOKE_SECRET_LIVEKIT_API_SECRET": SECRET}
+    server = subprocess.Popen(
+        convoke("dev", "--listen", "127.0.0.1:0"), env=environment, stderr=subprocess.PIPE, text=True
+    )
+    lines = []
+    try:
+        for line in server.stderr:
+            lines.append(line)
+            if line.startswith("convoke: listening on "):
+                break
+        else:
+            raise AssertionError("the server did not start")
+        threading.Thread(target=lambda: lines.extend(server.stderr), daemon=True).start()
+        check(lines[-1].removeprefix("convoke: listening on ").strip())
+    except BaseException:
+        sys.stderr.writelines(lines)
+        raise
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+    assert server.returncode == 0, server.returncode
+    print("LiveKit's library takes the tokens and the calls.")
+
+
+main()
