@@ -212,7 +212,12 @@ pub trait Column: Sized {
             (_, ValueRef::Bool(truth)) => out.extend_from_slice(if truth { b"true" } else { b"false" }),
             (_, ValueRef::Integer(number)) => json(&number, out)?,
             (_, ValueRef::Float(number)) => json(&number, out)?,
-            (_, ValueRef::Text(text)) if Self::TYPE == ColumnType::Json => out.extend_from_slice(text.as_bytes()),
+            // What goes into an answer unread must be JSON, whoever wrote it into the database.
+            (_, ValueRef::Text(text)) if Self::TYPE == ColumnType::Json => {
+                serde_json::from_str::<serde::de::IgnoredAny>(text)
+                    .map_err(|error| StoreError::Engine(format!("a stored value is not JSON: {error}")))?;
+                out.extend_from_slice(text.as_bytes());
+            }
             (_, ValueRef::Text(text)) => json(text, out)?,
             (_, ValueRef::Bytes(bytes)) => json(&bytes, out)?,
             (prefix, ValueRef::Id(bits)) => write_id(prefix.unwrap_or("id"), bits, out),
@@ -230,7 +235,8 @@ pub(crate) fn write_id(prefix: &str, bits: u128, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), StoreError> {
+/// Writes a value as JSON.
+pub(crate) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), StoreError> {
     serde_json::to_writer(out, value).map_err(|error| StoreError::Engine(error.to_string()))
 }
 
