@@ -1,8 +1,13 @@
 //! Who is brought together with whom.
 //!
-//! The plain modules below know no context and no database: values in, values out. Reading order: names, levels, fields
+//! The first modules below know no context and no database: values in, values out. Reading order: names, levels, fields
 //! and roles say what single words mean; text compares longer ones; candidate, score, conditions and explain judge a
-//! pair; assignment chooses among all pairs.
+//! pair; assignment chooses among all pairs. Then a run of the matcher (`waiting` reads who waits, `pairing` chooses
+//! and writes, `scheduling` says when), where a match is (`standing`), and the functions.
+
+use convoke::prelude::*;
+use convoke::{action, mutation};
+use schema::{Match, MatchStatus, QueueEntry, QueueStatus};
 
 pub mod assignment;
 pub mod candidate;
@@ -15,3 +20,53 @@ pub mod organizations;
 pub mod roles;
 pub mod score;
 pub mod text;
+pub mod settings;
+pub mod standing;
+pub mod waiting;
+pub mod pairing;
+pub mod scheduling;
+pub mod index;
+pub mod queue;
+pub mod queries;
+pub mod analytics;
+pub mod lifecycle;
+pub mod engine;
+pub mod scoring;
+
+/// Runs the matcher, and again as long as anyone waits.
+///
+/// # Errors
+/// A failure of the store.
+#[action(internal, tries = 3)]
+pub async fn r#match(ctx: &ActionCtx) -> Result<()> {
+    let cycle = pairing::run(ctx, None, pairing::Effect::Real).await?;
+    if cycle.waiting > 2 * cycle.matched { scheduling::go_on(ctx).await } else { Ok(()) }
+}
+
+/// Rows of each kind that one sweep changes: a few milliseconds.
+const SWEPT_MAX: usize = 200;
+
+/// Ends entries and matches whose time has passed, every minute; more than fits one transaction goes on at once in the
+/// next.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+#[cron("* * * * *")]
+pub fn expire(ctx: &mut MutationCtx) -> Result<()> {
+    let now = ctx.now();
+    let stale = ctx.db().query(QueueEntry::by_status_available).eq(QueueStatus::Waiting).range(..=now);
+    let stale = stale.take(SWEPT_MAX)?;
+    let over = ctx.db().query(Match::by_status).eq(MatchStatus::Proposed).range(..=now).take(SWEPT_MAX)?;
+    let is_more = stale.len() == SWEPT_MAX || over.len() == SWEPT_MAX;
+    for entry in stale {
+        queue::finish(ctx, entry, QueueStatus::Expired)?;
+    }
+    for row in over {
+        ctx.db_mut().patch_doc(row, |row| row.status = MatchStatus::Expired)?;
+    }
+    if is_more {
+        ctx.schedule_once::<expire>("more", When::now(), NoArgs {})?;
+    }
+    if waiting::entries(ctx.db(), now, 1)?.is_empty() { Ok(()) } else { scheduling::keep_going(ctx) }
+}

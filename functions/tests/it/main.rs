@@ -16,3 +16,4 @@ mod transcripts;
 mod webrtc;
 mod realtime;
 mod monitoring;
+mod matching;

@@ -31,7 +31,7 @@ pub struct QueueEntry {
 /// Two users who were found for each other.
 #[table(name = "matches", prefix = "match")]
 #[index(by_users(user_a, user_b))]
-#[index(by_status(status))]
+#[index(by_status(status, window_to))]
 pub struct Match {
     /// The one with the smaller id.
     pub user_a: Id<User>,
@@ -68,6 +68,8 @@ pub struct MatchOutcome {
     pub rating: Option<Rating>,
     /// In words.
     pub comments: Option<Comments>,
+    /// When it was declined, while it is: the two are kept apart from then on, whatever is said about it later.
+    pub declined_at: Option<Millis>,
     /// When the row changed last.
     pub updated_at: Millis,
 }

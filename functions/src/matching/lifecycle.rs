@@ -1,0 +1,74 @@
+//! From a match to a meeting.
+
+use convoke::mutation;
+use convoke::prelude::*;
+use schema::{Details, Match, MaxParticipants, Meeting, MeetingDuration, MeetingTitle, MeetingType, Role, User};
+
+use super::queries::OneMatch;
+use super::standing;
+use crate::meetings::creation::{self, Features, MeetingCreated, NewMeeting};
+use crate::meetings::{provider, seats};
+use crate::{access, audit, names};
+
+/// Makes the meeting of an open match: one-on-one, when both are free, both hosts. Once: a repetition, by either,
+/// returns the same.
+///
+/// # Errors
+/// - `NOT_FOUND`: the caller has no such match.
+/// - `FAILED_PRECONDITION`: "Match is not open".
+#[mutation]
+pub fn create_match_meeting(ctx: &mut MutationCtx, args: OneMatch) -> Result<MeetingCreated> {
+    let user = access::user(ctx)?;
+    let standing::Sides { row, theirs, .. } = standing::sides(ctx.db(), args.match_id, user.id())?;
+    if let Some(meeting) = row.meeting_id {
+        let meeting = ctx.db().get(meeting)?;
+        let meeting = meeting.ok_or_else(|| Error::internal("the meeting of a match is gone"))?;
+        return Ok(made(ctx, &meeting));
+    }
+    if !standing::is_open(&row, ctx.now()) {
+        return Err(Error::failed_precondition("Match is not open"));
+    }
+    let new = meeting_of(ctx, &row)?;
+    let created = creation::create(ctx, &user, new, [])?;
+    invite(ctx, &user, created.meeting_id, theirs.user_id)?;
+    ctx.db_mut().patch_doc(row, |row| row.meeting_id = Some(created.meeting_id))?;
+    audit::by_key(ctx, &user)?;
+    Ok(created)
+}
+
+fn made(ctx: &impl Read, meeting: &Doc<Meeting>) -> MeetingCreated {
+    MeetingCreated {
+        meeting_id: meeting.id(),
+        webrtc_ready: !meeting.state.is_final() && provider::is_ready(ctx, meeting.video_provider),
+        video_provider: meeting.video_provider,
+        features: Features::of(meeting),
+    }
+}
+
+fn meeting_of(ctx: &impl Read, row: &Match) -> Result<NewMeeting> {
+    let people = names::people(ctx, &[row.user_a, row.user_b])?;
+    let name = |id| people.get(&id).map(|person| person.display_name.as_str()).unwrap_or_default();
+    let title = format!("{} and {}", name(row.user_a), name(row.user_b));
+    // Two names of a hundred characters are longer than a title may be.
+    let title: String = title.chars().take(200).collect();
+    let free_ms = row.window_to.get() - row.window_from.max(ctx.now()).get();
+    Ok(NewMeeting {
+        title: MeetingTitle::new(title).map_err(|error| Error::internal(error.to_string()))?,
+        description: None,
+        scheduled_at: Some(row.window_from),
+        duration: MeetingDuration::new(free_ms.min(MeetingDuration::default().get())).unwrap_or_default(),
+        meeting_type: Some(MeetingType::OneOnOne),
+        max_participants: None::<MaxParticipants>,
+        recording_enabled: false,
+        transcription_enabled: true,
+    })
+}
+
+/// The other one is a host too: neither asked the other.
+fn invite(ctx: &mut MutationCtx, maker: &Doc<User>, meeting: Id<Meeting>, partner: Id<User>) -> Result<()> {
+    let participant = seats::add(ctx, meeting, partner, Role::Host)?;
+    let Some(meeting) = ctx.db().get(meeting)? else { return Ok(()) };
+    let actor = access::actor(ctx, Some(maker));
+    let details = Details::new().with("participantId", participant.id()).with("role", Role::Host);
+    audit::meeting(ctx, &actor, "participant.added", &meeting, details)
+}

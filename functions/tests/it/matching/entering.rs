@@ -1,0 +1,173 @@
+//! `enterMatchingQueue`, `cancelQueueEntry`, `getQueueStatus`, and the end of an entry's time.
+
+use convoke::Code;
+use convoke::testing::TestApp;
+use schema::{AuditEntry, QueueEntry, QueueStatus};
+use serde_json::{Value, json};
+
+use super::{HOUR_MS, SECOND, assert_matches_consistent, enter, history, place};
+use crate::support::id_of;
+
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+fn cancel(caller: &convoke::testing::TestCaller<'_>) -> convoke::testing::Reply {
+    caller.call("matching/queue/cancelQueueEntry", json!({}))
+}
+
+#[test]
+fn who_enters_waits_and_sees_his_place() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    assert_eq!(place(&ada), Value::Null);
+    // Neither wants what the other is: both stay.
+    let wish = json!({"interests": ["chess"], "roles": ["mentor"], "orgConstraints": "Acme"});
+    let with_company = |caller: &convoke::testing::TestCaller<'_>, company: &str| {
+        let onboarding = crate::support::with(crate::support::onboarding(), json!({"company": company}));
+        caller.call("users/mutations/saveOnboarding", onboarding).value();
+    };
+    with_company(&ada, "Other");
+    with_company(&bob, "Another");
+    let entry = enter(&app, &ada, json!({"constraints": wish}));
+    enter(&app, &bob, json!({"constraints": wish})).value();
+    let now = app.now().get();
+    assert_eq!(
+        place(&ada),
+        json!({
+            "_id": entry.value(), "status": "waiting", "availableFrom": now, "availableTo": now + HOUR_MS,
+            "constraints": wish, "createdAt": now, "queuePosition": 1, "estimatedWaitMs": 120_000,
+        })
+    );
+    assert_eq!((&place(&bob)["queuePosition"], &place(&bob)["estimatedWaitMs"]), (&json!(2), &json!(240_000)));
+    app.advance(20 * SECOND);
+    assert_eq!((place(&ada)["status"].as_str(), history(&ada).len()), (Some("waiting"), 0));
+}
+
+#[test]
+fn windows_that_are_none_are_refused() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let now = app.now().get();
+    let refused = |from: i64, to: i64, field: &str, message: &str| {
+        let reply = enter(&app, &ada, json!({"availableFrom": from, "availableTo": to}));
+        reply.assert_refused(Code::InvalidArgument, message);
+        assert_eq!(reply.field(), Some(field));
+    };
+    let order = "Availability end time must be after start time";
+    refused(now, now, "availableTo", order);
+    refused(now + 2, now + 1, "availableTo", order);
+    refused(now - 60_000, now - 1, "availableTo", order);
+    refused(now - 300_001, now + 1, "availableFrom", "Availability window cannot start in the past");
+    refused(now, now + 30 * DAY_MS + 1, "availableTo", "Availability window cannot exceed 30 days");
+    let far = now + 30 * DAY_MS + 1;
+    refused(far, far + 1, "availableFrom", "Availability window cannot start more than 30 days ahead");
+    assert_eq!(app.count::<QueueEntry>(), 0);
+    // The form is checked before anybody is asked who he is; the clock after.
+    app.nobody()
+        .call("matching/index/enterMatchingQueue", super::window(&app))
+        .assert_refused(Code::Unauthenticated, "Authentication required");
+
+    enter(&app, &ada, json!({"availableFrom": now - 300_000, "availableTo": now + 30 * DAY_MS})).value();
+    assert_eq!(place(&ada)["availableFrom"], now);
+    cancel(&ada).value();
+    enter(&app, &ada, json!({"availableFrom": now + 30 * DAY_MS, "availableTo": now + 60 * DAY_MS})).value();
+}
+
+#[test]
+fn wishes_have_their_bounds() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    for (constraints, field) in [
+        (json!({"interests": []}), "constraints.roles"),
+        (json!({"interests": vec!["x"; 21], "roles": []}), "constraints.interests"),
+        (json!({"interests": ["x".repeat(65)], "roles": []}), "constraints.interests[0]"),
+        (json!({"interests": [], "roles": vec!["x"; 11]}), "constraints.roles"),
+        (json!({"interests": [], "roles": ["x".repeat(33)]}), "constraints.roles[0]"),
+        (json!({"interests": [], "roles": [], "orgConstraints": "x".repeat(65)}), "constraints.orgConstraints"),
+        (json!({"interests": [], "roles": [], "surprise": 1}), "constraints.surprise"),
+    ] {
+        let reply = enter(&app, &ada, json!({"constraints": constraints}));
+        assert_eq!((reply.code(), reply.field()), ("INVALID_ARGUMENT", Some(field)), "{constraints}");
+    }
+}
+
+#[test]
+fn nobody_waits_twice() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    id_of(&ada);
+    let calls = (0..10).map(|_| {
+        let (ada, args) = (ada.clone(), super::window(&app));
+        async move { ada.call_async("matching/index/enterMatchingQueue", args).await }
+    });
+    let replies = app.block_on(futures_util::future::join_all(calls));
+    let entered: Vec<_> = replies.iter().filter(|reply| reply.is_success()).collect();
+    assert_eq!(entered.len(), 1);
+    for refused in replies.iter().filter(|reply| !reply.is_success()) {
+        refused.assert_refused(Code::Conflict, "User is already in the matching queue");
+        assert_eq!(&refused.data()["queueId"], entered[0].value());
+    }
+    assert_eq!(app.count::<QueueEntry>(), 1);
+}
+
+#[test]
+fn a_retry_with_the_same_key_returns_the_first_entry() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let args =
+        json!({"idempotencyKey": "k", "availableTo": app.now().get() + HOUR_MS, "availableFrom": app.now().get()});
+    let first = enter(&app, &ada, args.clone());
+    // Ten minutes later its beginning lies too far back for a new entry, and it is no new one.
+    app.clock().set(app.now() + 600 * SECOND);
+    assert_eq!(enter(&app, &ada, args).value(), first.value());
+    let other = enter(&app, &ada, json!({"idempotencyKey": "k"}));
+    assert_eq!(other.code(), "IDEMPOTENCY_KEY_REUSED");
+    app.run_due();
+}
+
+#[test]
+fn an_entry_ends_with_its_time() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let entry = enter(&app, &ada, json!({"availableTo": app.now().get() + 90_000}));
+    app.clock().set(app.now() + 90 * SECOND);
+    // Nobody has swept yet: who reads is told all the same, and who enters again can.
+    assert_eq!(place(&ada)["status"], "expired");
+    assert_eq!(place(&ada).get("queuePosition"), None);
+    let again = enter(&app, &ada, json!({"availableTo": app.now().get() + 90_000}));
+    assert_ne!(again.value(), entry.value());
+    assert_eq!(place(&ada)["_id"], *again.value());
+    app.advance(150 * SECOND);
+    let entries = app.read(|db| Ok(db.scan::<QueueEntry>().take(10)?));
+    assert_eq!(entries.iter().map(|entry| entry.status).collect::<Vec<_>>(), [QueueStatus::Expired; 2]);
+    assert_matches_consistent(&app);
+}
+
+#[test]
+fn only_a_waiting_entry_can_be_cancelled() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    cancel(&ada).assert_refused(Code::NotFound, "Queue entry not found");
+    enter(&app, &ada, json!({})).value();
+    assert_eq!(cancel(&ada).value(), &Value::Null);
+    assert_eq!(cancel(&ada).value(), &Value::Null);
+    assert_eq!(place(&ada)["status"], "cancelled");
+    enter(&app, &bob, json!({})).value();
+    app.advance(SECOND);
+    assert_eq!(history(&bob).len(), 0);
+    enter(&app, &ada, json!({})).value();
+    app.advance(SECOND);
+    cancel(&ada).assert_refused(Code::FailedPrecondition, "Queue entry is already matched");
+    assert_eq!(place(&ada)["matchId"], history(&ada)[0]["matchId"]);
+}
+
+#[test]
+fn what_a_deploy_key_does_for_a_user_is_recorded() {
+    let app = TestApp::new();
+    id_of(&app.user("ada"));
+    let before = app.count::<AuditEntry>();
+    let ada = app.deploy_key(&["admin"]).acting_as("ada");
+    enter(&app, &ada, json!({})).value();
+    cancel(&ada).value();
+    assert_eq!(app.count::<AuditEntry>(), before + 2);
+    app.run_due();
+}
