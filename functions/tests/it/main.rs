@@ -10,6 +10,7 @@ mod probes;
 
 mod notes;
 mod people;
+mod rights;
 mod meetings;
 mod system;
 mod transcripts;

@@ -155,9 +155,10 @@ impl Runtime {
         let prepared = (function.entry.call.0)(args);
         identify::first_sight(&call, capture).await?;
         let prepared = prepared?;
-        if function.entry.visibility == Visibility::Admin {
-            require_admin(&call.caller)?;
-        }
+        let gate = match function.entry.visibility {
+            Visibility::Admin => Gate::of(&call.caller)?,
+            Visibility::Public | Visibility::Internal => Gate::Open,
+        };
         let limit = self.limits().response_bytes_max;
         let (path, capture) = (function.path.clone(), capture.clone());
         match prepared {
@@ -165,6 +166,7 @@ impl Runtime {
                 let work = move |ctx: &_| {
                     let mut out = Vec::new();
                     query.run(ctx, &mut out)?;
+                    gate.require_open()?;
                     bounded(out, limit, &path)
                 };
                 execute::query(call, capture, function, work).await
@@ -173,11 +175,14 @@ impl Runtime {
                 let work = move |ctx: &mut _| {
                     let mut out = Vec::new();
                     mutation.run(ctx, &mut out)?;
+                    gate.require_open()?;
                     bounded(out, limit, &path)
                 };
                 execute::mutation(call, capture, function, work).await
             }
             Prepared::Action(action) => {
+                // What an action does outside of the database cannot be taken back.
+                gate.require_open()?;
                 let permit = self.action_permit()?;
                 let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await?;
                 bounded(value, limit, &path)
@@ -207,14 +212,31 @@ impl Runtime {
     }
 }
 
-/// A deploy key or an identity with the role `admin`; whose data it may touch is the function's to say.
-fn require_admin(caller: &Caller) -> Result<()> {
-    match caller {
-        Caller::Nobody => Err(Error::unauthenticated("Authentication required")),
-        Caller::User(identity) if !identity.has_role("admin") => {
-            Err(Error::forbidden("Access denied: Insufficient permissions"))
+/// Whether a caller may call what is for admins: a deploy key, or an identity with the role `admin`. Whose data it may
+/// touch is the function's to say.
+///
+/// A query or mutation is asked first, so that what it knows of the caller comes before what his token lacks: an account
+/// that is closed is told so. Behind a shut gate nothing is answered and nothing is kept.
+#[derive(Clone, Copy)]
+enum Gate {
+    Open,
+    Shut,
+}
+
+impl Gate {
+    fn of(caller: &Caller) -> Result<Self> {
+        match caller {
+            Caller::Nobody => Err(Error::unauthenticated("Authentication required")),
+            Caller::User(identity) if !identity.has_role("admin") => Ok(Gate::Shut),
+            Caller::User(_) | Caller::DeployKey(_) | Caller::System => Ok(Gate::Open),
         }
-        Caller::User(_) | Caller::DeployKey(_) | Caller::System => Ok(()),
+    }
+
+    fn require_open(self) -> Result<()> {
+        match self {
+            Gate::Open => Ok(()),
+            Gate::Shut => Err(Error::forbidden("Access denied: Insufficient permissions")),
+        }
     }
 }
 

@@ -1,0 +1,183 @@
+//! The table, asked cell by cell, and what holds for all of it.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use convoke::function::{Kind, Visibility};
+use convoke::registry::Registered;
+use convoke::testing::{Reply, TestApp, TestCaller};
+use serde_json::json;
+
+use super::fixture::{Fixture, Ids, Who};
+use super::rows::{Row, rows};
+
+/// Functions whose registration is not there yet; their rows wait.
+const EXPECTED: [&str; 2] = ["insights/", "matching/"];
+
+/// The functions of the product: those of the tests are left out.
+pub fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
+    app.runtime().registry().all().filter(|function| function.entry.module.starts_with("functions::"))
+}
+
+fn is_reachable(function: &Registered) -> bool {
+    match function.entry.visibility {
+        Visibility::Public | Visibility::Admin => true,
+        Visibility::Internal => false,
+    }
+}
+
+/// The rows of functions that are there.
+fn callable(fixture: &Fixture) -> Vec<Row> {
+    let there = |row: &Row| fixture.app.runtime().registry().get(row.path).is_some();
+    rows(&fixture.ids).into_iter().filter(there).collect()
+}
+
+/// What was answered, in short.
+fn answer(reply: &Reply) -> Option<(&'static str, &str)> {
+    (!reply.is_success()).then(|| (reply.code(), reply.message()))
+}
+
+fn ask(caller: &TestCaller<'_>, row: &Row) -> Reply {
+    if let Some((path, args)) = &row.before {
+        caller.call(path, args.clone());
+    }
+    caller.call(row.path, row.args.clone())
+}
+
+#[test]
+fn every_function_of_the_product_has_its_row_and_every_row_its_function() {
+    let app = TestApp::new();
+    let registered: BTreeSet<&str> =
+        functions(&app).filter(|function| is_reachable(function)).map(|function| &*function.path).collect();
+    let listed: BTreeSet<&str> = rows(&Ids::default()).iter().map(|row| row.path).collect();
+    let without_row: Vec<_> = registered.difference(&listed).collect();
+    assert!(without_row.is_empty(), "no row says who may call these; add them to rights/rows.rs: {without_row:#?}");
+    let gone: Vec<_> =
+        listed.difference(&registered).filter(|path| !EXPECTED.iter().any(|area| path.starts_with(area))).collect();
+    assert!(gone.is_empty(), "rows of functions that are not there: {gone:#?}");
+}
+
+#[test]
+fn every_caller_is_answered_as_the_table_says() {
+    let count = callable(&Fixture::new()).len();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut wrong = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= count {
+                return wrong;
+            }
+            wrong.extend(wrong_cells(place));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The cells of one row that are answered otherwise, as sentences.
+///
+/// What changes nothing, which is a query or a refusal, is asked of one fixture; every change has its own.
+fn wrong_cells(place: usize) -> Vec<String> {
+    let shared = Fixture::new();
+    let mut wrong = Vec::new();
+    let kind = shared.app.runtime().registry().get(callable(&shared)[place].path).unwrap().kind();
+    for who in Who::ALL {
+        let refused = callable(&shared)[place].cell(who).refusal();
+        let own = (refused.is_none() && kind != Kind::Query).then(Fixture::new);
+        let fixture = own.as_ref().unwrap_or(&shared);
+        let row = &callable(fixture)[place];
+        let mut told = |name: &str, caller: &TestCaller<'_>| {
+            let reply = ask(caller, row);
+            fixture.app.run_due();
+            if answer(&reply) != refused {
+                wrong.push(format!("{} as {name}: {:?} instead of {refused:?}", row.path, answer(&reply)));
+            }
+        };
+        told(&format!("{who:?}"), &fixture.caller(who));
+    }
+    wrong
+}
+
+#[test]
+fn a_deploy_key_that_acts_as_a_user_is_answered_as_that_user() {
+    let mut wrong = Vec::new();
+    let shared = Fixture::new();
+    for (place, row) in callable(&shared).iter().enumerate() {
+        for (who, subject) in [(Who::Stranger, "stranger"), (Who::Former, "former"), (Who::Admin, "admin")] {
+            let Some(refused) = row.cell(who).refusal() else { continue };
+            let reply = ask(&shared.key_as(subject), row);
+            if answer(&reply) != Some(refused) {
+                wrong.push(format!("{} as {who:?}: {:?} instead of {refused:?}", row.path, answer(&reply)));
+            }
+        }
+        if row.cell(Who::Participant).refusal().is_none() {
+            let fixture = Fixture::new();
+            let reply = ask(&fixture.key_as("participant"), &callable(&fixture)[place]);
+            fixture.app.run_due();
+            if !reply.is_success() {
+                wrong.push(format!("{} as participant: {:?}", row.path, answer(&reply)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn functions_for_inside_are_not_there_for_anybody_outside() {
+    let fixture = Fixture::new();
+    let inside: Vec<&Registered> = functions(&fixture.app).filter(|function| !is_reachable(function)).collect();
+    assert!(inside.len() > 5, "the jobs are among them");
+    for function in inside {
+        for who in Who::ALL {
+            let reply = fixture.caller(who).call(&function.path, json!({}));
+            assert_eq!(answer(&reply).map(|(code, _)| code), Some("FUNCTION_NOT_FOUND"), "{} {who:?}", function.path);
+        }
+        let reply = fixture.key_as("host").call(&function.path, json!({}));
+        assert_eq!(reply.code(), "FUNCTION_NOT_FOUND", "{}", function.path);
+    }
+}
+
+#[test]
+fn a_deactivated_account_is_refused_everywhere() {
+    let fixture = Fixture::new();
+    let key = fixture.caller(Who::Key);
+    let people = [(Who::Stranger, "stranger"), (Who::Host, "host"), (Who::Admin, "admin")];
+    for (_, subject) in people {
+        let id = crate::support::id_of(&fixture.key_as(subject));
+        key.call("users/mutations/deactivateUser", json!({"userId": id})).value();
+    }
+    let deactivated = Some(("FORBIDDEN", "Account is deactivated"));
+    let mut wrong = Vec::new();
+    for row in callable(&fixture) {
+        for (who, subject) in people {
+            for caller in [fixture.caller(who), fixture.key_as(subject)] {
+                let reply = ask(&caller, &row);
+                if answer(&reply) != deactivated {
+                    wrong.push(format!("{} as {who:?}: {:?}", row.path, answer(&reply)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_token_older_than_the_claims_that_are_known_gives_no_rights_back() {
+    let fixture = Fixture::new();
+    let of = |roles: &[&str], issued_at| convoke::Identity {
+        org_id: Some("north".to_owned()),
+        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+        issued_at: Some(issued_at),
+        ..crate::support::claims("climber")
+    };
+    let audit = |identity| fixture.app.identity(identity).call("system/audit/listAuditEntries", json!({}));
+    assert!(audit(of(&["admin"], 10)).is_success());
+    let refused = Some(("FORBIDDEN", "Access denied: Insufficient permissions"));
+    assert_eq!(answer(&audit(of(&[], 11))), refused);
+    assert_eq!(answer(&audit(of(&["admin"], 10))), refused, "an older token gives nothing back");
+}

@@ -1,0 +1,278 @@
+//! One meeting that goes on and one that is planned, with people in every relation to them, and one thing of everything
+//! that a call can name.
+
+use convoke::prelude::*;
+use convoke::testing::{TestApp, TestCaller};
+use convoke::{args, mutation, value};
+use schema::{
+    Fingerprint, Insight, Match, MatchFeatures, MatchOutcome, MatchStatus, Meeting, Outcome, Prompt, PromptKind, Score,
+    User,
+};
+use serde_json::{Value, json};
+
+use crate::support::{admin, claims, create, emails, id_of, member, system, with};
+
+/// Who calls. Those of the meetings are so in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Without credentials.
+    Nobody,
+    /// A user without an organization and without a place.
+    Stranger,
+    /// A participant who is in the meeting.
+    Participant,
+    /// A participant who left.
+    Former,
+    /// A user who was removed.
+    Removed,
+    /// The organizer, who is in the meeting.
+    Host,
+    /// An admin of the organization of host and participant, without a place.
+    Admin,
+    /// An admin of another organization.
+    ForeignAdmin,
+    /// A deploy key that acts as nobody.
+    Key,
+}
+
+impl Who {
+    /// In the order of a row's cells.
+    pub const ALL: [Who; 9] = [
+        Who::Nobody,
+        Who::Stranger,
+        Who::Participant,
+        Who::Former,
+        Who::Removed,
+        Who::Host,
+        Who::Admin,
+        Who::ForeignAdmin,
+        Who::Key,
+    ];
+}
+
+/// What a call can name. Where not said otherwise, it is the participant's.
+#[derive(Clone, Debug, Default)]
+pub struct Ids {
+    /// The meeting that goes on.
+    pub meeting: String,
+    /// The meeting that is planned.
+    pub planned: String,
+    pub participant: String,
+    pub stranger: String,
+    pub host: String,
+    /// The host signals through it.
+    pub host_session: String,
+    pub session: String,
+    /// From the host to the participant.
+    pub signal: String,
+    /// Of the operation that wrote the notes.
+    pub operation: String,
+    /// The client whose offline queue holds one operation, `offline-1`.
+    pub client: String,
+    /// Follows the meeting's notes.
+    pub subscription: String,
+    pub insight: String,
+    pub prompt: String,
+    /// Of participant and host.
+    pub matched: String,
+}
+
+/// An app with all that.
+pub struct Fixture {
+    pub app: TestApp,
+    pub ids: Ids,
+}
+
+impl Fixture {
+    /// A new one.
+    pub fn new() -> Self {
+        let mut fixture = Self { app: TestApp::new(), ids: Ids::default() };
+        fixture.meet();
+        fixture.connect();
+        fixture.write();
+        fixture.put();
+        fixture
+    }
+
+    /// Somebody who calls.
+    pub fn caller(&self, who: Who) -> TestCaller<'_> {
+        let app = &self.app;
+        match who {
+            Who::Nobody => app.nobody(),
+            Who::Stranger => app.identity(claims("stranger")),
+            Who::Participant => member(app, "participant", "north"),
+            Who::Former => app.identity(claims("former")),
+            Who::Removed => app.identity(claims("removed")),
+            Who::Host => member(app, "host", "north"),
+            Who::Admin => admin(app, "admin", "north"),
+            Who::ForeignAdmin => admin(app, "foreign-admin", "south"),
+            Who::Key => app.deploy_key(&["functions"]),
+        }
+    }
+
+    /// The deploy key, acting as the user with this subject.
+    pub fn key_as(&self, subject: &str) -> TestCaller<'_> {
+        self.app.deploy_key(&["functions", "act-as"]).acting_as(subject)
+    }
+
+    fn call(&self, who: Who, path: &str, args: Value) -> Value {
+        self.caller(who).call(path, args).value().clone()
+    }
+
+    fn meet(&mut self) {
+        for who in Who::ALL.into_iter().filter(|who| !matches!(who, Who::Nobody | Who::Key)) {
+            let id = id_of(&self.caller(who));
+            match who {
+                Who::Participant => self.ids.participant = id,
+                Who::Stranger => self.ids.stranger = id,
+                Who::Host => self.ids.host = id,
+                Who::Nobody | Who::Former | Who::Removed | Who::Admin | Who::ForeignAdmin | Who::Key => {}
+            }
+        }
+        let invited = json!({"participantEmails": emails(&["participant", "former", "removed"])});
+        let later = json!({"scheduledAt": self.app.now().get() + 3_600_000});
+        self.ids.meeting = create(&self.caller(Who::Host), invited.clone());
+        self.ids.planned = create(&self.caller(Who::Host), with(invited, later));
+        for who in [Who::Host, Who::Participant, Who::Former, Who::Removed] {
+            self.call(who, "meetings/lifecycle/joinMeeting", json!({"meetingId": self.ids.meeting}));
+        }
+        for meeting in [&self.ids.meeting, &self.ids.planned] {
+            self.call(Who::Former, "meetings/lifecycle/leaveMeeting", json!({"meetingId": meeting}));
+            let removed = json!({"meetingId": meeting, "userId": "removed"});
+            self.call(Who::Host, "meetings/lifecycle/removeParticipant", removed);
+        }
+    }
+
+    fn connect(&mut self) {
+        self.ids.session = "participant-1".to_owned();
+        self.ids.host_session = "host-1".to_owned();
+        let meeting = &self.ids.meeting;
+        for (who, session) in [(Who::Participant, &self.ids.session), (Who::Host, &self.ids.host_session)] {
+            let session = json!({"meetingId": meeting, "sessionId": session});
+            self.call(who, "meetings/webrtc/signaling/createSession", session);
+        }
+        let signal = json!({
+            "meetingId": meeting, "sessionId": self.ids.host_session, "toUserId": self.ids.participant,
+            "kind": "sdp", "payload": {"type": "offer"},
+        });
+        self.call(Who::Host, "meetings/webrtc/signaling/sendSignal", signal);
+        let signals =
+            self.call(Who::Participant, "meetings/webrtc/signaling/listSignals", json!({"meetingId": meeting}));
+        let signal = signals[0]["_id"].as_str().unwrap().to_owned();
+        let subscription = "participant-notes".to_owned();
+        let lease = json!({
+            "lastValidated": self.app.now().get(), "resourceId": meeting, "resourceType": "notes",
+            "subscriptionId": subscription,
+        });
+        self.call(Who::Participant, "realtime/subscriptions/validateSubscription", lease);
+        (self.ids.signal, self.ids.subscription) = (signal, subscription);
+    }
+
+    fn write(&mut self) {
+        self.ids.operation = "written".to_owned();
+        self.ids.client = "participant-laptop".to_owned();
+        let meeting = &self.ids.meeting;
+        let edit = json!({
+            "meetingId": meeting, "clientSequence": 0, "operationId": self.ids.operation,
+            "operation": {"type": "insert", "position": 0, "content": "Agenda"},
+        });
+        self.call(Who::Participant, "notes/index/applyNoteOperation", edit);
+        let queued = json!({
+            "meetingId": meeting, "clientId": self.ids.client,
+            "operations": [offline(&self.ids.client, "offline-1", &self.ids.participant)],
+        });
+        self.call(Who::Participant, "notes/offline/queueOfflineOperations", queued);
+    }
+
+    fn put(&mut self) {
+        let args = json!({"meetingId": self.ids.meeting, "userId": self.ids.participant, "partnerId": self.ids.host});
+        let put = system(&self.app).call("rights/fixture/putOwned", args).value().clone();
+        let id = |name: &str| put[name].as_str().unwrap().to_owned();
+        (self.ids.insight, self.ids.prompt, self.ids.matched) = (id("insightId"), id("promptId"), id("matchId"));
+    }
+}
+
+/// An operation of an offline client, by this author as the client says.
+pub fn offline(client: &str, id: &str, author: &str) -> Value {
+    json!({
+        "id": id, "clientId": client, "authorId": author, "attempts": 0, "position": 0, "queuedAt": 0, "sequence": 1,
+        "timestamp": 0, "status": "pending", "type": "insert", "content": "Then. ",
+    })
+}
+
+/// What [`put_owned`] takes.
+#[args]
+pub struct PutOwned {
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub partner_id: Id<User>,
+}
+
+/// What [`put_owned`] made.
+#[value(output)]
+pub struct Owned {
+    pub insight_id: Id<Insight>,
+    pub prompt_id: Id<Prompt>,
+    pub match_id: Id<Match>,
+}
+
+/// Puts an insight and a prompt of a user, and a match with somebody else.
+#[mutation]
+pub fn put_owned(ctx: &mut MutationCtx, args: PutOwned) -> Result<Owned> {
+    let PutOwned { meeting_id, user_id, partner_id } = args;
+    let (now, half) = (ctx.now(), Score::clamped(0.5));
+    let insight = ctx.db_mut().insert(Insight {
+        user_id,
+        meeting_id,
+        summary: "It was about the agenda.".to_owned(),
+        action_items: Vec::new(),
+        recommendations: Vec::new(),
+        links: Vec::new(),
+        generator: "test/1".to_owned(),
+        source_hash: Fingerprint::of(&"material"),
+        updated_at: now,
+    })?;
+    let prompt = ctx.db_mut().insert(Prompt {
+        meeting_id,
+        user_id,
+        kind: PromptKind::InCall,
+        content: "What comes next?".to_owned(),
+        relevance: half,
+        tags: Vec::new(),
+        feedback: None,
+        feedback_at: None,
+    })?;
+    let features = MatchFeatures {
+        interest_overlap: half,
+        experience_gap: half,
+        industry_match: half,
+        timezone_compatibility: half,
+        vector_similarity: half,
+        org_constraint_match: half,
+        language_overlap: half,
+        role_complementarity: half,
+    };
+    let matched = ctx.db_mut().insert(Match {
+        user_a: user_id.min(partner_id),
+        user_b: user_id.max(partner_id),
+        score: half,
+        features,
+        explanation: Vec::new(),
+        window_from: now,
+        window_to: now + std::time::Duration::from_secs(3_600),
+        status: MatchStatus::Proposed,
+        meeting_id: None,
+    })?;
+    for user_id in [user_id, partner_id] {
+        ctx.db_mut().insert(MatchOutcome {
+            match_id: matched,
+            user_id,
+            outcome: Outcome::Accepted,
+            rating: None,
+            comments: None,
+            declined_at: None,
+            updated_at: now,
+        })?;
+    }
+    Ok(Owned { insight_id: insight, prompt_id: prompt, match_id: matched })
+}

@@ -1,0 +1,31 @@
+//! The functions as text, so that every change of what can be called shows in the review of a change.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use convoke::testing::TestApp;
+
+use super::access::functions;
+
+/// Set to accept the functions as they are now: `CONVOKE_BLESS=1 cargo test -p functions manifest`.
+const BLESS: &str = "CONVOKE_BLESS";
+
+#[test]
+fn the_functions_are_those_that_were_reviewed() {
+    let app = TestApp::new();
+    let mut now = String::new();
+    for function in functions(&app) {
+        let (kind, visibility) = (function.kind().as_str(), function.entry.visibility.as_str());
+        let _ = writeln!(now, "{kind:8}  {visibility:8}  {}", function.path);
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifest.txt");
+    if std::env::var_os(BLESS).is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, &now).unwrap();
+    }
+    let reviewed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        now, reviewed,
+        "the functions changed; if they are meant to, run the tests with {BLESS}=1 and commit the file"
+    );
+}
