@@ -125,18 +125,26 @@ pub fn end(ctx: &mut MutationCtx, id: String, owner: Id<User>) {
 
 /// Ends what a user follows in a meeting, once the mutation is committed.
 pub fn end_in(ctx: &mut MutationCtx, owner: Id<User>, meeting: Id<Meeting>) {
+    end_those(ctx, owner, move |held| held.meeting == meeting);
+}
+
+/// Ends all that a user follows, once the mutation is committed.
+pub fn end_all(ctx: &mut MutationCtx, owner: Id<User>) {
+    end_those(ctx, owner, |_| true);
+}
+
+fn end_those(ctx: &mut MutationCtx, owner: Id<User>, which: impl Fn(&Subscription) -> bool + Send + 'static) {
     let all = of(ctx);
     ctx.after_commit(move || {
+        let Some(leases) = all.leases.get() else { return };
         let mut ended = Vec::new();
-        let of_meeting = |held: &Subscription| {
-            let is_of_meeting = held.meeting == meeting;
-            if is_of_meeting {
+        leases.end_of(&owner, |held| {
+            let is_meant = which(held);
+            if is_meant {
                 ended.push(held.last_update);
             }
-            is_of_meeting
-        };
-        let Some(leases) = all.leases.get() else { return };
-        leases.end_of(&owner, of_meeting);
+            is_meant
+        });
         let mut traffic = all.traffic.lock();
         ended.into_iter().for_each(|last_update| traffic.forget(last_update));
     });

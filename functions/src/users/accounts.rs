@@ -9,9 +9,10 @@ use crate::audit;
 use crate::meetings::webrtc::room_service;
 use crate::meetings::{invitations, presence, sessions};
 use crate::notes::revocation;
+use crate::realtime::leases;
 
-/// Closes an account: cancels the user's place in the matching queue, ends his part in running meetings, and fails what
-/// he queued offline. An account that is closed already stays as it is.
+/// Closes an account: cancels the user's place in the matching queue, ends his part in running meetings and what he
+/// follows, and fails what he queued offline. An account that is closed already stays as it is.
 ///
 /// # Errors
 /// A failure of the store.
@@ -27,6 +28,7 @@ pub fn deactivate(ctx: &mut MutationCtx, user: Doc<User>, actor: &Actor) -> Resu
     cancel_waiting(ctx, user.id())?;
     leave_running_meetings(ctx, user.id())?;
     revocation::fail_pending_of(ctx, user.id())?;
+    leases::end_all(ctx, user.id());
     audit::user(ctx, actor, "account.deactivated", &user, Details::new())?;
     info!("Account {} deactivated", user.id());
     Ok(())

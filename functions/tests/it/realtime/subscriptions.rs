@@ -294,6 +294,18 @@ fn one_who_is_removed_follows_nothing_more_of_that_meeting() {
 }
 
 #[test]
+fn a_closed_account_follows_nothing() {
+    let app = TestApp::new();
+    let (ada, root) = (app.user("ada"), app.deploy_key(&["admin"]));
+    let ada_id = id_of(&ada);
+    let id = meeting(&ada, &[]);
+    validate(&app, &ada, &id, "notes", "s");
+    assert_eq!(held(&root).len(), 1);
+    root.call("users/mutations/deactivateUser", json!({"userId": ada_id})).value();
+    assert_eq!(held(&root), []);
+}
+
+#[test]
 fn a_restart_begins_the_figures_anew() {
     let mut app = TestApp::new();
     let id = meeting(&app.user("ada"), &[]);
