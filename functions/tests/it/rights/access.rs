@@ -12,7 +12,7 @@ use super::fixture::{Fixture, Ids, Who};
 use super::rows::{Row, rows};
 
 /// Functions whose registration is not there yet; their rows wait.
-const EXPECTED: [&str; 2] = ["insights/", "matching/"];
+const EXPECTED: [&str; 1] = ["insights/"];
 
 /// The functions of the product: those of the tests are left out.
 pub fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
@@ -157,13 +157,22 @@ fn a_deactivated_account_is_refused_everywhere() {
         for (who, subject) in people {
             for caller in [fixture.caller(who), fixture.key_as(subject)] {
                 let reply = ask(&caller, &row);
-                if answer(&reply) != deactivated {
+                // What an action does cannot be taken back, so a token without the role does not get as far as the
+                // account: it is refused all the same.
+                let is_stopped_before = caller_is_stopped_before_an_admin_action(&fixture, &row, &reply);
+                if answer(&reply) != deactivated && !is_stopped_before {
                     wrong.push(format!("{} as {who:?}: {:?}", row.path, answer(&reply)));
                 }
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn caller_is_stopped_before_an_admin_action(fixture: &Fixture, row: &Row, reply: &Reply) -> bool {
+    let function = fixture.app.runtime().registry().get(row.path).unwrap();
+    let is_admin_action = function.kind() == Kind::Action && function.entry.visibility == Visibility::Admin;
+    is_admin_action && answer(reply) == Some(("FORBIDDEN", "Access denied: Insufficient permissions"))
 }
 
 #[test]

@@ -241,6 +241,27 @@ fn a_prompt_of_another_user_is_as_unknown_as_none() {
 }
 
 #[test]
+fn a_match_of_two_others_is_as_unknown_as_none() {
+    let fixture = Fixture::new();
+    for matched in [fixture.ids.matched.as_str(), "match_00000000000000000000000001"] {
+        for who in [Who::Former, Who::Admin, Who::Stranger] {
+            let refused = |path: &str, args: Value| {
+                let reply = fixture.caller(who).call(path, with(args, json!({"matchId": matched})));
+                reply.assert_refused(Code::NotFound, "Match not found");
+            };
+            refused("matching/queries/getMatch", json!({}));
+            refused("matching/analytics/submitMatchFeedback", json!({"outcome": "declined"}));
+            refused("matching/lifecycle/createMatchMeeting", json!({}));
+        }
+    }
+    let args = json!({"matchId": fixture.ids.matched});
+    let seen = fixture.caller(Who::Host).call("matching/queries/getMatch", args);
+    let seen = seen.value();
+    assert_eq!((&seen["status"], &seen["outcome"]), (&json!("proposed"), &json!("accepted")));
+    assert_eq!(seen["partner"]["userId"], fixture.ids.participant.as_str());
+}
+
+#[test]
 fn signals_to_another_user_are_neither_listed_nor_acknowledged() {
     let fixture = Fixture::new();
     let listed = |who: Who| {
