@@ -20,7 +20,7 @@ pub mod value;
 pub use engine::{Access, WriteJob};
 pub use error::StoreError;
 pub use figures::Snapshot;
-pub use handle::{OpenError, State, Store, StoreOptions, Synchronous};
+pub use handle::{OpenError, Progress, State, Store, StoreOptions, Stuck, Synchronous};
 pub use pace::FunctionPace;
 pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query};
 pub use sqlite::folder::DATABASE;

@@ -147,7 +147,9 @@ impl DbMut {
         let mut plan = Plan::new(def, Some(I::DEF));
         plan.eq = I::DEF.keys.iter().map(|key| values[key.field].clone()).collect();
         plan.limit = Some(1);
+        // A row that is not in the index collides with none that is.
         if !plan.eq.contains(&Value::Null)
+            && I::DEF.when.is_none_or(|when| when.holds(def, &values))
             && let Some(existing) = self.db.rows(&plan)?.pop()
         {
             return Ok(Inserted::Existing(existing));

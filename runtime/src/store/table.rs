@@ -115,6 +115,18 @@ pub enum Condition {
     NotNull(&'static str),
 }
 
+impl Condition {
+    /// Whether it holds for a row with these values.
+    pub fn holds(self, table: &TableDef, values: &[Value]) -> bool {
+        let value = |name| table.field(name).map_or(&Value::Null, |place| &values[place]);
+        match self {
+            Condition::Equals(name, literal) => *value(name) == literal.value(),
+            Condition::IsNull(name) => *value(name) == Value::Null,
+            Condition::NotNull(name) => *value(name) != Value::Null,
+        }
+    }
+}
+
 /// A constant in a schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {

@@ -195,7 +195,7 @@ impl Writer {
         for Ran { job, outcome } in self.batch.drain(..) {
             let answered = match outcome {
                 Outcome::Kept => Err(StoreError::CommitUnknown(error.to_owned())),
-                Outcome::Refused if wrote => Err(StoreError::Closed(reason.clone())),
+                Outcome::Refused | Outcome::Failed(_) if wrote => Err(StoreError::Closed(reason.clone())),
                 Outcome::Refused => Ok(()),
                 Outcome::Failed(failure) => Err(failure),
             };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use convoke::store::query::Order;
-use convoke::store::{Access, FunctionPace, StoreError, Table, Transaction};
+use convoke::store::{Access, FunctionPace, Inserted, StoreError, Table, Transaction};
 
-use super::support::{Account, ByBalance, ByOwner, TestStore, balance, db, open};
+use super::support::{Account, ByBalance, ByHundred, ByOwner, TestStore, balance, db, open};
 
 #[test]
 fn what_a_mutation_wrote_is_read_by_the_next_call() {
@@ -94,6 +94,23 @@ fn a_unique_violation_names_its_index_and_may_be_survived() {
 }
 
 #[test]
+fn a_row_outside_of_a_conditional_index_is_new_beside_the_one_in_it() {
+    let store = TestStore::new(&[Account::DEF]);
+    store
+        .mutate(|db| {
+            let rich = |owner: &str| Account { owner: owner.to_owned(), balance: 100 };
+            let poor = |owner: &str| Account { owner: owner.to_owned(), balance: 1 };
+            assert!(matches!(db.insert_unique(ByHundred, rich("ada"))?, Inserted::New(_)));
+            assert!(matches!(db.insert_unique(ByHundred, poor("bob"))?, Inserted::New(_)));
+            assert!(matches!(db.insert_unique(ByHundred, poor("cem"))?, Inserted::New(_)));
+            let standing = db.insert_unique(ByHundred, rich("dan"))?;
+            assert!(matches!(standing, Inserted::Existing(ref account) if account.owner == "ada"));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
 fn a_query_sees_one_snapshot_while_others_write() {
     let store = TestStore::new(&[Account::DEF]);
     let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
@@ -132,6 +149,20 @@ fn a_panicking_read_gives_its_reader_back() {
         assert!(std::panic::catch_unwind(read).is_err());
     }
     assert_eq!(store.read(|db| balance(db, "ada")), None);
+}
+
+#[test]
+fn the_log_is_copied_back_when_nobody_writes_any_more() {
+    let store = TestStore::new(&[Account::DEF]);
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    // The mutation is answered first, and the log is looked at then.
+    for copied_back in [false, true] {
+        let patience = (0..300).find(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            (store.figures().wal_bytes == 0) == copied_back
+        });
+        assert!(patience.is_some(), "copied back is not {copied_back}: {:?}", store.figures());
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The children are ignored tests of this same binary, which the tests here start with a folder to work in.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use std::time::Duration;
 use convoke::clock::Millis;
 use convoke::id::IdGenerator;
 use convoke::limits::Limits;
-use convoke::store::{Access, DbMut, OpenError, State, Store, StoreError, StoreOptions, Table as _};
+use convoke::store::{Access, DbMut, OpenError, State, Store, StoreError, StoreOptions, Stuck, Table as _};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::support::{Account, ByOwner, Pending, balance, clock, db, open, start};
+use super::support::{Account, ByOwner, Pending, balance, clock, db, open, start, together};
 
 const FOLDER: &str = "CONVOKE_TEST_FOLDER";
 
@@ -144,8 +145,19 @@ fn meets_a_disk_that_takes_no_more() {
     write("before").unwrap();
 
     limit_files(Some(0));
-    let unknown = write("unknown");
+    let line_up = |owner: &'static str, refuse| {
+        mutate(&store, &ids, move |db| {
+            open(db, owner, 1)?;
+            if refuse { Err(StoreError::BadCursor) } else { Ok(()) }
+        })
+    };
+    let [early, unknown, late] =
+        together(&store, || [line_up("early", true), line_up("unknown", false), line_up("late", true)])
+            .map(Pending::wait);
+    // A refusal before anything was written stands. One after it may rest on what is perhaps not stored.
+    assert!(matches!(early, Err(StoreError::BadCursor)), "{early:?}");
     assert!(matches!(unknown, Err(StoreError::CommitUnknown(_))), "{unknown:?}");
+    assert!(matches!(late, Err(StoreError::Closed(_))), "{late:?}");
     for _ in 0..20 {
         let refused = write("refused");
         assert!(matches!(refused, Err(StoreError::Closed(_))), "{refused:?}");
@@ -213,4 +225,31 @@ fn a_folder_that_another_process_serves_is_refused_until_that_one_is_gone() {
     child.kill().unwrap();
     child.wait().unwrap();
     open_store(folder.path());
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn has_a_mutation_that_does_not_return() {
+    let Some(folder) = folder() else { return };
+    let options = StoreOptions { stuck: Stuck::EndProcess, ..options(&folder) };
+    let limits = Limits { mutation_timeout: Duration::from_millis(50), ..Limits::default() };
+    let store = Store::open(options, &limits, clock(), vec![Account::DEF]).unwrap();
+    let ids = Arc::new(IdGenerator::after(0));
+    mutate(&store, &ids, |db| open(db, "acknowledged", 1)).wait().unwrap();
+    let _ = start(&store, |_| -> Result<(), StoreError> {
+        loop {
+            std::thread::park();
+        }
+    })
+    .wait();
+}
+
+#[test]
+fn a_process_whose_mutation_does_not_return_ends_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let status = child("has_a_mutation_that_does_not_return", folder.path(), "").wait().unwrap();
+    assert_eq!(status.signal(), Some(6), "{status}");
+    let store = open_store(folder.path());
+    let read = store.read_blocking(Access::Everyone, |transaction| balance(&db(transaction), "acknowledged"));
+    assert_eq!(read.unwrap(), Some(1));
 }

@@ -9,7 +9,7 @@ use convoke::store::{
     Access, Column, DbMut, FunctionPace, Plan, Row, State, Store, StoreError, Table, TableDef, Value,
 };
 
-use super::support::{Account, Pending, TestStore, balance, db, field, open, start, start_named};
+use super::support::{Account, Pending, TestStore, balance, db, field, open, start, start_named, together};
 
 /// Something of any size.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -40,26 +40,6 @@ impl Table for Blob {
 
 fn blob(db: &mut DbMut, size: usize) -> Result<Id<Blob>, StoreError> {
     db.insert(Blob { bytes: Bytes(vec![7; size]) })
-}
-
-/// Keeps the writer busy while `line_up` runs, so that what it lines up shares a batch.
-fn together<R>(store: &Store, line_up: impl FnOnce() -> R) -> R {
-    let (begun, has_begun) = mpsc::channel();
-    let (go_on, may_go_on) = mpsc::channel();
-    let mut waited = false;
-    let first = start(store, move |_| {
-        // It may be run again, when the transaction it shares is lost.
-        if !std::mem::replace(&mut waited, true) {
-            begun.send(()).unwrap();
-            may_go_on.recv_timeout(Duration::from_secs(10)).unwrap();
-        }
-        Ok(())
-    });
-    has_begun.recv().unwrap();
-    let lined_up = line_up();
-    go_on.send(()).unwrap();
-    first.wait().unwrap();
-    lined_up
 }
 
 fn tables() -> Vec<&'static TableDef> {

@@ -9,8 +9,8 @@ use convoke::id::{Id, IdGenerator};
 use convoke::limits::Limits;
 use convoke::store::table::decode_field;
 use convoke::store::{
-    Access, Column, Db, DbMut, FieldDef, Index, IndexDef, KeyDef, Row, Store, StoreError, StoreOptions, Table,
-    TableDef, Transaction, Unique, Value, WriteJob,
+    Access, Column, Condition, Db, DbMut, FieldDef, Index, IndexDef, KeyDef, Literal, Row, Store, StoreError,
+    StoreOptions, Table, TableDef, Transaction, Unique, Value, WriteJob,
 };
 use tempfile::TempDir;
 
@@ -52,6 +52,12 @@ impl Table for Account {
         indexes: &[
             IndexDef { name: "by_owner", keys: &[key(0)], unique: true, when: None },
             IndexDef { name: "by_balance", keys: &[key(1)], unique: false, when: None },
+            IndexDef {
+                name: "by_hundred",
+                keys: &[key(1)],
+                unique: true,
+                when: Some(Condition::Equals("balance", Literal::Integer(100))),
+            },
         ],
         file: file!(),
         line: line!(),
@@ -92,6 +98,16 @@ impl Index for ByBalance {
     type Fields = (Balance, ());
     const DEF: &'static IndexDef = &Account::DEF.indexes[1];
 }
+
+/// At most one account has a hundred.
+#[derive(Clone, Copy)]
+pub struct ByHundred;
+impl Index for ByHundred {
+    type Table = Account;
+    type Fields = (Balance, ());
+    const DEF: &'static IndexDef = &Account::DEF.indexes[2];
+}
+impl Unique for ByHundred {}
 
 /// A store that is removed with its folder.
 pub struct TestStore {
@@ -216,6 +232,27 @@ fn start_job<R: Send + 'static>(
         job.finish(Err(error));
     }
     Pending(pending)
+}
+
+/// Keeps the writer busy while `line_up` runs, so that what it lines up shares a batch.
+pub fn together<R>(store: &Store, line_up: impl FnOnce() -> R) -> R {
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let mut waited = false;
+    let first = start(store, move |_| {
+        // It may be run again, when the transaction it shares is lost.
+        if !std::mem::replace(&mut waited, true) {
+            begun.send(()).unwrap();
+            may_go_on.recv_timeout(Duration::from_secs(10)).unwrap();
+        }
+        // A refusal: what becomes of the batch is nothing to it.
+        Err::<(), _>(StoreError::BadCursor)
+    });
+    has_begun.recv().unwrap();
+    let lined_up = line_up();
+    go_on.send(()).unwrap();
+    let _ = first.wait();
+    lined_up
 }
 
 struct Closure<F, R> {
