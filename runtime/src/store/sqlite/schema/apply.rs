@@ -1,7 +1,7 @@
 //! Brings the file to the schema in code, in one transaction, and keeps what was done in the table `_schema`.
 
 use rusqlite::{OptionalExtension as _, params};
-use tracing::info;
+use tracing::{debug, info};
 
 use super::definition::Definition;
 use super::difference::{Difference, difference};
@@ -36,7 +36,12 @@ pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis)
     }
     match applied? {
         Applied::All(changes) => {
-            changes.iter().for_each(|change| info!("schema: {change}"));
+            if !changes.is_empty() {
+                let tables_added =
+                    changes.iter().filter(|what| what.ends_with(" added") && !what.contains(": ")).count();
+                info!(changes = changes.len(), tables_added, "the schema was brought up to date");
+                changes.iter().for_each(|change| debug!("schema: {change}"));
+            }
             Ok(None)
         }
         Applied::Refused(difference) => Ok(Some(difference)),
