@@ -43,7 +43,14 @@ macro_rules! rate_class {
 /// The buckets of all identities.
 pub(crate) struct Rates {
     classes: HashMap<&'static str, RateClass>,
-    shards: Vec<Mutex<HashMap<Key, Bucket>>>,
+    shards: Vec<Mutex<Shard>>,
+}
+
+/// Some of the buckets, and how many they may become before the full ones are dropped: a full bucket is the same as
+/// none. Twice what was left last time, so that a flood of identities does not make every call look at all of them.
+struct Shard {
+    buckets: HashMap<Key, Bucket>,
+    sweep_at: usize,
 }
 
 type Key = (u64, &'static str);
@@ -53,8 +60,8 @@ struct Bucket {
     at: Millis,
 }
 
-/// Buckets of one shard beyond which the full ones are dropped: a full bucket is the same as none.
-const BUCKETS_OF_A_SHARD_MAX: usize = 8_192;
+/// Buckets of one shard that are never looked through.
+const BUCKETS_OF_A_SHARD_MIN: usize = 8_192;
 const SHARDS: usize = 16;
 
 impl Rates {
@@ -75,7 +82,7 @@ impl Rates {
                 }
             }
         }
-        Ok(Self { classes, shards: (0..SHARDS).map(|_| Mutex::default()).collect() })
+        Ok(Self { classes, shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect() })
     }
 
     /// Takes `cost` tokens of the caller's bucket of the function's class. Only users have buckets.
@@ -91,13 +98,14 @@ impl Rates {
         let Some(class) = self.classes.get(name).filter(|class| class.calls > 0) else { return Ok(()) };
         let key = hash(&identity.issuer, &identity.subject);
         let mut shard = self.shards[usize::try_from(key % SHARDS as u64).unwrap_or(0)].lock();
-        if shard.len() >= BUCKETS_OF_A_SHARD_MAX {
-            shard.retain(|(_, name), bucket| {
+        if shard.buckets.len() >= shard.sweep_at {
+            shard.buckets.retain(|(_, name), bucket| {
                 self.classes.get(name).is_some_and(|class| class.refilled(bucket, now) < f64::from(class.calls))
             });
+            shard.sweep_at = (shard.buckets.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
         }
         let full = f64::from(class.calls);
-        let bucket = shard.entry((key, class.name)).or_insert(Bucket { tokens: full, at: now });
+        let bucket = shard.buckets.entry((key, class.name)).or_insert(Bucket { tokens: full, at: now });
         bucket.tokens = class.refilled(bucket, now);
         // A clock that jumped back neither refills nor empties.
         bucket.at = bucket.at.max(now);
@@ -110,6 +118,12 @@ impl Rates {
         let per = class.per.as_secs();
         let message = format!("Too many calls: {} of class {} in {per} s are allowed", class.calls, class.name);
         Err(Error::rate_limited(message).with("retryAfterMs", wait_ms))
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { buckets: HashMap::new(), sweep_at: BUCKETS_OF_A_SHARD_MIN }
     }
 }
 
@@ -126,4 +140,29 @@ fn hash(issuer: &str, subject: &str) -> u64 {
     // One random state a process: who knows it could aim at another's bucket.
     static STATE: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
     STATE.get_or_init(RandomState::new).hash_one((issuer, subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: RateClass = RateClass { name: "test", calls: 60, per: MINUTE };
+
+    #[test]
+    fn a_bucket_refills_evenly_up_to_full_and_not_at_all_backwards() {
+        let at = |ms: i64| Millis(1_000_000 + ms);
+        let bucket = Bucket { tokens: 0.0, at: at(0) };
+        assert_eq!(CLASS.refilled(&bucket, at(1_000)), 1.0);
+        assert_eq!(CLASS.refilled(&bucket, at(30_000)), 30.0);
+        assert_eq!(CLASS.refilled(&bucket, at(600_000)), 60.0);
+        assert_eq!(CLASS.refilled(&bucket, at(-5_000)), 0.0);
+    }
+
+    #[test]
+    fn a_setting_for_a_class_that_is_not_there_names_those_that_are() {
+        let refused = Rates::new(&HashMap::from([("reed".to_owned(), 5)])).err().unwrap();
+        assert_eq!(refused, "[rates] has no class \"reed\"; there are read, write");
+        let rates = Rates::new(&HashMap::from([("read".to_owned(), 5)])).unwrap();
+        assert_eq!(rates.classes["read"].calls, 5);
+    }
 }
