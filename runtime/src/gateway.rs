@@ -1,5 +1,7 @@
 //! Between the listener and the calls: credentials, then dispatch, then the envelope.
 
+use tracing::Instrument as _;
+
 use crate::auth::{AuthError, Authenticator};
 use crate::call::Format;
 use crate::call::dispatch::{Outcome, Request};
@@ -39,7 +41,14 @@ impl Gateway {
             Ok(caller) => caller,
             Err(error) => return rejected(error),
         };
-        let (outcome, format) = self.runtime.call(request, caller, incoming.request_id.clone()).await;
+        let call = self.runtime.call(request, caller, incoming.request_id.clone());
+        let (outcome, format) = match incoming.trace_parent {
+            // The operator's lines of this call stand in the caller's trace.
+            Some(trace) => {
+                call.instrument(tracing::info_span!(target: "convoke::call", "trace", parent = %trace)).await
+            }
+            None => call.await,
+        };
         self.reply(outcome, format)
     }
 

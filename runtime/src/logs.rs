@@ -75,8 +75,11 @@ thread_local! {
 }
 
 impl Capture {
-    /// A capture for one call, or for one attempt of a mutation.
+    /// A capture for one call.
     pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>) -> Self {
+        // Within another capture, the dispatcher in place is the runtime's own and knows no operator.
+        let operator =
+            Self::current().map_or_else(|| dispatcher::get_default(Clone::clone), |current| current.0.operator.clone());
         Self(Arc::new(Sink {
             lines: Mutex::default(),
             pending: Mutex::default(),
@@ -84,8 +87,28 @@ impl Capture {
             line_bytes_max: limits.log_line_bytes_max,
             request_id,
             path,
-            operator: dispatcher::get_default(Clone::clone),
+            operator,
         }))
+    }
+
+    /// A capture for the attempts of one mutation of this call: their lines come apart, since an attempt that is
+    /// repeated starts without those of the one before.
+    pub(crate) fn of_attempts(&self, path: Arc<str>) -> Self {
+        let Sink { lines_max, line_bytes_max, request_id, operator, .. } = &*self.0;
+        Self(Arc::new(Sink {
+            lines: Mutex::default(),
+            pending: Mutex::default(),
+            lines_max: *lines_max,
+            line_bytes_max: *line_bytes_max,
+            request_id: request_id.clone(),
+            path,
+            operator: operator.clone(),
+        }))
+    }
+
+    /// The log that the program had installed when the call began.
+    pub(crate) fn operator(&self) -> &Dispatch {
+        &self.0.operator
     }
 
     /// The capture of the call that runs on this thread.
@@ -246,20 +269,20 @@ impl Subscriber for Collector {
     }
 
     fn clone_span(&self, id: &Id) -> Id {
-        CURRENT.with_borrow(|now| now.as_ref().map_or_else(|| id.clone(), |now| now.0.operator.clone_span(id)))
+        with_operator(|operator| operator.clone_span(id))
     }
 
     fn try_close(&self, id: Id) -> bool {
-        CURRENT.with_borrow(|now| now.as_ref().is_some_and(|now| now.0.operator.try_close(id)))
+        with_operator(|operator| operator.try_close(id.clone()))
     }
 }
 
-fn with_operator(work: impl FnOnce(&Dispatch)) {
-    CURRENT.with_borrow(|now| {
-        if let Some(now) = now {
-            work(&now.0.operator);
-        }
-    });
+/// Hands a span to the log it was made in; one that outlives its call (of a pooled connection, say) to the program's.
+fn with_operator<R>(work: impl Fn(&Dispatch) -> R) -> R {
+    match Capture::current() {
+        Some(now) => work(&now.0.operator),
+        None => dispatcher::get_default(|dispatch| work(dispatch)),
+    }
 }
 
 /// `[LEVEL] message key=value`, cut at `bytes_max`.

@@ -1,18 +1,25 @@
 //! Every function by its path, and every mistake in that, found at start.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use crate::function::{Entry, Kind, Submitted, Visibility};
 
 /// The registered functions.
 pub struct Registry {
-    by_path: HashMap<Arc<str>, Registered>,
+    by_path: FxHashMap<Arc<str>, Registered>,
+    /// The same by module and name. Not by the entry's address: a constant may have more than one.
+    by_name: FxHashMap<(&'static str, &'static str), Registered>,
     /// Paths in order.
     paths: Vec<Arc<str>>,
-    identity_hook: Option<&'static Entry>,
+    identity_hook: Option<Registered>,
 }
+
+/// A path that is longer was not meant for any function, and would cost much to compare with all of them.
+const MISSPELT_BYTES_MAX: usize = 200;
 
 /// One function under its path.
 #[derive(Clone)]
@@ -51,7 +58,12 @@ impl Registry {
     }
 
     fn of(entries: impl IntoIterator<Item = &'static Entry>) -> Result<Self, RegistryError> {
-        let mut registry = Self { by_path: HashMap::new(), paths: Vec::new(), identity_hook: None };
+        let mut registry = Self {
+            by_path: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            paths: Vec::new(),
+            identity_hook: None,
+        };
         let mut entries: Vec<&'static Entry> = entries.into_iter().collect();
         if entries.is_empty() {
             return Err(RegistryError::Empty);
@@ -78,18 +90,23 @@ impl Registry {
                 entry.name
             ));
         };
-        if entry.identity_hook
-            && let Some(first) = self.identity_hook.replace(entry)
-        {
-            return Err(format!("a second identity hook; the first is at {}:{}", first.file, first.line));
-        }
+        let place = |first: &Registered| format!("{}:{}", first.entry.file, first.entry.line);
         let path: Arc<str> = path.into();
+        if let Some(first) = self.by_path.get(&path) {
+            return Err(format!("a second function `{path}`; the first is at {}", place(first)));
+        }
         let registered = Registered { path: path.clone(), entry, pace: Arc::default(), recorder: Arc::default() };
-        match self.by_path.insert(path.clone(), registered) {
-            None => Ok(()),
-            Some(first) => {
-                Err(format!("a second function `{path}`; the first is at {}:{}", first.entry.file, first.entry.line))
+        self.by_name.insert((entry.module, entry.name), registered.clone());
+        self.by_path.insert(path, registered.clone());
+        match &self.identity_hook {
+            Some(first) if entry.identity_hook => {
+                Err(format!("a second identity hook; the first is at {}", place(first)))
             }
+            _ if entry.identity_hook => {
+                self.identity_hook = Some(registered);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -100,7 +117,7 @@ impl Registry {
 
     /// A function that was named by its type.
     pub(crate) fn of_entry(&self, entry: &'static Entry) -> Option<&Registered> {
-        self.by_path.get(path_of(entry)?.as_str())
+        self.by_name.get(&(entry.module, entry.name))
     }
 
     /// All functions, by path.
@@ -110,15 +127,18 @@ impl Registry {
 
     /// The mutation that runs when an identity is first seen or its claims changed.
     pub(crate) fn identity_hook(&self) -> Option<&Registered> {
-        self.of_entry(self.identity_hook?)
+        self.identity_hook.as_ref()
     }
 
     /// The public path nearest to one that is not there, if it is near enough to have been meant.
     pub fn nearest(&self, path: &str) -> Option<&str> {
+        if path.len() > MISSPELT_BYTES_MAX {
+            return None;
+        }
         let tail = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
         let distance_max = (tail(path).len() / 3).max(2);
         self.all()
-            .filter(|function| function.entry.visibility != Visibility::Internal)
+            .filter(|function| function.entry.visibility == Visibility::Public)
             .map(|function| {
                 let distance = match tail(&function.path) == tail(path) {
                     true => 1,
@@ -176,10 +196,141 @@ impl Registered {
 
     /// Whether `{}` is enough to call it: no argument is required.
     pub fn needs_no_arguments(&self) -> bool {
+        self.example_arguments().as_object().is_none_or(serde_json::Map::is_empty)
+    }
+
+    /// Arguments of the right form: made-up values for those that are required.
+    pub fn example_arguments(&self) -> Value {
         // Inlined, since a reference would hide what is required behind it.
         let settings =
             schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-        let schema = (self.entry.args_schema)(&mut settings.into_generator());
-        schema.get("required").and_then(|required| required.as_array()).is_none_or(Vec::is_empty)
+        example(&(self.entry.args_schema)(&mut settings.into_generator()).to_value(), "args")
+    }
+}
+
+/// A value that fits a schema, as far as types, bounds and lists of words tell. A text says its own `name`.
+fn example(schema: &Value, name: &str) -> Value {
+    if let Some(value) = ["const", "default"].iter().find_map(|key| schema.get(key)) {
+        return value.clone();
+    }
+    if let Some(value) = ["enum", "examples"].iter().find_map(|key| schema.get(key)?.get(0)) {
+        return value.clone();
+    }
+    if let Some(one) = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema.get(key)?.get(0)) {
+        return example(one, name);
+    }
+    let kind = schema.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
+    match kind {
+        Some("object") => {
+            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            let member = |name: &Value| {
+                let name = name.as_str()?;
+                Some((name.to_owned(), example(schema.get("properties")?.get(name)?, name)))
+            };
+            Value::Object(required.filter_map(member).collect())
+        }
+        Some("array") => {
+            let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+            (0..least).map(|_| schema.get("items").map_or(Value::Null, |items| example(items, name))).collect()
+        }
+        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+        Some("boolean") => true.into(),
+        Some("string") => name.into(),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::function::ErasedCall;
+
+    fn entry(module: &'static str, name: &'static str, line: u32) -> Entry {
+        Entry {
+            module,
+            name,
+            kind: Kind::Mutation,
+            visibility: Visibility::Public,
+            doc: "",
+            file: "src/a.rs",
+            line,
+            crons: &[],
+            rate: None,
+            tries: None,
+            identity_hook: false,
+            args_schema: |generator| generator.subschema_for::<()>(),
+            output_schema: |generator| generator.subschema_for::<()>(),
+            call: ErasedCall(|_| Err(crate::Error::internal("not called"))),
+        }
+    }
+
+    fn collected(entries: Vec<Entry>) -> Result<Registry, String> {
+        let entries = entries.into_iter().map(|entry| &*Box::leak(Box::new(entry)));
+        Registry::of(entries).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_path_is_the_modules_below_the_crate_in_camel_case() {
+        let registry = collected(vec![entry("app::web_rtc::r#match", "leave_the_room", 1)]).unwrap();
+        let found = registry.get("webRtc/match/leaveTheRoom").unwrap();
+        assert_eq!(registry.of_entry(found.entry).unwrap().path, found.path);
+        assert!(registry.get("webRtc/match/leave_the_room").is_none());
+    }
+
+    #[test]
+    fn no_function_at_all_says_how_a_crate_is_linked() {
+        assert!(collected(vec![]).err().unwrap().contains("use functions as _;"));
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once_each_with_its_place() {
+        let hook =
+            |line| Entry { identity_hook: true, ..entry("app::hooks", if line == 5 { "one" } else { "two" }, line) };
+        let told = collected(vec![
+            entry("app::a", "do_it", 1),
+            entry("app::a", "doIt", 2),
+            entry("app", "at_the_root", 3),
+            entry("app::b", "fine", 4),
+            hook(5),
+            hook(6),
+        ]);
+        assert_eq!(
+            told.err().unwrap(),
+            "src/a.rs:2: a second function `a/doIt`; the first is at src/a.rs:1\n\
+             src/a.rs:3: `at_the_root` stands at the root of its crate; move it into a module, which becomes its path\n\
+             src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
+        );
+    }
+
+    #[test]
+    fn the_nearest_path_is_public_and_near() {
+        let hidden = |visibility, name| Entry { visibility, ..entry("app::users", name, 2) };
+        let registry = collected(vec![
+            entry("app::users", "leave_meeting", 1),
+            hidden(Visibility::Internal, "purge"),
+            hidden(Visibility::Admin, "export"),
+        ])
+        .unwrap();
+        assert_eq!(registry.nearest("users/leaveMeting"), Some("users/leaveMeeting"));
+        assert_eq!(registry.nearest("user/leavemeeting"), Some("users/leaveMeeting"));
+        for far in ["users/purg", "users/expor", "somewhere/else", "", &"users/leaveMeeting".repeat(100_000)] {
+            assert_eq!(registry.nearest(far), None);
+        }
+    }
+
+    #[test]
+    fn an_example_has_the_required_members_within_their_bounds() {
+        let schema = json!({
+            "type": "object", "required": ["name", "age", "kind", "tags", "place"],
+            "properties": {
+                "name": { "type": "string" }, "age": { "type": "integer", "minimum": 13 }, "left": { "type": "string" },
+                "kind": { "enum": ["a", "b"] }, "tags": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+                "place": { "anyOf": [{ "type": "object", "required": [] }, { "type": "null" }] },
+            },
+        });
+        let example = example(&schema, "args");
+        assert_eq!(example, json!({ "name": "name", "age": 13, "kind": "a", "tags": ["tags"], "place": {} }));
     }
 }

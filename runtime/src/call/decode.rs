@@ -44,7 +44,8 @@ impl Format {
             None | Some("json") => Ok(Format::Json),
             Some("convex_encoded_json") => Ok(Format::ConvexEncoded),
             Some(other) => {
-                let message = format!("Format {other:?} is not supported; use \"json\"");
+                let end = other.floor_char_boundary(80);
+                let message = format!("Format {:?} is not supported; use \"json\"", &other[..end]);
                 Err(Error::new(Code::UnsupportedFormat, message))
             }
         }

@@ -1,9 +1,12 @@
 //! The way of a call, for HTTP, tests, schedules and other functions alike.
 //!
-//! look up → identify → decode → run → encode. What comes before (limits, route, envelope, credentials) is `http`'s
-//! and `auth`'s; who is answered how is `envelope`'s.
+//! Look up, decode the arguments, identify, check the rights, run, encode: `steps` writes the order down. An identity
+//! is taken in even if its first call has arguments that do not fit. What comes before (limits, route, envelope,
+//! credentials) is `http`'s and `auth`'s; who is answered how is `envelope`'s.
 
 use std::sync::Arc;
+
+use tracing::dispatcher;
 
 use super::decode::{self, Body, Envelope, Format};
 use super::erased::Prepared;
@@ -110,7 +113,7 @@ impl Runtime {
         match registry.get(path) {
             Some(function) if function.is_callable_from_outside() => Ok(function),
             _ => {
-                let mut message = format!("No function {path:?}");
+                let mut message = format!("No function {:?}", shortened(path));
                 let nearest = registry.nearest(path);
                 if let Some(nearest) = nearest {
                     message.push_str(&format!("; did you mean {nearest:?}?"));
@@ -134,15 +137,36 @@ impl Runtime {
     ) -> Outcome {
         let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
         let call = Arc::new(Call::new(self.clone(), function.entry, caller, request_id));
-        let began = self.clock().monotonic();
-        let result = self.steps(function, args, call, &capture).await;
-        self.record(function, began, result.is_ok(), By::Caller);
-        if let Err(error) = &result
-            && error.code().status() >= 500
-        {
-            capture.within(|| tracing::error!(target: "convoke::call", path = &*function.path, "{}", error.chain()));
-        }
+        let result = self.steps(function, args, call.clone(), &capture).await;
+        self.ended(function, &call, &capture, result.as_ref().err());
         Outcome { result, log_lines: capture.take() }
+    }
+
+    /// Counts a call that ended, and tells the operator: one line a call, and the cause of what is no function's doing.
+    fn ended(&self, function: &Registered, call: &Call, capture: &Capture, error: Option<&Error>) {
+        self.record(function, call.began, error.is_none(), By::Caller);
+        dispatcher::with_default(capture.operator(), || {
+            let (request_id, path) = (&*call.request_id, &*function.path);
+            if let Some(error) = error
+                && error.code().status() >= 500
+            {
+                tracing::error!(target: "convoke::call", request_id, function = path, "{}", error.chain());
+            }
+            if tracing::enabled!(target: "convoke::call", tracing::Level::INFO) {
+                let took = self.clock().monotonic().saturating_sub(call.began);
+                tracing::info!(
+                    target: "convoke::call",
+                    request_id,
+                    function = path,
+                    kind = function.kind().as_str(),
+                    outcome = error.map_or("OK", |error| error.code().as_str()),
+                    took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                    subject = call.caller.identity().map(|identity| identity.subject.as_str()),
+                    deploy_key = call.caller.deploy_key().map(|key| key.name.as_str()),
+                    "call"
+                );
+            }
+        });
     }
 
     async fn steps(
@@ -152,7 +176,11 @@ impl Runtime {
         call: Arc<Call>,
         capture: &Capture,
     ) -> Result<Vec<u8>> {
-        let prepared = (function.entry.call.0)(args);
+        let prepared = match (function.entry.call.0)(args) {
+            // What is no call at all shows nobody: the body names no arguments, or not as an object.
+            Err(error) if error.code().status() == 400 => return Err(error),
+            prepared => prepared,
+        };
         identify::first_sight(&call, capture).await?;
         let prepared = prepared?;
         let gate = match function.entry.visibility {
@@ -202,14 +230,23 @@ impl Runtime {
         let request_id: Arc<str> = self.request_id();
         let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
         let call = Arc::new(Call::new(self.clone(), F::ENTRY, caller, request_id));
-        let began = self.clock().monotonic();
-        let result = match identify::first_sight(&call, &capture).await {
-            Ok(()) => <F::Kind as execute::Run<F>>::run(call, capture, args.into()).await,
-            Err(error) => Err(error),
+        let steps = async {
+            identify::first_sight(&call, &capture).await?;
+            if function.entry.visibility == Visibility::Admin {
+                Gate::of(&call.caller)?.require_open()?;
+            }
+            <F::Kind as execute::Run<F>>::start(call.clone(), capture.clone(), args.into()).await
         };
-        self.record(&function, began, result.is_ok(), By::Caller);
+        let result = steps.await;
+        self.ended(&function, &call, &capture, result.as_ref().err());
         result
     }
+}
+
+/// A text of the caller's as an error repeats it.
+fn shortened(text: &str) -> &str {
+    const REPEATED_BYTES_MAX: usize = 200;
+    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
 }
 
 /// Whether a caller may call what is for admins: a deploy key, or an identity with the role `admin`. Whose data it may

@@ -54,7 +54,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
     let (reply, answer) = oneshot::channel();
     let runtime = call.runtime.clone();
     // Each attempt starts with fresh lines; only those of the last one are the caller's.
-    let attempt = Capture::new(runtime.limits(), call.request_id.clone(), function.path.clone());
+    let attempt = capture.of_attempts(function.path.clone());
     let job = Job {
         call,
         work,
@@ -185,6 +185,16 @@ pub trait Run<F: Function> {
         capture: Capture,
         args: F::Args,
     ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self>;
+
+    /// Runs it as a call of its own, which begins outside of any function.
+    #[doc(hidden)]
+    fn start(
+        call: Arc<Call>,
+        capture: Capture,
+        args: F::Args,
+    ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self> {
+        Self::run(call, capture, args)
+    }
 }
 
 impl<F: QueryFn> Run<F> for IsQuery {
@@ -206,6 +216,11 @@ impl<F: ActionFn> Run<F> for IsAction {
         // Inside an action: its time is the caller's, so it needs no task of its own.
         let ctx = ActionCtx::new(call, capture);
         F::invoke(ctx, args).await
+    }
+
+    async fn start(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let permit = call.runtime.action_permit()?;
+        action(call, capture, permit, move |ctx| F::invoke(ctx, args)).await
     }
 }
 

@@ -3,7 +3,9 @@
 //! Memory first, then the table of identities seen, and only then the application's hook. The memory is written after
 //! the commit. If the store refuses writes, a known identity reads on; an unknown one is told to come again.
 
-use std::sync::Arc;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::sync::{Arc, OnceLock};
 
 use convoke_macros::table;
 use quick_cache::sync::Cache;
@@ -32,8 +34,10 @@ pub struct SeenIdentity {
     pub issued_at: i64,
 }
 
-/// The claims of identities that were seen lately.
-pub(crate) type Seen = Cache<String, (String, i64)>;
+/// The claims of identities that were seen lately, as [`fingerprint`]s, and the `iat` of the token that brought them.
+///
+/// No fingerprint: the claims came with a newer token than those that this process has met.
+pub(crate) type Seen = Cache<String, (Option<u64>, i64)>;
 
 /// Identities remembered; one that fell out costs a read.
 pub(crate) const REMEMBERED_MAX: usize = 100_000;
@@ -46,14 +50,15 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
     // An identity that a deploy key acts as has no claims of its own: it never changes what is stored.
     let Caller::User(identity) = &call.caller else { return Ok(()) };
     let runtime = &call.runtime;
-    let Some(hook) = runtime.registry().identity_hook().cloned() else { return Ok(()) };
+    let Some(hook) = runtime.registry().identity_hook() else { return Ok(()) };
     let key = identity.token_identifier();
-    let claims = digest(identity);
+    let remembered = Some(fingerprint(identity));
     let issued_at = identity.issued_at.unwrap_or(0);
-    let known = |(seen, at): (String, i64)| seen == claims || issued_at < at;
-    if runtime.seen().get(&key).is_some_and(known) {
+    if runtime.seen().get(&key).is_some_and(|(seen, at)| seen == remembered || issued_at < at) {
         return Ok(());
     }
+    let hook = hook.clone();
+    let claims = digest(identity);
     let identity = identity.clone();
     let (issuer, subject) = (identity.issuer.clone(), identity.subject.clone());
     let find = move |db: &crate::store::Db| -> Result<Option<(String, i64)>> {
@@ -64,11 +69,16 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
         let find = find.clone();
         execute::query(call.clone(), capture.clone(), &hook, move |ctx| find(ctx.db())).await?
     };
-    if let Some((seen, at)) = stored.clone()
-        && known((seen.clone(), at))
-    {
-        runtime.seen().insert(key, (seen, at));
-        return Ok(());
+    match &stored {
+        Some((seen, at)) if *seen == claims => {
+            runtime.seen().insert(key, (remembered, *at));
+            return Ok(());
+        }
+        Some((_, at)) if issued_at < *at => {
+            runtime.seen().insert(key, (None, *at));
+            return Ok(());
+        }
+        Some(_) | None => {}
     }
     // The hook takes the context alone: the identity is the context's.
     let Prepared::Mutation(prepared) = (hook.entry.call.0)(Body::Args("{}", Format::Json))? else {
@@ -96,7 +106,7 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
         Ok(())
     });
     match store.await {
-        Ok(()) => runtime.seen().insert(key, (claims, issued_at)),
+        Ok(()) => runtime.seen().insert(key, (remembered, issued_at)),
         Err(error) if stored.is_some() && matches!(error.code(), Code::NotReady | Code::Overloaded) => {}
         Err(error) => return Err(error),
     }
@@ -114,16 +124,24 @@ pub(crate) fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result
     Ok(found.is_some())
 }
 
-/// A digest of the claims that an application keeps of an identity.
+/// What an application keeps of an identity's claims.
+fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
+    let Identity { email, email_verified, name, picture, org_id, roles, .. } = identity;
+    (email, email_verified, name, picture, org_id, roles)
+}
+
+/// A digest of the claims that are kept: what the table holds.
 fn digest(identity: &Identity) -> String {
-    let kept = (
-        &identity.email,
-        identity.email_verified,
-        &identity.name,
-        &identity.picture,
-        &identity.org_id,
-        &identity.roles,
-    );
-    let text = serde_json::to_vec(&kept).unwrap_or_default();
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    let text = serde_json::to_vec(&kept(identity)).unwrap_or_default();
+    Sha256::digest(text).iter().fold(String::with_capacity(64), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
+}
+
+/// The same for the memory of one process: every call with a token makes one, and a digest would cost it microseconds.
+fn fingerprint(identity: &Identity) -> u64 {
+    // One random state a process: who knows it could make claims that look like others.
+    static STATE: OnceLock<RandomState> = OnceLock::new();
+    STATE.get_or_init(RandomState::new).hash_one(kept(identity))
 }

@@ -22,7 +22,7 @@ pub struct Call {
     /// When the call began: the only time a query or mutation sees, the same in every attempt.
     pub(crate) now: Millis,
     /// When the call began, in monotonic time.
-    began: Duration,
+    pub(crate) began: Duration,
     /// Whether the call was charged to its caller's rate already.
     charged: AtomicBool,
 }

@@ -87,3 +87,23 @@ fn a_caller_past_the_rate_of_a_class_is_told_when_to_come_again() {
     ada.call(path, json!({})).value();
     assert_eq!(ada.call(path, json!({})).code(), "RATE_LIMITED");
 }
+
+#[test]
+fn what_is_no_call_shows_nobody() {
+    let app = TestApp::new();
+    let server = app.serve();
+    let token = server.token("ada");
+    let refused = server.post(Some(&token), &format!("/api/run/{SEEN}"), r#"{"arguments":{}}"#);
+    assert_eq!((refused.status, refused.code()), (400, "INVALID_ENVELOPE"));
+    assert_eq!(app.count::<Person>(), 0);
+    assert_eq!(server.post(Some(&token), &format!("/api/run/{SEEN}"), r#"{"args":{}}"#).value(), &json!(1));
+}
+
+#[test]
+fn a_call_by_type_is_held_to_the_same_rights() {
+    use super::functions::for_admins;
+    let app = TestApp::new();
+    assert_eq!(app.nobody().run::<for_admins>(()).unwrap_err().code(), convoke::Code::Unauthenticated);
+    assert_eq!(app.user("ada").run::<for_admins>(()).unwrap_err().code(), convoke::Code::Forbidden);
+    assert_eq!(app.deploy_key(&[]).run::<for_admins>(()).unwrap(), "yes");
+}

@@ -1,5 +1,7 @@
 //! Log lines: in order, within the limits, and never of another call.
 
+use std::sync::{Arc, Mutex};
+
 use convoke::testing::TestApp;
 use serde_json::json;
 
@@ -51,5 +53,58 @@ fn concurrent_calls_never_mix_lines_also_from_tasks_threads_and_transactions() {
             })
             .collect();
         assert_eq!(reply.log_lines(), expected);
+    }
+}
+
+/// What the operator's log says of the calls that `work` makes.
+fn operators_log(work: impl FnOnce()) -> String {
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let sink = Sink::default();
+    let writer = sink.clone();
+    let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    tracing::subscriber::with_default(log, work);
+    let written = sink.0.lock().unwrap().clone();
+    String::from_utf8(written).unwrap()
+}
+
+#[test]
+fn the_operator_gets_the_lines_of_an_action_and_of_the_mutations_it_calls_under_one_request_id() {
+    let app = TestApp::new();
+    let log = operators_log(|| {
+        app.user("ada").call("call/functions/half", json!({ "name": "a" }));
+    });
+    let line = |part: &str| log.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {log}"));
+    let id = |line: &str| line.split("request_id=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let called = line("incrementing a");
+    assert!(called.contains("call/functions/increment"), "{called}");
+    let ended = line(r#"outcome="FAILED_PRECONDITION""#);
+    for part in [r#"function="call/functions/half""#, r#"kind="action""#, "took_us=", r#"subject="ada""#] {
+        assert!(ended.contains(part), "{part}: {ended}");
+    }
+    assert_eq!(id(called), id(ended));
+    assert_eq!(log.matches("outcome=").count(), 1, "one line a call: {log}");
+}
+
+#[test]
+fn the_cause_of_an_internal_error_is_told_to_the_operator_once_with_the_request_id() {
+    let app = TestApp::new();
+    let log = operators_log(|| {
+        app.nobody().call("call/functions/panicInQuery", json!({}));
+        let typed = app.nobody().run::<super::functions::panic_in_action>(());
+        assert_eq!(typed.unwrap_err().code(), convoke::Code::Internal);
+    });
+    for cause in ["a bug in the query", "a bug in the action"] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(cause)).collect();
+        assert!(lines.len() == 1 && lines[0].contains("ERROR") && lines[0].contains("request_id="), "{log}");
     }
 }
