@@ -61,16 +61,17 @@ pub struct Flags {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// What is logged, e.g. `info` or `warn,convoke=debug`
-    #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG", default_value = "info")]
-    pub log: String,
-    /// How it is logged
-    #[arg(long, value_name = "FORMAT", env = "CONVOKE_LOG_FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
+    /// What is logged, e.g. `warn,convoke=debug`; a line a call from `info` on [default: info]
+    #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
+    pub log: Option<String>,
+    /// How it is logged [default: text]
+    #[arg(long, value_name = "FORMAT", env = "CONVOKE_LOG_FORMAT")]
+    pub log_format: Option<LogFormat>,
 }
 
 /// How the operator's log is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
     #[default]
@@ -79,17 +80,22 @@ pub enum LogFormat {
     Json,
 }
 
-/// `convoke.toml`. Names are those of the flags, with underscores.
+/// `convoke.toml`. Names are those of the flags, with underscores; `[auth]`, `[tls]` and `[limits]` are tables.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
     data: Option<PathBuf>,
+    #[serde(alias = "env")]
     environment: Option<Environment>,
     listen: Option<SocketAddr>,
     ops_listen: Option<SocketAddr>,
     log_lines: Option<LogLinesOn>,
+    #[serde(alias = "cors_origin")]
     cors_origins: Vec<String>,
+    #[serde(alias = "trusted_proxy")]
     trusted_proxies: Vec<ipnet::IpNet>,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
     auth: AuthConfig,
     tls: Option<Tls>,
     limits: toml::Table,
@@ -117,6 +123,10 @@ pub struct Config {
     pub auth: AuthConfig,
     /// When a success carries its log lines.
     pub log_lines: LogLinesOn,
+    /// What the operator's log holds, if it was said.
+    pub log: Option<String>,
+    /// How it is written.
+    pub log_format: LogFormat,
     /// The bounds.
     pub limits: Limits,
     /// `[rates]` and the sections of the application.
@@ -168,7 +178,9 @@ impl Config {
         }
         let log_lines = flags.log_lines.or(file.log_lines).unwrap_or_default();
         let data = flags.data.clone().or(file.data).unwrap_or_else(|| DATA.into());
-        Ok(Self { environment, data, http, auth, log_lines, limits, sections })
+        let log = flags.log.clone().or(file.log);
+        let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
+        Ok(Self { environment, data, http, auth, log_lines, log, log_format, limits, sections })
     }
 
     /// Refuses what must not serve strangers: no identity provider, or the development issuer.
@@ -188,6 +200,30 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// What `convoke help serve` says of the file.
+pub(crate) fn file_help() -> String {
+    use std::fmt::Write as _;
+    let mut text = format!(
+        "{FILE} takes the same settings, with underscores, and more providers and bounds:\n
+    listen = \"0.0.0.0:3210\"
+    cors_origins = [\"https://app.example.com\"]
+
+    [[auth.providers]]
+    issuer = \"https://id.example.com/\"
+    audiences = [\"https://api.example.com\"]
+
+    [limits]
+    mutation_timeout = \"1s\"\n
+[limits], with what holds unless told:\n"
+    );
+    let limits = Limits::reference();
+    let width = limits.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    for (name, value, what) in limits {
+        let _ = write!(text, "\n    {name:width$}  {:>10}  {what}", value.to_string());
+    }
+    text
 }
 
 impl From<Config> for crate::runtime::RuntimeOptions {

@@ -25,8 +25,8 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 impl Dev {
     pub(super) fn run(mut self) -> Result<(), Failure> {
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
-        install_log(&self.flags)?;
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
+        let _log = install_log(&config, "info")?;
         let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
         let database = config.data.join(crate::store::DATABASE);
@@ -38,10 +38,9 @@ impl Dev {
             ..DevelopmentUser::new("ada")
         };
         let token = issuer.mint(&ada, TOKEN_LIFETIME)?;
-        let address = started.address;
         eprintln!("functions   {}", started.functions);
         eprintln!("database    {}", database.display());
-        eprintln!("address     http://{address}");
+        eprintln!("address     {}", server.url());
         eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
         eprintln!("{}", server.example_call(&token));
         server.announce();

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Flags, LogFormat};
+use crate::config::{Config, LogFormat};
 
 /// Serves functions: HTTP calls as JSON, one binary, one data folder.
 #[derive(Parser)]
@@ -93,14 +93,28 @@ fn executor() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
 }
 
-/// Installs the operator's log: to standard error, as text or as JSON lines.
-fn install_log(flags: &Flags) -> Result<(), Failure> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&flags.log)
-        .map_err(|error| Failure(format!("--log {:?}: {error}", flags.log)))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match flags.log_format {
+/// Lines that wait for whoever reads standard error; more are left out.
+const LOG_LINES_WAITING_MAX: usize = 16_384;
+
+/// The operator's log, as long as it is kept: what was logged last is written when it is dropped.
+#[must_use]
+struct Log(#[expect(dead_code, reason = "it is kept for its end")] tracing_appender::non_blocking::WorkerGuard);
+
+/// Installs the operator's log: to standard error, as text or as JSON lines. `unless_told` is its filter.
+///
+/// A thread of its own writes it: no call waits for whoever reads standard error, or fails because nobody does.
+fn install_log(config: &Config, unless_told: &str) -> Result<Log, Failure> {
+    let filter = config.log.as_deref().unwrap_or(unless_told);
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .map_err(|error| Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`")))?;
+    let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
+        .buffered_lines_limit(LOG_LINES_WAITING_MAX)
+        .finish(std::io::stderr());
+    let colored = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colored);
+    match config.log_format {
         LogFormat::Text => log.with_target(false).compact().init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
-    Ok(())
+    Ok(Log(guard))
 }

@@ -1,6 +1,7 @@
 //! `run`: one call, in process.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Failure, executor, install_log};
@@ -30,20 +31,25 @@ pub(super) struct Run {
     #[arg(long = "as", value_name = "SUBJECT")]
     subject: Option<String>,
     /// The user's issuer [default: the first configured provider, else the development issuer]
-    #[arg(long, value_name = "URL", requires = "subject")]
+    #[arg(long, value_name = "URL", env = "CONVOKE_AUTH_ISSUER")]
     issuer: Option<String>,
-    #[command(flatten)]
-    flags: Flags,
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Folder of the database, keys and secrets [default: ./data]
+    #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
+    data: Option<PathBuf>,
+    /// What is logged beside the call's own lines [default: warn]
+    #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
+    log: Option<String>,
 }
 
 impl Run {
-    pub(super) fn run(mut self) -> Result<(), Failure> {
-        if self.flags.log == "info" {
-            // The call's own lines are printed below; the runtime's would only stand between them.
-            "warn".clone_into(&mut self.flags.log);
-        }
-        install_log(&self.flags)?;
-        let config = Config::resolve(&self.flags, None, Environment::Development)?;
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let (config, data, log) = (self.config.clone(), self.data.clone(), self.log.clone());
+        let config = Config::resolve(&Flags { config, data, log, ..Flags::default() }, None, Environment::Development)?;
+        // The call's own lines are printed below; those of the runtime would only stand between them.
+        let _log = install_log(&config, "warn,convoke::function=off")?;
         let issuer = self.issuer.clone().unwrap_or_else(|| match config.auth.providers.first() {
             Some(provider) => provider.issuer.clone(),
             None => development::ISSUER.to_owned(),

@@ -21,6 +21,7 @@ use crate::runtime::Runtime;
 /// Refuses to start in production without an identity provider. Prints `convoke: listening on http://ADDR` to standard
 /// error when it is ready; SIGTERM lets open calls end, and exits 0.
 #[derive(clap::Args)]
+#[command(after_long_help = crate::config::file_help())]
 pub(super) struct Serve {
     /// Which deployment this is; deploy keys belong to one of them [default: production]
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
@@ -31,8 +32,8 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
-        install_log(&self.flags)?;
         let mut config = Config::resolve(&self.flags, self.env, Environment::Production)?;
+        let _log = install_log(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
             let issuer = open_issuer(&config)?;
             config.auth.providers.push(issuer.provider());
@@ -56,7 +57,6 @@ pub(super) struct Serving {
 /// What the caller of [`Serving::start`] may want to show.
 pub(super) struct Started {
     pub(super) functions: usize,
-    pub(super) address: std::net::SocketAddr,
 }
 
 impl Serving {
@@ -73,7 +73,7 @@ impl Serving {
         executor.block_on(authenticator.start());
         let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
         let server = executor.block_on(Server::bind(http, gateway))?;
-        let started = Started { functions: runtime.registry().all().count(), address: server.local_addr() };
+        let started = Started { functions: runtime.registry().all().count() };
         drop(within);
         Ok((Self { executor, runtime, server, scheme, drain }, started))
     }
@@ -81,22 +81,33 @@ impl Serving {
     /// Says that calls are served now, in the line that supervisors and tests wait for.
     pub(super) fn announce(&self) {
         let mut out = std::io::stderr().lock();
-        let _ = writeln!(out, "convoke: listening on {}://{}", self.scheme, self.server.local_addr());
+        let _ = writeln!(out, "convoke: listening on {}", self.url());
     }
 
-    /// A command that calls a function as whoever `token` names: one that reads and needs no arguments, if there is.
+    /// Where calls are served.
+    pub(super) fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.server.local_addr())
+    }
+
+    /// A command that calls a function as whoever `token` names: one that reads and needs no arguments, if there is;
+    /// else one that reads, with made-up values for those it requires.
     pub(super) fn example_call(&self, token: &str) -> String {
         let registry = self.runtime.registry();
         let public = || registry.all().filter(|function| function.entry.visibility == Visibility::Public);
-        let path = public()
-            .find(|function| function.kind() == Kind::Query && function.needs_no_arguments())
-            .or_else(|| public().next())
-            .map_or("…", |function| &function.path);
-        let address = self.server.local_addr();
+        let queries = || public().filter(|function| function.kind() == Kind::Query);
+        let function = queries()
+            .find(|function| function.needs_no_arguments())
+            .or_else(|| queries().next())
+            .or_else(|| public().next());
+        let Some(function) = function else {
+            return "no function is public: make one without `internal` and `admin`".to_owned();
+        };
+        let (url, path, args) = (self.url(), &function.path, function.example_arguments());
+        // In the shell's single quotes, a single quote ends them.
+        let body = serde_json::json!({ "args": args }).to_string().replace('\'', "'\\''");
         format!(
-            "curl -s {}://{address}/api/run/{path} \\\n  -H 'Content-Type: application/json' \\\n  \
-             -H 'Authorization: Bearer {token}' \\\n  -d '{{\"args\": {{}}}}'\n",
-            self.scheme
+            "curl -s {url}/api/run/{path} \\\n  -H 'Content-Type: application/json' \\\n  \
+             -H 'Authorization: Bearer {token}' \\\n  -d '{body}'\n"
         )
     }
 

@@ -64,7 +64,8 @@ fn look(running: Option<(String, Duration)>, limit: Duration, stuck: Stuck, name
         error!("the mutation {name} has been running for {} ms and stops all others", since.as_millis());
     }
     if since > END * limit && stuck == Stuck::EndProcess {
-        error!("the mutation {name} does not return: the process ends");
+        // Straight to standard error: the log may not be written any more once this process has ended.
+        eprintln!("convoke: the mutation {name} does not return: the process ends");
         std::process::abort();
     }
     true
