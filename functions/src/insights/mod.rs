@@ -1,4 +1,36 @@
 //! What a meeting meant to one of its participants: summary, action items, recommendations, links.
+//!
+//! `generator` and `provider` know no context and no database: material in, insights out. Then what an installation
+//! decides (`settings`), who is at work (`turns`), what lies in the database (`gathering` reads the material, `kept` the
+//! insights), how one becomes the other (`generation`), when by itself (`scheduling`), and the functions.
+
+use convoke::prelude::*;
+use convoke::{action, args};
+use schema::Meeting;
 
 pub mod generator;
 pub mod provider;
+pub mod settings;
+pub mod turns;
+pub mod gathering;
+pub mod kept;
+pub mod generation;
+pub mod scheduling;
+pub mod index;
+pub mod queries;
+pub mod mutations;
+
+/// Which meeting.
+#[args]
+pub struct OfMeeting {
+    pub meeting_id: Id<Meeting>,
+}
+
+/// Makes the insights of a meeting that is over, of those who have none yet or older ones.
+///
+/// # Errors
+/// Those of [`generation::generate`].
+#[action(internal, tries = 3)]
+pub async fn after_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
+    generation::generate(ctx, args.meeting_id, gathering::Demand::Current).await.map(drop)
+}

@@ -3,7 +3,7 @@
 //! Owns whose rows may become a prompt for whom: a reader's earlier meetings are those that he joined, and somebody
 //! else's roles are those of his profile, or of a match with the reader.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -226,6 +226,20 @@ pub struct Said {
     pub language: String,
 }
 
+impl Said {
+    /// A chunk of the transcript, with the name of its speaker from these.
+    pub fn of(chunk: &TranscriptChunk, people: &HashMap<Id<User>, names::Person>) -> Self {
+        Self {
+            speaker_id: chunk.speaker_id,
+            speaker_name: people.get(&chunk.speaker_id).map(|person| person.display_name.clone()).unwrap_or_default(),
+            start_ms: chunk.start_ms.get(),
+            end_ms: chunk.end_ms.get(),
+            text: chunk.text.as_str().to_owned(),
+            language: chunk.language.as_str().to_owned(),
+        }
+    }
+}
+
 impl From<Said> for Chunk {
     fn from(said: Said) -> Self {
         Self {
@@ -262,16 +276,7 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     ids.sort_unstable();
     ids.dedup();
     let people = names::people(ctx, &ids)?;
-    let name = |id: Id<User>| people.get(&id).map(|person| person.display_name.clone()).unwrap_or_default();
-    let said = |chunk: Doc<TranscriptChunk>| Said {
-        speaker_id: chunk.speaker_id,
-        speaker_name: name(chunk.speaker_id),
-        start_ms: chunk.start_ms.get(),
-        end_ms: chunk.end_ms.get(),
-        text: chunk.text.as_str().to_owned(),
-        language: chunk.language.as_str().to_owned(),
-    };
-    let said = chunks.into_iter().map(said).collect();
+    let said = chunks.iter().map(|chunk| Said::of(chunk, &people)).collect();
     let people = there.iter().filter_map(|id| people.get(id).cloned()).collect();
     Ok(Some(During { said, people, is_lull }))
 }

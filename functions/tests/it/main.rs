@@ -8,6 +8,7 @@ mod acceptance;
 mod support;
 mod probes;
 
+mod insights;
 mod notes;
 mod people;
 mod rights;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, SystemTime};
 
-use super::super::generator::analysis::{Analysis, GENERATOR};
+use super::super::generator::analysis::GENERATOR;
 use super::super::generator::insights::{Insights, Link};
 use super::super::generator::links::known_links;
 use super::super::generator::material::{Material, Person};
@@ -97,7 +97,8 @@ pub fn generator(model: &str) -> String {
     format!("openai/{model}")
 }
 
-/// Asks the model for the insights of one reader. A long meeting is asked for part by part.
+/// Asks the model for the insights of one reader. A long meeting is asked for part by part. `built_in` are those of the
+/// built-in generator, for the case that the model fails.
 ///
 /// # Errors
 /// [`ProviderError`] of the last attempt, only without a fallback.
@@ -105,19 +106,17 @@ pub async fn generate<E: Endpoint>(
     endpoint: &E,
     model: &str,
     fallback: Fallback,
-    analysis: &Analysis<'_>,
+    material: &Material,
     reader: &Person,
+    built_in: Insights,
 ) -> Result<Generated, ProviderError> {
-    let asking =
-        Asking { endpoint, model, material: analysis.material(), reader, known: known_links(analysis.material()) };
+    let asking = Asking { endpoint, model, material, reader, known: known_links(material) };
     match asking.ask().await {
         Ok(insights) => Ok(Generated { insights, generator: generator(model), failure: None }),
         Err(failure) => match fallback {
-            Fallback::BuiltIn => Ok(Generated {
-                insights: analysis.insights_for(&reader.id),
-                generator: GENERATOR.to_owned(),
-                failure: Some(failure),
-            }),
+            Fallback::BuiltIn => {
+                Ok(Generated { insights: built_in, generator: GENERATOR.to_owned(), failure: Some(failure) })
+            }
             Fallback::None => Err(failure),
         },
     }
@@ -202,6 +201,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use super::super::super::generator::analysis::Analysis;
     use super::super::super::generator::material::Chunk;
     use super::super::request::PART_CHARS;
     use super::*;
@@ -261,10 +261,10 @@ mod tests {
     fn run(endpoint: &Scripted, fallback: Fallback, notes: &str) -> Result<Generated, ProviderError> {
         let chunk = Chunk { speaker_name: "Ada".into(), text: "I'll write the plan.".into(), ..Chunk::default() };
         let material = Material { chunks: vec![chunk], notes: notes.to_owned(), ..Material::default() };
-        let analysis = Analysis::of(&material);
         let reader = Person { id: "user_1".into(), name: "Ada".into(), ..Person::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let generated = runtime.block_on(generate(endpoint, "m1", fallback, &analysis, &reader));
+        let built_in = Analysis::of(&material).insights_for(&reader.id);
+        let generated = runtime.block_on(generate(endpoint, "m1", fallback, &material, &reader, built_in));
         assert!(endpoint.replies.lock().unwrap().is_empty(), "an answer of the script was not asked for");
         generated
     }

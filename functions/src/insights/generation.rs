@@ -1,0 +1,199 @@
+//! From the material of a meeting to the insights of its participants.
+//!
+//! The material is understood, and a model asked, outside of transactions; what is made is written some readers at a
+//! time, so that a call that is cut off leaves what it had.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use convoke::outbound::{Http, HttpError, Secret};
+use convoke::prelude::*;
+use convoke::value;
+use futures_util::future::join_all;
+use schema::{Insight, Meeting};
+
+use super::OfMeeting;
+use super::gathering::{self, Demand, Gather, Gathered, Origin, Reader};
+use super::generator::analysis::{Analysis, GENERATOR};
+use super::generator::insights::Insights;
+use super::generator::material::{Material, Person};
+use super::kept::{self, Keep, Made};
+use super::provider::exchange::{self, Endpoint, ProviderError, Reply};
+use super::settings::{API_KEY, InsightProvider, Model};
+use super::turns::Turns;
+
+/// Readers of one transaction.
+const WRITTEN_AT_ONCE: usize = 50;
+/// Readers for whom a model is asked at the same time.
+const ASKED_AT_ONCE: usize = 4;
+/// Bytes of a model's answer: the longest insights are a few thousand.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// What became of a meeting's insights.
+#[value(output)]
+pub struct Outcome {
+    /// How many were made or made again.
+    pub generated: i64,
+    /// All, in order of their readers' places in the meeting.
+    pub ids: Vec<Id<Insight>>,
+}
+
+/// Makes the insights of a meeting's participants, as far as they are asked for.
+///
+/// # Errors
+/// `UNAVAILABLE` if another call has been at it for 25 s; `PROVIDER_ERROR`, `TIMEOUT` if a model is configured without
+/// fallback and fails.
+pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) -> Result<Outcome> {
+    let settings = ctx.settings::<InsightProvider>();
+    let model = settings.model();
+    let turn = ctx.memory::<Turns>().take(meeting_id, demand, ctx.now()).await?;
+    let model_name = model.map(|model| exchange::generator(model.name.as_str()));
+    let gather = Gather { meeting_id, demand: turn.demand, model: model_name };
+    let generated = match ctx.run::<gathering::gather>(gather).await? {
+        Some(gathered) => make(ctx, meeting_id, model, gathered).await?,
+        None => 0,
+    };
+    turn.done();
+    let ids = ctx.run::<kept::ids>(OfMeeting { meeting_id }).await?;
+    info!("{generated} insights of {meeting_id} generated");
+    Ok(Outcome { generated, ids })
+}
+
+async fn make(ctx: &ActionCtx, meeting_id: Id<Meeting>, model: Option<&Model>, gathered: Gathered) -> Result<i64> {
+    let Gathered { readers, evidence, origin } = gathered;
+    let material = Material::from(evidence);
+    if material.is_empty() {
+        return Ok(0);
+    }
+    let ids: Vec<String> = readers.iter().map(|reader| reader.user_id.to_string()).collect();
+    let understood = ctx.spawn_blocking(move || {
+        let insights = built_in(&material, &ids);
+        (material, insights)
+    });
+    let (material, insights) = understood.await.map_err(Error::internal)?;
+    let work: Vec<(Reader, Insights)> = readers.into_iter().zip(insights).collect();
+    let (asking, others): (Vec<_>, Vec<_>) = work.into_iter().partition(|(reader, _)| reader.asks_model);
+    let mut generated = 0;
+    let hash = origin.hash(GENERATOR);
+    let made = |(reader, insights): &(Reader, Insights)| {
+        Made::new(reader.user_id, reader.before.clone(), insights.clone(), GENERATOR.to_owned(), hash.clone())
+    };
+    for batch in others.chunks(WRITTEN_AT_ONCE) {
+        let made = batch.iter().map(made).collect();
+        generated += ctx.run::<kept::keep>(Keep { meeting_id, made }).await?;
+    }
+    if let Some(model) = model.filter(|_| !asking.is_empty()) {
+        let asked = Asked { endpoint: Service::new(ctx, model)?, model, material: &material, origin: &origin };
+        for batch in asking.chunks(ASKED_AT_ONCE) {
+            let answers = join_all(batch.iter().map(|(reader, insights)| asked.made(reader, insights))).await;
+            generated += keep_answers(ctx, meeting_id, answers).await?;
+        }
+    }
+    Ok(generated)
+}
+
+fn built_in(material: &Material, ids: &[String]) -> Vec<Insights> {
+    let analysis = Analysis::of(material);
+    ids.iter().map(|id| analysis.insights_for(id)).collect()
+}
+
+/// Writes what there is, also where one of them failed.
+async fn keep_answers(ctx: &ActionCtx, meeting_id: Id<Meeting>, answers: Vec<Result<Made>>) -> Result<i64> {
+    let (made, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+    let made = made.into_iter().flatten().collect();
+    let generated = ctx.run::<kept::keep>(Keep { meeting_id, made }).await?;
+    match failed.into_iter().find_map(Result::err) {
+        Some(failure) => Err(failure),
+        None => Ok(generated),
+    }
+}
+
+/// A model, asked about one meeting.
+struct Asked<'a> {
+    endpoint: Service<'a>,
+    model: &'a Model,
+    material: &'a Material,
+    origin: &'a Origin,
+}
+
+impl Asked<'_> {
+    async fn made(&self, reader: &Reader, built_in: &Insights) -> Result<Made> {
+        let id = reader.user_id.to_string();
+        let person = self.material.people.iter().find(|person| person.id == id).cloned();
+        let person = person.unwrap_or_else(|| Person { id, ..Person::default() });
+        let (name, fallback) = (self.model.name.as_str(), self.model.fallback);
+        let answer = exchange::generate(&self.endpoint, name, fallback, self.material, &person, built_in.clone()).await;
+        let generated = answer.map_err(refusal)?;
+        if let Some(failure) = &generated.failure {
+            warn!("The built-in generator stands in: {failure}");
+        }
+        let hash = self.origin.hash(&generated.generator);
+        Ok(Made::new(reader.user_id, reader.before.clone(), generated.insights, generated.generator, hash))
+    }
+}
+
+fn refusal(failure: ProviderError) -> Error {
+    match failure {
+        ProviderError::TimedOut => Error::timeout("The insight provider did not answer in time").caused_by(failure),
+        ProviderError::Unreachable | ProviderError::Status(_) | ProviderError::Unusable(_) => {
+            Error::provider("The insight provider failed").caused_by(failure)
+        }
+    }
+}
+
+/// The way to a configured model.
+struct Service<'a> {
+    ctx: &'a ActionCtx,
+    http: Http,
+    url: String,
+    key: Option<Secret>,
+    timeout: Duration,
+}
+
+impl<'a> Service<'a> {
+    fn new(ctx: &'a ActionCtx, model: &Model) -> Result<Self> {
+        let (http, key) = (ctx.http()?, ctx.secret_if_set(API_KEY)?);
+        Ok(Self { ctx, http, url: model.url(), key, timeout: model.timeout })
+    }
+
+    /// The time now, for dates that the service names.
+    fn time(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(self.ctx.now().get().max(0).unsigned_abs()) + self.ctx.elapsed()
+    }
+}
+
+impl Endpoint for Service<'_> {
+    async fn post(&self, body: Vec<u8>, timeout: Duration) -> Reply {
+        let request = self.http.post(&self.url).header("content-type", "application/json").body(body);
+        // How often it is asked again is for `exchange` to say.
+        let request = request.timeout(timeout.min(self.timeout)).retries(0).body_bytes_max(ANSWER_BYTES_MAX);
+        let request = match &self.key {
+            Some(key) => request.bearer(key),
+            None => request,
+        };
+        match request.send().await {
+            Ok(reply) => Reply::Answered {
+                status: reply.status(),
+                retry_after: reply.header("retry-after").and_then(|wish| exchange::retry_after(wish, self.time())),
+                body: reply.bytes().to_vec(),
+            },
+            Err(HttpError::TimedOut { .. }) => Reply::TimedOut,
+            Err(failure) => {
+                warn!("The insight provider cannot be asked: {failure}");
+                Reply::Unreachable
+            }
+        }
+    }
+
+    async fn pause(&self, time: Duration) {
+        self.ctx.sleep(time).await;
+    }
+
+    fn random(&self) -> f64 {
+        let mut bytes = [0; 4];
+        // Without chance the pause is its shortest, which is still one.
+        match aws_lc_rs::rand::fill(&mut bytes) {
+            Ok(()) => f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),
+            Err(_) => 0.0,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Making insights, for everybody in a meeting.
+
+use convoke::prelude::*;
+use convoke::{action, args, value};
+use schema::{Insight, Meeting};
+
+use super::OfMeeting;
+use super::gathering::{self, Demand};
+use super::generation;
+
+/// What [`generate_insights`] takes.
+#[args]
+pub struct GenerateInsights {
+    pub meeting_id: Id<Meeting>,
+    /// Makes those anew that are up to date. Within a minute of the last time it changes nothing.
+    #[default(false)]
+    pub force_regenerate: bool,
+}
+
+/// What [`generate_insights`] returns.
+///
+/// ```json
+/// {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfj…", "insight_01jgfk…"]}
+/// ```
+#[value(output)]
+pub struct InsightsGenerated {
+    pub success: bool,
+    /// How many were made, or made again, by this call.
+    pub insights_generated: i64,
+    /// The insights of all, in the order in which they were added to the meeting. Each is read by its own reader only.
+    pub participant_insights: Vec<Id<Insight>>,
+}
+
+/// Makes the insights of everybody in a meeting from its transcript and notes. Those that were made from the same stay
+/// as they are. Without a word said or written, and before the meeting begins, nothing is made.
+///
+/// # Errors
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FAILED_PRECONDITION`: the meeting was cancelled.
+/// - `UNAVAILABLE`: another call has been at it for 25 s.
+/// - `PROVIDER_ERROR`, `TIMEOUT`: a provider is configured without fallback, and failed.
+#[action(rate = "generation")]
+pub async fn generate_insights(ctx: &ActionCtx, args: GenerateInsights) -> Result<InsightsGenerated> {
+    let GenerateInsights { meeting_id, force_regenerate } = args;
+    ctx.run::<gathering::may_generate>(OfMeeting { meeting_id }).await?;
+    let demand = if force_regenerate { Demand::Anew } else { Demand::Current };
+    let made = generation::generate(ctx, meeting_id, demand).await?;
+    Ok(InsightsGenerated { success: true, insights_generated: made.generated, participant_insights: made.ids })
+}

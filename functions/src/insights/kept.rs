@@ -1,0 +1,127 @@
+//! The insights of a meeting in the database: writing them, and naming them.
+
+use convoke::prelude::*;
+use convoke::{args, mutation, query, value};
+use schema::{
+    Confidence, Fingerprint, Insight, InsightLink, LinkSource, Meeting, Recommendation, RecommendationKind, User,
+};
+
+use super::OfMeeting;
+use super::gathering::{self, Version};
+use super::generator::insights as generated;
+use crate::meetings::seats;
+
+/// What [`keep`] takes: insights of some readers of one meeting.
+#[args]
+pub struct Keep {
+    pub meeting_id: Id<Meeting>,
+    pub made: Vec<Made>,
+}
+
+/// The insights of one reader, as they were made.
+#[value]
+pub struct Made {
+    pub user_id: Id<User>,
+    /// What he had when these were begun.
+    pub before: Option<Version>,
+    pub summary: String,
+    pub action_items: Vec<String>,
+    pub recommendations: Vec<Recommendation>,
+    pub links: Vec<InsightLink>,
+    pub generator: String,
+    pub source_hash: Fingerprint,
+}
+
+impl Made {
+    /// What a generator made, as rows hold it.
+    pub fn new(
+        user_id: Id<User>,
+        before: Option<Version>,
+        insights: generated::Insights,
+        generator: String,
+        source_hash: Fingerprint,
+    ) -> Self {
+        Self {
+            user_id,
+            before,
+            summary: insights.summary,
+            action_items: insights.action_items,
+            recommendations: insights.recommendations.into_iter().map(recommendation).collect(),
+            links: insights.links.into_iter().map(link).collect(),
+            generator,
+            source_hash,
+        }
+    }
+}
+
+fn recommendation(one: generated::Recommendation) -> Recommendation {
+    let kind = match one.kind {
+        generated::RecommendationKind::FollowUp => RecommendationKind::FollowUp,
+        generated::RecommendationKind::Networking => RecommendationKind::Networking,
+        generated::RecommendationKind::Learning => RecommendationKind::Learning,
+        generated::RecommendationKind::Participation => RecommendationKind::Participation,
+    };
+    Recommendation { kind, content: one.content, confidence: Confidence::clamped(one.confidence) }
+}
+
+fn link(one: generated::Link) -> InsightLink {
+    let source = match one.kind {
+        generated::LinkKind::Transcript => LinkSource::Transcript,
+        generated::LinkKind::Notes => LinkSource::Notes,
+    };
+    InsightLink { source, url: one.url, title: one.title }
+}
+
+/// Writes insights, each under the id that its reader's had before, and returns how many. Not written are those of
+/// somebody who has no place in the meeting any more, and those of a reader who got others since these were begun.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<i64> {
+    let mut written = 0;
+    for made in args.made {
+        if seats::find(ctx, args.meeting_id, made.user_id)?.is_none() {
+            continue;
+        }
+        let row = ctx.db().query(Insight::by_meeting_user).eq(args.meeting_id).eq(made.user_id).unique()?;
+        // One that he deleted meanwhile is no newer one.
+        let is_newer = row.as_ref().is_some_and(|row| made.before.as_ref() != Some(&Version::of(row)));
+        if is_newer {
+            continue;
+        }
+        write(ctx, args.meeting_id, row, made)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight>>, made: Made) -> Result<()> {
+    let new = Insight {
+        user_id: made.user_id,
+        meeting_id,
+        summary: made.summary,
+        action_items: made.action_items,
+        recommendations: made.recommendations,
+        links: made.links,
+        generator: made.generator,
+        source_hash: made.source_hash,
+        updated_at: ctx.now(),
+    };
+    match row {
+        Some(row) => ctx.db_mut().patch_doc(row, |stored| *stored = new).map(drop)?,
+        None => ctx.db_mut().insert(new).map(drop)?,
+    }
+    Ok(())
+}
+
+/// The ids of all insights of a meeting's participants, in order of the participants' creation.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn ids(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<Insight>>> {
+    let rows = gathering::of_meeting(ctx, args.meeting_id)?;
+    let seats = seats::all(ctx, args.meeting_id)?;
+    Ok(seats.iter().filter_map(|seat| rows.get(&seat.user_id).map(Doc::id)).collect())
+}

@@ -1,0 +1,86 @@
+//! Reading one's insights.
+
+use convoke::prelude::*;
+use convoke::store::Cursor;
+use convoke::{args, query, value};
+use schema::{Insight, InsightLink, Limit, Meeting, Recommendation, User};
+
+use super::OfMeeting;
+use crate::access;
+
+/// What the caller takes from one meeting.
+///
+/// ```json
+/// {"_id": "insight_01jgfj…", "userId": "user_01jgfj…", "meetingId": "meeting_01jgfj…",
+///  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
+///  "actionItems": ["Ada: send the report by Friday"],
+///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
+///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
+///  "generator": "builtin/1", "createdAt": 1767225600000, "updatedAt": 1767225600000}
+/// ```
+#[value(output)]
+pub struct OwnInsight {
+    #[value(rename = "_id")]
+    pub id: Id<Insight>,
+    pub user_id: Id<User>,
+    pub meeting_id: Id<Meeting>,
+    pub summary: String,
+    /// The caller's own first.
+    pub action_items: Vec<String>,
+    pub recommendations: Vec<Recommendation>,
+    pub links: Vec<InsightLink>,
+    /// What made it, with its version.
+    pub generator: String,
+    pub created_at: Millis,
+    /// When it was made last.
+    pub updated_at: Millis,
+}
+
+/// The caller's insights of a meeting; null before there are any.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in the meeting.
+#[query]
+pub fn get_meeting_insights(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<OwnInsight>> {
+    let seat = access::participant(ctx, args.meeting_id)?;
+    let row = ctx.db().query(Insight::by_meeting_user).eq(seat.meeting.id()).eq(seat.user.id()).unique()?;
+    Ok(row.map(shown))
+}
+
+/// What [`list_user_insights`] takes.
+#[args]
+pub struct ListUserInsights {
+    #[default(Limit::default())]
+    pub limit: Limit<50, 100>,
+    /// The page after the one that returned this.
+    pub cursor: Option<Cursor>,
+}
+
+/// The caller's insights of all meetings, by age: also of meetings that he was removed from since, whose insights stay
+/// his.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: nobody calls.
+#[query]
+pub fn list_user_insights(ctx: &QueryCtx, args: ListUserInsights) -> Result<Page<OwnInsight>> {
+    let user = access::user(ctx)?;
+    let rows = ctx.db().query(Insight::by_user).eq(user.id());
+    Ok(rows.page(args.cursor.as_ref(), args.limit.get())?.map(shown))
+}
+
+fn shown(row: Doc<Insight>) -> OwnInsight {
+    let (id, created_at) = (row.id(), row.creation_time());
+    let row = row.into_inner();
+    OwnInsight {
+        id,
+        user_id: row.user_id,
+        meeting_id: row.meeting_id,
+        summary: row.summary,
+        action_items: row.action_items,
+        recommendations: row.recommendations,
+        links: row.links,
+        generator: row.generator,
+        created_at,
+        updated_at: row.updated_at,
+    }
+}

@@ -1,0 +1,69 @@
+//! Everything under `insights/`.
+
+mod afterwards;
+mod generating;
+mod own;
+mod provider;
+mod service;
+
+use convoke::testing::{Reply, TestApp, TestCaller};
+use serde_json::{Value, json};
+
+use crate::support::{id_of, meeting, with};
+
+pub const GENERATE: &str = "insights/index/generateInsights";
+pub const OWN: &str = "insights/queries/getMeetingInsights";
+
+/// A meeting of ada's with bob and carol in it, of whom ada and bob have joined.
+pub fn gathering(app: &TestApp) -> String {
+    let people = ["bob", "carol"];
+    for name in people {
+        id_of(&app.user(name));
+    }
+    let id = meeting(&app.user("ada"), &people);
+    for name in ["ada", "bob"] {
+        app.user(name).call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
+    }
+    id
+}
+
+/// Says something, so many seconds after the epoch.
+pub fn say(speaker: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
+    let times = json!({"startTime": second * 1_000, "endTime": (second + 2) * 1_000});
+    let args = with(times, json!({"meetingId": meeting, "text": text, "confidence": 0.9}));
+    speaker.call("transcripts/ingestion/ingestTranscriptChunk", args).value();
+}
+
+/// Writes at the beginning of the notes.
+pub fn write(author: &TestCaller<'_>, meeting: &str, text: &str) {
+    let notes = author.call("notes/queries/getMeetingNotes", json!({"meetingId": meeting}));
+    let operation = json!({"type": "insert", "position": 0, "content": text});
+    let args = json!({"meetingId": meeting, "clientSequence": notes.value()["sequence"], "operation": operation});
+    author.call("notes/index/applyNoteOperation", args).value();
+}
+
+pub fn generate(caller: &TestCaller<'_>, meeting: &str) -> Reply {
+    caller.call(GENERATE, json!({"meetingId": meeting}))
+}
+
+pub fn force(caller: &TestCaller<'_>, meeting: &str) -> Reply {
+    caller.call(GENERATE, json!({"meetingId": meeting, "forceRegenerate": true}))
+}
+
+/// How many were generated, and the ids of all.
+pub fn counted(reply: &Reply) -> (i64, Vec<String>) {
+    let value = reply.value();
+    assert_eq!(value["success"], true);
+    let ids = value["participantInsights"].as_array().unwrap();
+    let ids = ids.iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    (value["insightsGenerated"].as_i64().unwrap(), ids)
+}
+
+/// The caller's own insights of a meeting.
+pub fn own(caller: &TestCaller<'_>, meeting: &str) -> Value {
+    caller.call(OWN, json!({"meetingId": meeting})).value().clone()
+}
+
+pub fn end(app: &TestApp, meeting: &str) {
+    app.user("ada").call("meetings/lifecycle/endMeeting", json!({"meetingId": meeting})).value();
+}

@@ -1,0 +1,153 @@
+//! Insights by a language model, and what happens without its answer.
+
+use std::time::Duration;
+
+use convoke::Code;
+use convoke::testing::TestApp;
+use schema::Insight;
+use serde_json::json;
+
+use super::service::{Service, completion, good, slow, status};
+use super::{GENERATE, counted, end, force, gathering, generate, own, say, write};
+use crate::support::{meeting, secret};
+
+/// An app that asks this service.
+fn asking(service: &Service, more: &str) -> TestApp {
+    let table = format!("[insights]\nbase_url = {:?}\nmodel = \"m1\"\n{more}\n", service.url);
+    TestApp::with(|options| {
+        options.settings = table.parse().unwrap();
+        secret(options, "INSIGHTS_API_KEY", "the-key");
+    })
+}
+
+/// A meeting of ada's alone, with notes.
+fn alone(app: &TestApp) -> String {
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    ada.call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
+    write(&ada, &id, "- [ ] Ada: write to the vendor, see https://example.org/plan\n");
+    id
+}
+
+#[test]
+fn a_good_answer_is_kept_with_the_meetings_own_links_only() {
+    let service = Service::new(vec![good("They planned.")]);
+    let app = asking(&service, "fallback = false");
+    let ada = app.user("ada");
+    let id = alone(&app);
+    let (made, ids) = counted(&generate(&ada, &id));
+    let insight = own(&ada, &id);
+    assert_eq!((made, &insight["_id"]), (1, &json!(ids[0])));
+    assert_eq!((&insight["summary"], &insight["generator"]), (&json!("They planned."), &json!("openai/m1")));
+    assert_eq!(insight["recommendations"][0]["confidence"], 0.75);
+    assert_eq!(insight["links"].as_array().unwrap().len(), 1, "{insight}");
+    assert_eq!(insight["links"][0]["url"], "https://example.org/plan");
+    let (head, body) = service.asked().remove(0);
+    assert!(head.starts_with("post /v1/chat/completions http/1.1"), "{head}");
+    assert!(
+        head.contains("authorization: bearer the-key") && head.contains("content-type: application/json"),
+        "{head}"
+    );
+    assert_eq!((&body["model"], &body["response_format"]["type"]), (&json!("m1"), &json!("json_schema")));
+    assert_eq!(counted(&generate(&ada, &id)), (0, ids));
+    assert_eq!(service.count(), 1, "what is up to date is not asked for");
+}
+
+#[test]
+fn while_a_meeting_goes_on_only_those_who_came_are_asked_for() {
+    let service = Service::new(vec![good("They planned.")]);
+    let app = asking(&service, "");
+    let id = gathering(&app);
+    say(&app.user("ada"), &id, 10, "I will write the plan.");
+    assert_eq!(counted(&generate(&app.user("ada"), &id)).0, 3);
+    assert_eq!(service.count(), 2);
+    assert_eq!(own(&app.user("bob"), &id)["generator"], "openai/m1");
+    assert_eq!(own(&app.user("carol"), &id)["generator"], "builtin/1");
+    end(&app, &id);
+    app.advance(Duration::from_secs(30));
+    assert_eq!(own(&app.user("carol"), &id)["generator"], "openai/m1");
+    assert_eq!(service.count(), 3, "the others' were made from the same");
+}
+
+#[test]
+fn an_answer_that_is_none_is_asked_for_in_the_other_form_and_then_made_here() {
+    let service = Service::new(vec![completion("Sorry, I would rather not.")]);
+    let app = asking(&service, "");
+    let ada = app.user("ada");
+    let id = alone(&app);
+    assert_eq!(counted(&generate(&ada, &id)).0, 1);
+    let forms: Vec<_> = service.asked().iter().map(|(_, body)| body["response_format"]["type"].clone()).collect();
+    assert_eq!(forms, ["json_schema", "json_object"]);
+    let insight = own(&ada, &id);
+    assert_eq!(insight["generator"], "builtin/1");
+    assert!(insight["actionItems"][0].as_str().unwrap().contains("write to the vendor"), "{insight}");
+}
+
+#[test]
+fn without_fallback_a_failing_provider_is_told_and_nothing_is_written() {
+    let service = Service::new(vec![completion("{}"), completion("{}"), status(401, ""), good("Now.")]);
+    let app = asking(&service, "fallback = false");
+    let ada = app.user("ada");
+    let id = alone(&app);
+    for _ in 0..2 {
+        generate(&ada, &id).assert_refused(Code::ProviderError, "The insight provider failed");
+        assert_eq!(app.count::<Insight>(), 0);
+    }
+    assert_eq!(counted(&generate(&ada, &id)).0, 1, "a repeated call repairs it");
+    assert_eq!(own(&ada, &id)["summary"], "Now.");
+}
+
+#[test]
+fn a_busy_provider_is_asked_again_when_it_says() {
+    let service = Service::new(vec![status(429, "retry-after: 1\r\n"), good("Late.")]);
+    let app = asking(&service, "fallback = false");
+    let id = alone(&app);
+    let began = tokio::time::Instant::now();
+    assert_eq!(counted(&generate(&app.user("ada"), &id)).0, 1);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert_eq!((own(&app.user("ada"), &id)["summary"].clone(), service.count()), (json!("Late."), 2));
+}
+
+#[test]
+fn a_silent_provider_is_a_timeout_only_without_fallback() {
+    let silent = || Service::new(vec![slow(good("Too late."), Duration::from_secs(20))]);
+    for (fallback, summary) in [("fallback = false", None), ("", Some("builtin/1"))] {
+        let service = silent();
+        let app = asking(&service, &format!("timeout_s = 1\n{fallback}"));
+        let ada = app.user("ada");
+        let id = alone(&app);
+        let reply = generate(&ada, &id);
+        match summary {
+            None => reply.assert_refused(Code::Timeout, "The insight provider did not answer in time"),
+            Some(generator) => assert_eq!(own(&ada, &id)["generator"], generator),
+        }
+        assert_eq!(service.count(), 3, "asked twice more");
+    }
+}
+
+#[test]
+fn a_second_call_waits_and_reads_what_the_first_one_made() {
+    let service = Service::new(vec![slow(good("Once."), Duration::from_millis(700))]);
+    let app = asking(&service, "fallback = false");
+    let id = alone(&app);
+    let ada = app.user("ada");
+    let args = json!({"meetingId": id, "forceRegenerate": true});
+    let calls = async { tokio::join!(ada.call_async(GENERATE, args.clone()), ada.call_async(GENERATE, args.clone())) };
+    let (first, second) = app.block_on(calls);
+    let (first, second) = (counted(&first), counted(&second));
+    assert_eq!((first.0 + second.0, first.1 == second.1, service.count()), (1, true, 1));
+}
+
+#[test]
+fn what_stands_in_for_a_provider_is_read_by_force_and_replaced_by_the_next_call() {
+    let service = Service::new(vec![status(401, ""), status(401, ""), good("At last.")]);
+    let app = asking(&service, "");
+    let ada = app.user("ada");
+    let id = alone(&app);
+    generate(&ada, &id).value();
+    force(&ada, &id).value();
+    assert_eq!(counted(&force(&ada, &id)).0, 0, "within a minute");
+    assert_eq!((service.count(), own(&ada, &id)["generator"].clone()), (2, json!("builtin/1")));
+    assert_eq!(counted(&generate(&ada, &id)).0, 1);
+    assert_eq!(own(&ada, &id)["summary"], "At last.");
+}

@@ -1,0 +1,106 @@
+//! A service with a language model, on a port of this machine: it answers in turn, and keeps what it was asked.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// One answer.
+#[derive(Clone)]
+pub struct Answer {
+    pub status: u16,
+    /// Further header lines, each ended by CRLF.
+    pub headers: &'static str,
+    pub body: String,
+    /// How long it takes.
+    pub after: Duration,
+}
+
+/// A chat completion with this content.
+pub fn completion(content: &str) -> Answer {
+    let body = json!({"choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]});
+    Answer { status: 200, headers: "", body: body.to_string(), after: Duration::ZERO }
+}
+
+/// Insights with this summary, as a model should answer them.
+pub fn good(summary: &str) -> Answer {
+    let links = json!([{"url": "https://example.org/plan", "title": "The plan"},
+        {"url": "https://invented.example", "title": "Made up"}]);
+    let recommendation = json!({"type": "follow-up", "content": "Ask Bob for the plan.", "confidence": 0.75});
+    let insights = json!({"summary": summary, "actionItems": ["Ada: read the plan"],
+        "recommendations": [recommendation], "links": links});
+    completion(&insights.to_string())
+}
+
+pub fn status(status: u16, headers: &'static str) -> Answer {
+    Answer { status, headers, body: "{}".to_owned(), after: Duration::ZERO }
+}
+
+pub fn slow(answer: Answer, after: Duration) -> Answer {
+    Answer { after, ..answer }
+}
+
+/// What was asked: the lines before the body, in lower case, and the body.
+pub type Asked = Arc<Mutex<Vec<(String, Value)>>>;
+
+pub struct Service {
+    pub url: String,
+    asked: Asked,
+}
+
+impl Service {
+    /// Answers in this order, and with the last one from then on.
+    pub fn new(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let asked = Asked::default();
+        let heard = asked.clone();
+        std::thread::spawn(move || {
+            for (index, stream) in listener.incoming().enumerate() {
+                let answer = answers[index.min(answers.len() - 1)].clone();
+                let heard = heard.clone();
+                std::thread::spawn(move || serve(stream.unwrap(), &answer, &heard));
+            }
+        });
+        Self { url, asked }
+    }
+
+    pub fn asked(&self) -> Vec<(String, Value)> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How many requests came.
+    pub fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &Answer, heard: &Asked) {
+    heard.lock().unwrap().push(request(&mut stream));
+    std::thread::sleep(answer.after);
+    let Answer { status, headers, body, .. } = answer;
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n");
+    // A client that has gone away is what some tests are about.
+    let _ = stream.write_all(format!("{head}{body}").as_bytes());
+}
+
+fn request(stream: &mut TcpStream) -> (String, Value) {
+    let mut bytes = Vec::new();
+    let mut some = [0; 8_192];
+    loop {
+        let read = stream.read(&mut some).unwrap();
+        bytes.extend_from_slice(&some[..read]);
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            if body.len() >= length.trim().parse::<usize>().unwrap() {
+                return (head, serde_json::from_str(body).unwrap());
+            }
+        }
+        assert!(read > 0, "the request ends early");
+    }
+}
