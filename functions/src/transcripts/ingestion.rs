@@ -161,8 +161,8 @@ fn require_form(chunk: &SentChunk, path: &str) -> Result<()> {
 
 /// Who brings what was said: a participant, or a deploy key that acts as nobody.
 enum Recorder {
-    Participant(Seat),
-    DeployKey(Doc<Meeting>),
+    Participant(Box<Seat>),
+    DeployKey(Box<Doc<Meeting>>),
 }
 
 impl Recorder {
@@ -175,7 +175,7 @@ impl Recorder {
                 return Err(Error::invalid(field, message));
             }
             let meeting = ctx.db().get(meeting)?.ok_or_else(|| Error::not_found("Meeting not found"))?;
-            return Ok(Recorder::DeployKey(meeting));
+            return Ok(Recorder::DeployKey(Box::new(meeting)));
         }
         let user = access::user(ctx)?;
         ctx.charge(u32::try_from(chunks.len() - 1).unwrap_or(u32::MAX))?;
@@ -186,7 +186,7 @@ impl Recorder {
                 .with("requiredRole", Role::Host.as_str())
                 .with("currentRole", seat.participant.role.as_str()));
         }
-        Ok(Recorder::Participant(seat))
+        Ok(Recorder::Participant(Box::new(seat)))
     }
 
     fn meeting(&self) -> &Doc<Meeting> {
