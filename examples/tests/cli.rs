@@ -1,8 +1,10 @@
 //! The command line, as people and supervisors use it: real processes, real ports, real signals.
 
-use std::io::{BufRead, BufReader, Read};
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -27,9 +29,12 @@ struct Serving {
     process: Child,
     url: String,
     said: String,
+    /// What it logs from then on. Nobody reads it: no call may wait for that.
+    _unread: BufReader<ChildStderr>,
 }
 
 impl Serving {
+    #[expect(clippy::zombie_processes, reason = "a test whose server does not start fails, and its process has ended")]
     fn start(command: &mut Command) -> Self {
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap());
@@ -39,9 +44,7 @@ impl Serving {
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before it listened:\n{said}");
             if let Some(url) = line.trim().strip_prefix("convoke: listening on ") {
                 let url = url.to_owned();
-                // Somebody has to read on, or the process would wait for its own log.
-                std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-                return Self { process, url, said };
+                return Self { process, url, said, _unread: lines };
             }
             said.push_str(&line);
         }
@@ -90,10 +93,27 @@ fn dev_needs_nothing_and_its_token_works_and_sigterm_ends_it_with_success() {
     for part in ["functions   1", "database    ./data/convoke.db", "curl -s http://127.0.0.1:"] {
         assert!(serving.said.contains(part), "{}", serving.said);
     }
+    assert!(
+        serving.said.contains(r#"-d '{"args":{"name":"name"}}'"#),
+        "what it prints can be called: {}",
+        serving.said
+    );
     let token = serving.said.split("Bearer ").nth(1).unwrap().split('\'').next().unwrap().to_owned();
     let reply = serving.call(Some(&token), &json!({ "name": "Ada" }));
     assert_eq!(reply["value"], "Hello, Ada!");
     assert_eq!(reply["logLines"], json!(["[INFO] greeting Ada"]));
+    assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn no_call_waits_for_somebody_to_read_the_log() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    // Its lines are more than a pipe holds.
+    let name = "a".repeat(3_000);
+    for _ in 0..60 {
+        assert_eq!(serving.call(None, &json!({ "name": name }))["status"], "success");
+    }
     assert_eq!(serving.signal("TERM"), 0);
 }
 
@@ -182,5 +202,10 @@ fn help_teaches_and_a_wrong_command_line_is_exit_code_2() {
     for flag in ["--listen", "--data", "--env", "--auth-issuer", "--auth-audience", "--auth-jwks", "--log-lines"] {
         assert!(serve.contains(flag), "{flag}");
     }
+    for named in ["[[auth.providers]]", "request_body_bytes_max", "1048576", "mutation_timeout"] {
+        assert!(serve.contains(named), "{named}: {serve}");
+    }
+    let run_help = text(&run(folder.path(), &["help", "run"]).stdout);
+    assert!(run_help.contains("--as") && !run_help.contains("--tls-cert"), "{run_help}");
     assert_eq!(run(folder.path(), &["serv"]).status.code(), Some(2));
 }
