@@ -102,7 +102,7 @@ pub struct OfflineOperationsQueued {
 /// stored.
 ///
 /// # Errors
-/// - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: <id>".
+/// - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: …" (its id).
 /// - `CONFLICT`: an id came with other content before; the base is ahead of the notes, or too far behind.
 /// - `RATE_LIMITED`: too many of this client's operations are pending.
 #[mutation(rate = "notes")]

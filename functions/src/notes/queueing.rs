@@ -53,7 +53,7 @@ pub struct Queued {
 /// The operations of a call, if all have the right form.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: <id>" with the field.
+/// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: …" (its id) with the field.
 pub fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
     if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
         let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");

@@ -188,8 +188,9 @@ impl Runtime {
             Visibility::Public | Visibility::Internal => Gate::Open,
         };
         let limit = self.limits().response_bytes_max;
-        let (path, capture) = (function.path.clone(), capture.clone());
-        match prepared {
+        let (path, lines) = (function.path.clone(), capture);
+        let capture = lines.clone();
+        let result = match prepared {
             Prepared::Query(query) => {
                 let work = move |ctx: &_| {
                     let mut out = Vec::new();
@@ -215,7 +216,12 @@ impl Runtime {
                 let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await?;
                 bounded(value, limit, &path)
             }
+        };
+        if matches!(gate, Gate::Shut) {
+            // What the function said was not for this caller; the operator has it.
+            lines.restart();
         }
+        result
     }
 
     /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.

@@ -4,7 +4,7 @@
 //! shared words over the logarithms of their lengths, and a walk along the edges visits the central ones most.
 //!
 //! The edges grow with the square of the sentences, so at most [`NODES_MAX`] of them take part: the text is cut into
-//! [`STRETCHES`] equal parts, and of each part the sentences with the most frequent words are taken. A day of talk costs
+//! `STRETCHES` equal parts, and of each part the sentences with the most frequent words are taken. A day of talk costs
 //! no more than an hour, and no part of it is left out.
 
 use std::collections::HashSet;

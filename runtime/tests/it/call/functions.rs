@@ -206,6 +206,7 @@ pub fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
 /// For admins.
 #[query(admin)]
 pub fn for_admins(_ctx: &QueryCtx) -> Result<String> {
+    info!("something for admins");
     Ok("yes".to_owned())
 }
 
