@@ -65,6 +65,10 @@ pub struct Connection {
     broken: AtomicBool,
 }
 
+/// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
+/// that the connections of this process share. Each snapshot saves four of them. Another process finds the file locked.
+const VFS: &str = "unix-excl";
+
 impl Connection {
     /// Opens a connection and asserts its settings.
     ///
@@ -76,7 +80,7 @@ impl Connection {
                 Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
                 Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
             };
-        let sqlite = rusqlite::Connection::open_with_flags(&common.path, flags)?;
+        let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, flags, VFS)?;
         Self::settle(sqlite, common, purpose)
     }
 

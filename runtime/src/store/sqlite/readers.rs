@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::OpenFlags;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use super::connection::{Common, Connection, Purpose};
@@ -173,15 +171,13 @@ impl Drop for Lease {
 
 /// Opens readers for the pool.
 pub struct Manager {
-    files: SqliteConnectionManager,
     common: Common,
     guards: Arc<Mutex<Vec<Arc<Guard>>>>,
 }
 
 impl Manager {
     fn new(common: Common, guards: Arc<Mutex<Vec<Arc<Guard>>>>) -> Self {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self { files: SqliteConnectionManager::file(&common.path).with_flags(flags), common, guards }
+        Self { common, guards }
     }
 }
 
@@ -191,7 +187,7 @@ impl r2d2::ManageConnection for Manager {
     type Error = OpenError;
 
     fn connect(&self) -> Result<Box<Connection>, OpenError> {
-        let connection = Connection::settle(self.files.connect()?, &self.common, Purpose::Read)?;
+        let connection = Connection::open(&self.common, Purpose::Read)?;
         let mut guards = self.guards.lock();
         // A guard that nobody else holds was of a connection that is gone.
         guards.retain(|guard| Arc::strong_count(guard) > 1);
