@@ -2,7 +2,7 @@
 
 use convoke::Code;
 use convoke::testing::TestCaller;
-use schema::{MediaSession, NoteOperation, OfflineOperation, OfflineStatus, Prompt};
+use schema::{Insight, MediaSession, NoteOperation, OfflineOperation, OfflineStatus, Prompt};
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, Who, offline};
@@ -238,6 +238,20 @@ fn a_prompt_of_another_user_is_as_unknown_as_none() {
     assert_eq!(prompts[0].feedback, None);
     let reply = call(&fixture, &fixture.caller(Who::Host), "prompts/queries/getInCallPrompts", json!({}));
     assert_eq!(reply.value(), &json!([]), "one reads one's own");
+}
+
+#[test]
+fn an_insight_of_another_user_is_as_unknown_as_none() {
+    let fixture = Fixture::new();
+    for insight in [fixture.ids.insight.as_str(), "insight_00000000000000000000000001"] {
+        for who in [Who::Host, Who::Former, Who::Admin, Who::Stranger] {
+            let reply = fixture.caller(who).call("insights/mutations/deleteInsight", json!({"insightId": insight}));
+            reply.assert_refused(Code::NotFound, "Insight not found");
+        }
+    }
+    assert_eq!(fixture.app.count::<Insight>(), 1);
+    let reply = call(&fixture, &fixture.caller(Who::Host), "insights/queries/getMeetingInsights", json!({}));
+    assert_eq!(reply.value(), &json!(null), "one reads one's own");
 }
 
 #[test]
