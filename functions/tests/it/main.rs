@@ -9,6 +9,7 @@ mod support;
 mod probes;
 
 mod insights;
+mod prompts;
 mod notes;
 mod people;
 mod rights;
