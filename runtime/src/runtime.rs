@@ -21,7 +21,7 @@ use crate::rate::Rates;
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::settings::{Section, SubmittedSection};
-use crate::store::{OpenError, Store, StoreOptions};
+use crate::store::{OpenError, Store, StoreOptions, Stuck};
 
 /// A running runtime. Clones share it.
 #[derive(Clone)]
@@ -58,6 +58,8 @@ pub struct RuntimeOptions {
     pub clock: Arc<dyn Clock>,
     /// Whether ids have no randomness: for tests.
     pub predictable_ids: bool,
+    /// What happens when a mutation never returns. A program that embeds the runtime is not ended for it.
+    pub stuck: Stuck,
     /// `convoke.toml`, for the sections of the application and `[rates]`.
     pub settings: toml::Table,
 }
@@ -70,6 +72,7 @@ impl RuntimeOptions {
             limits: Limits::default(),
             clock: Arc::new(SystemClock::new()),
             predictable_ids: false,
+            stuck: Stuck::Report,
             settings: toml::Table::new(),
         }
     }
@@ -100,7 +103,7 @@ impl Runtime {
     /// # Errors
     /// [`StartError`], each saying what to change.
     pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
-        let RuntimeOptions { data, limits, clock, predictable_ids, settings } = options;
+        let RuntimeOptions { data, limits, clock, predictable_ids, settings, stuck } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         check_sections(&settings)?;
@@ -110,7 +113,7 @@ impl Runtime {
         };
         let rates = Rates::new(&rates).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
-        let store = Store::open(StoreOptions::new(&data), &limits, clock.clone(), tables)?;
+        let store = Store::open(StoreOptions { stuck, ..StoreOptions::new(&data) }, &limits, clock.clone(), tables)?;
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         ids.exceed(store.greatest_id());
         let mut boot = [0; 4];

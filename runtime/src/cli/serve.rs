@@ -14,7 +14,8 @@ use crate::config::{Config, Flags};
 use crate::function::{Kind, Visibility};
 use crate::gateway::Gateway;
 use crate::http::Server;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, RuntimeOptions};
+use crate::store::Stuck;
 
 /// Serve the functions of this program over HTTP
 ///
@@ -68,7 +69,8 @@ impl Serving {
         let (http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
         let drain = config.limits.drain_timeout;
         let limits = config.limits.clone();
-        let runtime = Runtime::start(config.into())?;
+        // Nothing acknowledged is lost, and its supervisor starts it again.
+        let runtime = Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into() })?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
         let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
