@@ -14,7 +14,14 @@ const LOCK: &str = "convoke.lock";
 /// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
 pub struct Folder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that this one is just starting holds it too until it has begun.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Folder {
@@ -40,7 +47,7 @@ impl Folder {
         lock.rewind().map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
         private_file(&path.join(DATABASE)).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), lock })
     }
 
     /// Where the database file is.
