@@ -1,8 +1,9 @@
 //! The real binary, killed under load: what was acknowledged is there, and nothing is there by half.
 //!
-//! Clients make meetings over HTTP while SIGKILL comes at a random moment, again and again on one data folder. A meeting
-//! is several rows of one transaction (itself, its host, its notes); each acknowledged one must be whole, and so must
-//! each one that was not acknowledged, if it is there at all.
+//! Clients make meetings and write into one meeting's notes over HTTP while SIGKILL comes at a random moment, again and
+//! again on one data folder. A meeting is several rows of one transaction (itself, its host, its notes); each
+//! acknowledged one must be whole, and so must each one that was not acknowledged, if it is there at all. What got no
+//! answer is sent again after the restart, under its idempotency key or operation id: nothing is there twice.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -29,13 +30,26 @@ const CLIENTS: usize = 8;
 fn every_acknowledged_meeting_survives_sigkill_and_none_is_there_by_half() {
     let folder = TempDir::new().unwrap();
     let token = minted(folder.path());
-    let mut acknowledged = HashSet::new();
+    let mut clients: Vec<Client> = (0..CLIENTS).map(|name| Client { name, ..Client::default() }).collect();
     let mut moments = Moments(0x5eed);
     for _ in 0..KILLS {
-        acknowledged.extend(until_killed(folder.path(), &token, moments.next()));
+        clients = until_killed(folder.path(), &token, moments.next(), clients);
     }
-    assert!(acknowledged.len() > usize::try_from(KILLS).unwrap(), "the load is one: {}", acknowledged.len());
-    check(folder.path(), &acknowledged);
+    let meetings: HashSet<String> = clients.iter().flat_map(|client| client.meetings.clone()).collect();
+    let written: Vec<String> = clients.iter().flat_map(|client| client.written.clone()).collect();
+    let enough = usize::try_from(KILLS).unwrap();
+    assert!(meetings.len() > enough && written.len() > enough, "{} and {}", meetings.len(), written.len());
+    check(folder.path(), &meetings, &written);
+}
+
+/// Somebody who calls, and what was acknowledged to him.
+#[derive(Default)]
+struct Client {
+    name: usize,
+    /// Calls that were acknowledged so far: the next one is made again until it is.
+    done: u64,
+    meetings: Vec<String>,
+    written: Vec<String>,
 }
 
 /// Moments between 5 and 125 ms after the first call: a small generator of its own, so that a failure can be repeated.
@@ -60,16 +74,18 @@ fn minted(folder: &Path) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Serves, loads, kills. Returns the meetings that were acknowledged.
-fn until_killed(folder: &Path, token: &str, after: Duration) -> Vec<String> {
+/// Serves, loads, kills.
+fn until_killed(folder: &Path, token: &str, after: Duration, clients: Vec<Client>) -> Vec<Client> {
     let flags = ["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "error"];
     let mut process = convoke(folder).args(flags).spawn().unwrap();
     let address = listening(&mut process);
     let stop = Arc::new(AtomicBool::new(false));
-    let clients: Vec<_> = (0..CLIENTS)
+    let room = room(address, token);
+    let running: Vec<_> = clients
+        .into_iter()
         .map(|client| {
-            let (token, stop) = (token.to_owned(), stop.clone());
-            std::thread::spawn(move || load(address, &token, client, &stop))
+            let (token, room, stop) = (token.to_owned(), room.clone(), stop.clone());
+            std::thread::spawn(move || load(address, &token, &room, client, &stop))
         })
         .collect();
     std::thread::sleep(after);
@@ -77,7 +93,7 @@ fn until_killed(folder: &Path, token: &str, after: Duration) -> Vec<String> {
     process.kill().unwrap();
     process.wait().unwrap();
     stop.store(true, Ordering::Relaxed);
-    clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    running.into_iter().map(|client| client.join().unwrap()).collect()
 }
 
 fn listening(process: &mut Child) -> SocketAddr {
@@ -95,28 +111,50 @@ fn listening(process: &mut Child) -> SocketAddr {
     }
 }
 
-/// Makes one meeting after the other until the server is gone.
-fn load(address: SocketAddr, token: &str, client: usize, stop: &AtomicBool) -> Vec<String> {
-    let mut made = Vec::new();
-    let Ok(mut stream) = TcpStream::connect(address) else { return made };
-    for i in 0.. {
-        if stop.load(Ordering::Relaxed) {
-            break;
+/// The meeting whose notes all write: the same one after every restart, by its idempotency key.
+fn room(address: SocketAddr, token: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let args = json!({ "title": "Room", "idempotencyKey": "room" });
+    let reply = call(&mut stream, token, CREATE, &args).expect("nobody kills yet");
+    reply["value"]["meetingId"].as_str().unwrap().to_owned()
+}
+
+const CREATE: &str = "meetings/lifecycle/createMeeting";
+const EDIT: &str = "notes/index/applyNoteOperation";
+/// A sequence ahead of the log stands for its end, however long it has grown.
+const AHEAD: i64 = 1 << 40;
+
+/// Makes a meeting and writes a word, in turns, until the server is gone.
+fn load(address: SocketAddr, token: &str, room: &str, mut client: Client, stop: &AtomicBool) -> Client {
+    let Ok(mut stream) = TcpStream::connect(address) else { return client };
+    while !stop.load(Ordering::Relaxed) {
+        let name = format!("<{}-{}>", client.name, client.done);
+        let reply = if client.done.is_multiple_of(2) {
+            let args = json!({ "title": name, "idempotencyKey": name });
+            call(&mut stream, token, CREATE, &args)
+        } else {
+            let operation = json!({ "type": "insert", "position": 0, "content": name });
+            let id = name.trim_matches(['<', '>']);
+            let args = json!({ "meetingId": room, "clientSequence": AHEAD, "operationId": id, "operation": operation });
+            call(&mut stream, token, EDIT, &args)
+        };
+        let Some(reply) = reply else { break };
+        assert_eq!(reply["status"], "success", "{reply}");
+        match reply["value"]["meetingId"].as_str() {
+            Some(meeting) => client.meetings.push(meeting.to_owned()),
+            None => client.written.push(name),
         }
-        let body = json!({ "args": { "title": format!("{client}-{i}") } }).to_string();
-        match call(&mut stream, token, &body) {
-            Some(reply) => made.push(reply["value"]["meetingId"].as_str().expect("a success").to_owned()),
-            None => break,
-        }
+        client.done += 1;
     }
-    made
+    client
 }
 
 /// One call on an open connection; nothing if the connection broke before the whole answer was there.
-fn call(stream: &mut TcpStream, token: &str, body: &str) -> Option<Value> {
+fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Option<Value> {
     use std::io::Write as _;
+    let body = json!({ "args": args }).to_string();
     let head = format!(
-        "POST /api/run/meetings/lifecycle/createMeeting HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+        "POST /api/run/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
          authorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
@@ -141,16 +179,18 @@ fn call(stream: &mut TcpStream, token: &str, body: &str) -> Option<Value> {
     serde_json::from_slice(&answer).ok()
 }
 
-/// Every acknowledged meeting is there, and every meeting that is there is whole.
-fn check(folder: &Path, acknowledged: &HashSet<String>) {
+/// Every acknowledged meeting is there, every meeting that is there is whole, and none was made twice; every
+/// acknowledged word stands in the notes, and no word stands there twice.
+fn check(folder: &Path, acknowledged: &HashSet<String>, written: &[String]) {
     let runtime = Runtime::start(RuntimeOptions::in_folder(folder.join("data"))).unwrap();
     let checked: Result<HashSet<String>> = runtime.read(|db| {
-        let mut there = HashSet::new();
+        let (mut there, mut titles) = (HashSet::new(), HashSet::new());
         for meeting in db.scan::<Meeting>().take(usize::MAX >> 1)? {
             let id = meeting.id();
             let host = db.query(Participant::by_meeting_role).eq(id).eq(Role::Host).first()?;
             assert!(host.is_some(), "{id} has no host");
             assert!(db.query(Note::by_meeting).eq(id).unique()?.is_some(), "{id} has no notes");
+            assert!(titles.insert(meeting.title.to_string()), "{} was made twice", meeting.title);
             there.insert(id.to_string());
         }
         Ok(there)
@@ -158,5 +198,21 @@ fn check(folder: &Path, acknowledged: &HashSet<String>) {
     let there = checked.unwrap();
     let lost: Vec<_> = acknowledged.difference(&there).collect();
     assert!(lost.is_empty(), "{} of {} acknowledged meetings are lost: {lost:?}", lost.len(), acknowledged.len());
+    let text = runtime.read(|db| {
+        let note = db.scan::<Note>().take(usize::MAX >> 1)?.into_iter().max_by_key(|note| note.sequence);
+        let note = note.expect("there are notes");
+        let mut text = String::new();
+        for piece in &note.pieces {
+            text.push_str(&db.get(piece.id)?.expect("a piece of the notes is there").text);
+        }
+        Ok(text)
+    });
+    let mut words = HashSet::new();
+    for word in text.unwrap().split_inclusive('>') {
+        assert!(words.insert(word.to_owned()), "{word} was written twice");
+    }
+    for word in written {
+        assert!(words.contains(word), "{word} was acknowledged and is lost");
+    }
     runtime.store().close();
 }
