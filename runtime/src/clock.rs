@@ -68,7 +68,7 @@ impl JsonSchema for Millis {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "integer", "format": "int64", "minimum": 0, "maximum": Self::MAX.0,
-            "description": "Milliseconds since the epoch.",
+            "description": "Milliseconds since the epoch.", "examples": [1_767_225_600_000_i64],
         })
     }
 }

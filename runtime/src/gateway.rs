@@ -11,6 +11,7 @@ use crate::function::Kind;
 use crate::http::{Handler, Incoming, Reply, RouteKind, Target};
 use crate::identity::Caller;
 use crate::logs::LogLines;
+use crate::openapi::pages::Pages;
 use crate::runtime::Runtime;
 
 /// Answers the listener's requests with the runtime's functions.
@@ -18,12 +19,13 @@ pub struct Gateway {
     runtime: Runtime,
     authenticator: Authenticator,
     log_lines: LogLinesOn,
+    pages: Pages,
 }
 
 impl Gateway {
     /// A gateway to this runtime, for callers that `authenticator` knows.
     pub fn new(runtime: Runtime, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
-        Self { runtime, authenticator, log_lines }
+        Self { runtime, authenticator, log_lines, pages: Pages::default() }
     }
 
     async fn caller(&self, incoming: &Incoming) -> Result<Caller, AuthError> {
@@ -75,9 +77,9 @@ impl Handler for Gateway {
                 };
                 self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await
             }
-            Target::Admin { .. } | Target::Metrics | Target::OpenApi | Target::Docs(_) => {
-                failed(&Error::new(Code::RouteNotFound, "No such route"))
-            }
+            Target::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
+            Target::Docs(page) => self.pages.reference(page, &incoming),
+            Target::Admin { .. } | Target::Metrics => failed(&Error::new(Code::RouteNotFound, "No such route")),
         }
     }
 

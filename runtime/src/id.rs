@@ -126,6 +126,7 @@ impl<T: Table> JsonSchema for Id<T> {
             "type": "string",
             "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", T::PREFIX),
             "description": format!("Id of a row of `{}`.", T::NAME),
+            "examples": [format!("{}_01jgfjs5r2a4n8w7k0q3d6m9vt", T::PREFIX)],
         })
     }
 }

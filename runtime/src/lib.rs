@@ -34,6 +34,7 @@ pub mod background;
 pub mod auth;
 pub mod http;
 pub mod gateway;
+pub mod openapi;
 pub mod config;
 pub mod cli;
 pub mod testing;

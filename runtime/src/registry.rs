@@ -164,7 +164,7 @@ fn path_of(entry: &Entry) -> Option<String> {
     Some(path)
 }
 
-fn camel_case(snake: &str, out: &mut String) {
+pub(crate) fn camel_case(snake: &str, out: &mut String) {
     let mut upper = false;
     for c in snake.trim_start_matches("r#").chars() {
         match c {

@@ -91,6 +91,9 @@ pub enum StartError {
     /// The expression of a cron.
     #[error("{0}")]
     Cron(String),
+    /// What the application says of its interface.
+    #[error("{0}")]
+    Interface(String),
     /// A setting.
     #[error("convoke.toml: {0}")]
     Setting(String),
@@ -107,6 +110,7 @@ impl Runtime {
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         check_sections(&settings)?;
+        crate::openapi::About::collect().map_err(StartError::Interface)?;
         let rates = match settings.get("rates").cloned() {
             Some(table) => table.try_into().map_err(|error| StartError::Setting(format!("[rates]: {error}")))?,
             None => HashMap::new(),

@@ -4,6 +4,7 @@
 
 pub mod dev;
 pub mod functions;
+pub mod openapi;
 pub mod run;
 pub mod serve;
 pub mod token;
@@ -42,6 +43,8 @@ enum Command {
     Dev(dev::Dev),
     Token(token::Token),
     Functions(functions::Functions),
+    #[command(name = "openapi")]
+    OpenApi(openapi::OpenApi),
     Run(run::Run),
 }
 
@@ -52,6 +55,7 @@ pub fn main() -> ExitCode {
         Command::Dev(dev) => dev.run(),
         Command::Token(token) => token.run(),
         Command::Functions(functions) => functions.run(),
+        Command::OpenApi(openapi) => openapi.run(),
         Command::Run(run) => run.run(),
     };
     match done {

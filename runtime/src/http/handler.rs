@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
 use super::trace::TraceParent;
@@ -59,6 +59,10 @@ pub struct Incoming {
     pub peer: IpAddr,
     /// The whole body; empty for GET and HEAD.
     pub body: Bytes,
+    /// What the client has of a document already: its `If-None-Match`. Not read of a call.
+    pub if_none_match: Option<HeaderValue>,
+    /// Whether the client takes a document in gzip. Not read of a call.
+    pub accepts_gzip: bool,
 }
 
 /// What a request is addressed to.
@@ -158,6 +162,8 @@ pub struct Reply {
     pub www_authenticate: Option<String>,
     /// Seconds after which a retry makes sense.
     pub retry_after_s: Option<u32>,
+    /// Further fields, which stand in place of those that the listener would set.
+    pub fields: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// The content type of every envelope.
@@ -166,6 +172,13 @@ pub const JSON: &str = "application/json";
 impl Reply {
     /// A JSON body with this status.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, body: body.into(), content_type: JSON, www_authenticate: None, retry_after_s: None }
+        Self {
+            status,
+            body: body.into(),
+            content_type: JSON,
+            www_authenticate: None,
+            retry_after_s: None,
+            fields: vec![],
+        }
     }
 }

@@ -12,8 +12,9 @@ use futures_util::FutureExt as _;
 use http_body_util::Full;
 use hyper::body::Body as _;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
-    REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderMap, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
@@ -99,6 +100,7 @@ async fn exchange<H: Handler>(
     }
     let peer = server.proxies.client(connection.peer, &parts.headers);
     let is_call = matches!(target, Target::Run(_) | Target::Kind(_) | Target::Admin { .. });
+    let is_document = matches!(target, Target::OpenApi | Target::Docs(_));
     if is_call && server.rate.as_ref().is_some_and(|rate| !rate.admits(peer)) {
         return Err(TOO_MANY);
     }
@@ -118,10 +120,22 @@ async fn exchange<H: Handler>(
         trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
         body,
+        if_none_match: parts.headers.get(IF_NONE_MATCH).filter(|_| is_document).cloned(),
+        accepts_gzip: is_document && accepts_gzip(&parts.headers),
     };
     AssertUnwindSafe(server.handler.call(request)).catch_unwind().await.map_err(|_| {
         tracing::error!(request_id = %id, "a call panicked outside of its function");
         PANICKED
+    })
+}
+
+/// Whether `gzip` is among the codings of `Accept-Encoding`, and not with a weight of nothing.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(ACCEPT_ENCODING).into_iter().filter_map(|field| field.to_str().ok());
+    codings.flat_map(|field| field.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.trim_matches(['0', '.']).is_empty());
+        name.trim().eq_ignore_ascii_case("gzip") && !refused
     })
 }
 
@@ -215,7 +229,7 @@ impl Dressing {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.reserve(6);
-        if status != StatusCode::NO_CONTENT {
+        if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
             headers.insert(CONTENT_TYPE, content_type(reply.content_type));
             if self.head_only {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -248,6 +262,9 @@ impl Dressing {
         if reply.content_type.starts_with("text/html") {
             protect_page(headers);
         }
+        for (name, value) in reply.fields {
+            headers.insert(name, value);
+        }
         if self.close {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -260,14 +277,11 @@ fn content_type(text: &'static str) -> HeaderValue {
     if text == JSON { const { HeaderValue::from_static(JSON) } } else { HeaderValue::from_static(text) }
 }
 
-/// A page of ours loads nothing from elsewhere, sends nothing elsewhere, and is framed by nobody.
-fn protect_page(headers: &mut hyper::HeaderMap) {
+/// A page of ours loads nothing and is framed by nobody, unless its reply has a policy of its own.
+fn protect_page(headers: &mut HeaderMap) {
     headers.insert(
         CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; \
-             img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        ),
+        HeaderValue::from_static("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
     );
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

@@ -451,6 +451,7 @@ impl<V: JsonSchema> JsonSchema for Encoded<V> {
 /// A part of a list, and where the next part begins.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PageOf{T}")]
 pub struct Page<T> {
     /// The rows of this part.
     pub items: Vec<T>,

@@ -54,8 +54,15 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
+    /// What the member means comes first, then what its type says of itself (its unit, its form).
     fn with(mut self, name: &str, mut schema: Schema, doc: &str) -> Self {
-        describe(&mut schema, doc);
+        match schema.get("description").and_then(Value::as_str) {
+            Some(of_type) if !doc.is_empty() => {
+                let both = format!("{doc}\n\n{of_type}");
+                describe(&mut schema, &both);
+            }
+            Some(_) | None => describe(&mut schema, doc),
+        }
         self.properties.insert(name.to_owned(), schema.to_value());
         self
     }
