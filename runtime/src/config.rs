@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::auth::Environment;
@@ -13,7 +14,8 @@ use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
 use crate::call::envelope::LogLinesOn;
 use crate::http::{HttpOptions, TlsFiles};
 use crate::limits::Limits;
-use crate::settings::SubmittedSection;
+use crate::settings::check;
+use crate::settings::describe::{self, Table, describe};
 
 /// Where calls are served unless told.
 pub const LISTEN: &str = "127.0.0.1:3210";
@@ -61,10 +63,10 @@ pub struct Flags {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// What is logged, e.g. `warn,convoke=debug`; a line a call from `info` on [default: info]
+    /// What is logged: `info` has a line a call; unless told `info` of a server, `warn` of other commands
     #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
     pub log: Option<String>,
-    /// How it is logged [default: text]
+    /// How the log is written [default: text]
     #[arg(long, value_name = "FORMAT", env = "CONVOKE_LOG_FORMAT")]
     pub log_format: Option<LogFormat>,
 }
@@ -80,34 +82,55 @@ pub enum LogFormat {
     Json,
 }
 
-/// `convoke.toml`. Names are those of the flags, with underscores; `[auth]`, `[tls]` and `[limits]` are tables.
-#[derive(Debug, Default, Deserialize)]
+/// The flag that says which deployment this is.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct EnvironmentFlag {
+    /// Which deployment this is; deploy keys belong to one of them [default: production]
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    pub env: Option<Environment>,
+}
+
+/// `convoke.toml`. What its settings mean is said by the flags of the same names, with underscores.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-struct File {
+pub(crate) struct File {
     data: Option<PathBuf>,
     #[serde(alias = "env")]
+    #[schemars(with = "Option<String>")]
     environment: Option<Environment>,
+    #[schemars(with = "Option<String>")]
     listen: Option<SocketAddr>,
+    #[schemars(with = "Option<String>", example = "127.0.0.1:3211")]
     ops_listen: Option<SocketAddr>,
+    #[schemars(with = "Option<String>")]
     log_lines: Option<LogLinesOn>,
     #[serde(alias = "cors_origin")]
+    #[schemars(example = ["https://app.example.com"])]
     cors_origins: Vec<String>,
     #[serde(alias = "trusted_proxy")]
+    #[schemars(with = "Vec<String>", example = ["10.0.0.0/8"])]
     trusted_proxies: Vec<ipnet::IpNet>,
+    #[schemars(example = "warn,convoke=debug")]
     log: Option<String>,
+    #[schemars(with = "Option<String>")]
     log_format: Option<LogFormat>,
     auth: AuthConfig,
-    tls: Option<Tls>,
+    tls: Tls,
+    #[schemars(skip)]
     limits: toml::Table,
     #[serde(flatten)]
+    #[schemars(skip)]
     rest: toml::Table,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// TLS: with both files the listener speaks nothing else. They are read again when they change.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 struct Tls {
-    cert: PathBuf,
-    key: PathBuf,
+    #[schemars(example = "/etc/convoke/tls/fullchain.pem")]
+    cert: Option<PathBuf>,
+    #[schemars(example = "/etc/convoke/tls/privkey.pem")]
+    key: Option<PathBuf>,
 }
 
 /// Everything an installation runs with.
@@ -136,7 +159,7 @@ pub struct Config {
 /// Settings that cannot work, with what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct ConfigError(String);
+pub struct ConfigError(pub(crate) String);
 
 impl Config {
     /// Lays flags and environment over the file.
@@ -150,17 +173,35 @@ impl Config {
         environment: Option<Environment>,
         unless_told: Environment,
     ) -> Result<Self, ConfigError> {
-        let file = read_file(flags.config.as_deref())?;
-        let sections = known_sections(file.rest)?;
+        Self::lay_over(read_file(flags.config.as_deref())?, flags, environment, unless_told)
+    }
+
+    /// The settings of a server in production that this file alone makes.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn of_text(text: &str) -> Result<Self, ConfigError> {
+        let file = parse(text).map_err(ConfigError)?;
+        Self::lay_over(file, &Flags::default(), None, Environment::Production)
+    }
+
+    fn lay_over(
+        file: File,
+        flags: &Flags,
+        environment: Option<Environment>,
+        unless_told: Environment,
+    ) -> Result<Self, ConfigError> {
+        let sections = file.rest;
         let environment = environment.or(file.environment).unwrap_or(unless_told);
         let is_dev = environment == Environment::Development;
         let mut limits = Limits::default();
         limits.set(&file.limits).map_err(ConfigError)?;
         let default_listen = || LISTEN.parse().expect("the default address is one");
-        let tls = match (&flags.tls_cert, &flags.tls_key, file.tls) {
-            (Some(cert), Some(key), _) => Some(TlsFiles::new(cert, key)),
-            (_, _, Some(tls)) => Some(TlsFiles::new(tls.cert, tls.key)),
-            _ => None,
+        let tls = match (flags.tls_cert.clone().or(file.tls.cert), flags.tls_key.clone().or(file.tls.key)) {
+            (Some(cert), Some(key)) => Some(TlsFiles::new(cert, key)),
+            (None, None) => None,
+            (Some(_), None) => return Err(ConfigError("tls.cert needs tls.key, the certificate's key".to_owned())),
+            (None, Some(_)) => return Err(ConfigError("tls.key needs tls.cert, the certificate".to_owned())),
         };
         let http = HttpOptions {
             ops_listen: flags.ops_listen.or(file.ops_listen),
@@ -202,11 +243,12 @@ impl Config {
     }
 }
 
-/// What `convoke help serve` says of the file.
+/// What `convoke help serve` says of the file: its tables, and what holds unless told.
 pub(crate) fn file_help() -> String {
     use std::fmt::Write as _;
     let mut text = format!(
-        "{FILE} takes the same settings, with underscores, and more providers and bounds:\n
+        "{FILE} takes the same settings, with underscores, and the tables below. `convoke config example` prints it whole,
+`convoke config check` holds it against them, `convoke config show` says what is in force and where it comes from.\n
     listen = \"0.0.0.0:3210\"
     cors_origins = [\"https://app.example.com\"]
 
@@ -215,15 +257,31 @@ pub(crate) fn file_help() -> String {
     audiences = [\"https://api.example.com\"]
 
     [limits]
-    mutation_timeout = \"1s\"\n
-[limits], with what holds unless told:\n"
+    mutation_timeout = \"1s\"\n"
     );
-    let limits = Limits::reference();
-    let width = limits.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-    for (name, value, what) in limits {
-        let _ = write!(text, "\n    {name:width$}  {:>10}  {what}", value.to_string());
+    for table in &describe().tables {
+        list(&mut text, table);
     }
+    let _ = write!(text, "\nSecrets: CONVOKE_SECRET_<NAME> in the environment, or files in <data>/secrets.");
     text
+}
+
+fn list(text: &mut String, table: &Table) {
+    use std::fmt::Write as _;
+    let (open, close) = if table.many { ("[[", "]]") } else { ("[", "]") };
+    let _ = writeln!(text, "\n{open}{}{close}  {}", table.path, table.doc);
+    let shown = |setting: &describe::Setting| match &setting.default {
+        Some(value) => value.to_string(),
+        None => "-".to_owned(),
+    };
+    let width = table.settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
+    let value_width = table.settings.iter().map(|setting| shown(setting).len()).max().unwrap_or(0).min(20);
+    for setting in &table.settings {
+        let _ = writeln!(text, "    {:width$}  {:>value_width$}  {}", setting.name, shown(setting), setting.doc);
+    }
+    for inner in &table.tables {
+        list(text, inner);
+    }
 }
 
 impl From<Config> for crate::runtime::RuntimeOptions {
@@ -239,30 +297,38 @@ fn given<T: Clone>(flags: &[T], file: Vec<T>) -> Vec<T> {
     if flags.is_empty() { file } else { flags.to_vec() }
 }
 
-fn read_file(named: Option<&Path>) -> Result<File, ConfigError> {
-    let path = named.unwrap_or(Path::new(FILE));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => return Err(ConfigError(format!("{} cannot be read: {error}", path.display()))),
-    };
-    toml::from_str(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))
+/// The file as it stands, and its path; empty if none is named and none is there.
+pub(crate) fn read_table(named: Option<&Path>) -> Result<(PathBuf, toml::Table), ConfigError> {
+    let (path, text) = read_text(named)?;
+    let table = toml::from_str(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
+    Ok((path, table))
 }
 
-/// The tables that belong to the application and the rates; anything else in the file is a mistake.
-fn known_sections(rest: toml::Table) -> Result<toml::Table, ConfigError> {
-    let mut known: Vec<&str> = inventory::iter::<SubmittedSection>().map(|section| section.name).collect();
-    known.push("rates");
-    for name in rest.keys() {
-        if !known.contains(&name.as_str()) {
-            known.sort_unstable();
-            return Err(ConfigError(format!(
-                "{FILE}: `{name}` is no setting; besides those of `convoke help serve` there are the tables {}",
-                known.join(", ")
-            )));
+fn read_text(named: Option<&Path>) -> Result<(PathBuf, String), ConfigError> {
+    let path = named.unwrap_or(Path::new(FILE));
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((path.to_owned(), text)),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            Ok((path.to_owned(), String::new()))
         }
+        Err(error) => Err(ConfigError(format!("{} cannot be read: {error}", path.display()))),
     }
-    Ok(rest)
+}
+
+fn read_file(named: Option<&Path>) -> Result<File, ConfigError> {
+    let (path, text) = read_text(named)?;
+    parse(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))
+}
+
+/// # Errors
+/// What is no TOML, what is no setting, or what does not fit its setting.
+fn parse(text: &str) -> Result<File, String> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    let unknown = check::unknown(&table, &describe());
+    if !unknown.is_empty() {
+        return Err(unknown.join("\n"));
+    }
+    toml::from_str(text).map_err(|error| error.to_string())
 }
 
 fn provider_of(flags: &Flags) -> Result<Option<ProviderConfig>, ConfigError> {

@@ -21,21 +21,30 @@ pub struct RateClass {
     pub calls: u32,
     /// The period.
     pub per: Duration,
+    /// Why it is so many: what the configuration reference shows.
+    pub doc: &'static str,
 }
 inventory::collect!(RateClass);
 
 /// Queries that name no class.
-pub const READ: RateClass = RateClass { name: "read", calls: 6_000, per: MINUTE };
+pub const READ: RateClass = RateClass { name: "read", calls: 6_000, per: MINUTE, doc: "Queries that name no class." };
 /// Mutations and actions that name no class.
-pub const WRITE: RateClass = RateClass { name: "write", calls: 3_000, per: MINUTE };
+pub const WRITE: RateClass =
+    RateClass { name: "write", calls: 3_000, per: MINUTE, doc: "Mutations and actions that name no class." };
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Registers a class for functions of this program: `convoke::rate_class!("tokens", 120, per 60 s)`.
+/// Registers a class for functions of this program: `convoke::rate_class!("tokens", 120, per 60 s)`. Doc comments in
+/// front of the name stand in the configuration reference.
 #[macro_export]
 macro_rules! rate_class {
-    ($name:literal, $calls:literal, per $seconds:literal s) => {
+    ($(#[doc = $doc:literal])* $name:literal, $calls:literal, per $seconds:literal s) => {
         $crate::__private::inventory::submit! {
-            $crate::rate::RateClass { name: $name, calls: $calls, per: ::core::time::Duration::from_secs($seconds) }
+            $crate::rate::RateClass {
+                name: $name,
+                calls: $calls,
+                per: ::core::time::Duration::from_secs($seconds),
+                doc: ::core::concat!($($doc),*),
+            }
         }
     };
 }
@@ -70,8 +79,7 @@ impl Rates {
     /// # Errors
     /// A setting for a class that no function has.
     pub(crate) fn new(settings: &HashMap<String, u32>) -> Result<Self, String> {
-        let mut classes = HashMap::from([(READ.name, READ), (WRITE.name, WRITE)]);
-        classes.extend(inventory::iter::<RateClass>().map(|class| (class.name, *class)));
+        let mut classes: HashMap<_, _> = RateClass::all().into_iter().map(|class| (class.name, class)).collect();
         for (name, calls) in settings {
             match classes.get_mut(name.as_str()) {
                 Some(class) => class.calls = *calls,
@@ -128,6 +136,14 @@ impl Default for Shard {
 }
 
 impl RateClass {
+    /// The classes of this program, by name.
+    pub fn all() -> Vec<RateClass> {
+        let mut all = vec![READ, WRITE];
+        all.extend(inventory::iter::<RateClass>().copied());
+        all.sort_unstable_by_key(|class| class.name);
+        all
+    }
+
     fn refilled(&self, bucket: &Bucket, now: Millis) -> f64 {
         let full = f64::from(self.calls);
         let share = now.since(bucket.at).as_secs_f64() / self.per.as_secs_f64();
@@ -146,7 +162,7 @@ fn hash(issuer: &str, subject: &str) -> u64 {
 mod tests {
     use super::*;
 
-    const CLASS: RateClass = RateClass { name: "test", calls: 60, per: MINUTE };
+    const CLASS: RateClass = RateClass { name: "test", calls: 60, per: MINUTE, doc: "" };
 
     #[test]
     fn a_bucket_refills_evenly_up_to_full_and_not_at_all_backwards() {

@@ -109,13 +109,11 @@ impl Runtime {
         let RuntimeOptions { data, limits, clock, predictable_ids, settings, stuck } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
-        check_sections(&settings)?;
+        if let Some(problem) = section_problems(&settings).into_iter().next() {
+            return Err(StartError::Setting(problem));
+        }
         crate::openapi::About::collect().map_err(StartError::Interface)?;
-        let rates = match settings.get("rates").cloned() {
-            Some(table) => table.try_into().map_err(|error| StartError::Setting(format!("[rates]: {error}")))?,
-            None => HashMap::new(),
-        };
-        let rates = Rates::new(&rates).map_err(StartError::Setting)?;
+        let rates = rates_of(&settings).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store = Store::open(StoreOptions { stuck, ..StoreOptions::new(&data) }, &limits, clock.clone(), tables)?;
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
@@ -270,12 +268,23 @@ impl Runtime {
 #[derive(Default)]
 struct Memory<S>(Arc<S>);
 
-fn check_sections(settings: &toml::Table) -> Result<(), StartError> {
+/// What does not fit in `[rates]` and the application's sections, one sentence each.
+pub(crate) fn section_problems(settings: &toml::Table) -> Vec<String> {
+    let mut problems = Vec::new();
     for section in inventory::iter::<SubmittedSection>() {
         if let Some(value) = settings.get(section.name) {
-            (section.check)(value.clone())
-                .map_err(|error| StartError::Setting(format!("[{}]: {error}", section.name)))?;
+            let checked = (section.check)(value.clone());
+            problems.extend(checked.err().map(|error| format!("[{}]: {}", section.name, error.trim_end())));
         }
     }
-    Ok(())
+    problems.extend(rates_of(settings).err());
+    problems
+}
+
+fn rates_of(settings: &toml::Table) -> std::result::Result<Rates, String> {
+    let rates = match settings.get("rates").cloned() {
+        Some(table) => table.try_into().map_err(|error| format!("[rates]: {error}"))?,
+        None => HashMap::new(),
+    };
+    Rates::new(&rates)
 }

@@ -6,93 +6,71 @@
 use std::time::Duration;
 
 use convoke::Millis;
-use convoke::settings::Section;
-use serde::Deserialize;
 
 // Calls of one user, per class; a class with 0 calls has no limit (`[rates]` in `convoke.toml`). Queries ("read", 6,000
 // a minute) and mutations and actions that name no class ("write", 3,000) are the runtime's own classes.
-//
-// Typing: one call a keystroke of a fast typist, with room for a burst after a reconnect.
-convoke::rate_class!("notes", 3_000, per 60 s);
-// Ingestion: a recognizer sends some chunks a second for each speaker.
-convoke::rate_class!("transcripts", 3_000, per 60 s);
-// Access tokens and connection information: once a connection, and signing costs.
-convoke::rate_class!("tokens", 120, per 60 s);
-// Insights and prompts: a provider is paid by the call.
-convoke::rate_class!("generation", 20, per 300 s);
+convoke::rate_class!(
+    /// Typing: one call a keystroke of a fast typist, with room for a burst after a reconnect.
+    "notes", 3_000, per 60 s
+);
+convoke::rate_class!(
+    /// Ingestion: a recognizer sends some chunks a second for each speaker.
+    "transcripts", 3_000, per 60 s
+);
+convoke::rate_class!(
+    /// Access tokens and connection information: once a connection, and signing costs.
+    "tokens", 120, per 60 s
+);
+convoke::rate_class!(
+    /// Insights and prompts: a provider is paid by the call.
+    "generation", 20, per 300 s
+);
 
-/// Declares a section of settings once: the field, its default, and the doc that the configuration reference shows.
-macro_rules! section {
-    ($(#[doc = $about:literal])* $section:ident in $table:literal { $($(#[doc = $doc:literal])* $name:ident: $type:ty = $default:expr;)* }) => {
-        $(#[doc = $about])*
-        #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $section { $($(#[doc = $doc])* pub $name: $type,)* }
-
-        impl Default for $section {
-            fn default() -> Self {
-                Self { $($name: $default,)* }
-            }
-        }
-
-        impl Section for $section {
-            const NAME: &'static str = $table;
-        }
-        convoke::section!($section);
-
-        impl $section {
-            /// Name, default and description of every setting, for the configuration reference.
-            pub const SETTINGS: &'static [(&'static str, &'static str, &'static str)] =
-                &[$((stringify!($name), stringify!($default), concat!($($doc),*)),)*];
-        }
-    };
-}
-
-section! {
-    /// How much of something there may be (`[quotas]`).
-    Quotas in "quotas" {
+convoke::section! {
+    /// How much of something there may be.
+    pub struct Quotas in "quotas" {
         /// Addresses that one user may invite a day: an account that was taken over is no mail cannon.
-        invitations_per_user_per_day: usize = 2_000;
+        pub invitations_per_user_per_day: usize = 2_000,
         /// Open invitations of one address, by all: their owner joins all these meetings with the first login.
-        open_invitations_per_address: usize = 200;
+        pub open_invitations_per_address: usize = 200,
         /// Participants and invitations of one meeting: lists of them are answered whole.
-        people_per_meeting: usize = 2_000;
+        pub people_per_meeting: usize = 2_000,
         /// Unacknowledged signals of one recipient: a client that is gone for good is not written to for ever.
-        unacknowledged_signals_per_recipient: usize = 1_000;
+        pub unacknowledged_signals_per_recipient: usize = 1_000,
         /// Recipients of one broadcast signal: each is a row, and a mesh of more people does not work anyway.
-        broadcast_recipients: usize = 16;
+        pub broadcast_recipients: usize = 16,
         /// Rows of the interest catalog that one user may make: the catalog is shared.
-        catalog_rows_per_user: usize = 100;
+        pub catalog_rows_per_user: usize = 100,
         /// Open media sessions of one user in one meeting: some devices and tabs, no more.
-        open_sessions_per_user: usize = 8;
+        pub open_sessions_per_user: usize = 8,
         /// Pending offline operations of one user, meeting and client: some days of typing on a plane.
-        pending_offline_operations_per_client: usize = 10_000;
+        pub pending_offline_operations_per_client: usize = 10_000,
         /// UTF-16 code units of one document of notes: a thick book.
-        note_document_units: usize = 1_000_000;
+        pub note_document_units: usize = 1_000_000,
         /// UTF-16 code units of one insert: a pasted chapter, and still one row of the log.
-        note_insert_units: usize = 100_000;
+        pub note_insert_units: usize = 100_000,
         /// Entries that the base of an operation may lie behind the log's end: all of them are read to transform it.
-        note_entries_behind: usize = 10_000;
+        pub note_entries_behind: usize = 10_000,
         /// Subscription leases of one user; they live in memory.
-        leases_per_user: usize = 200;
+        pub leases_per_user: usize = 200,
         /// Subscription leases of all users; they live in memory.
-        leases_in_all: usize = 100_000;
+        pub leases_in_all: usize = 100_000,
     }
 }
 
-section! {
-    /// How long what is not needed any more is kept (`[retention]`). What is not named here is kept for good.
-    Retention in "retention" {
+convoke::section! {
+    /// How long what is not needed any more is kept. What is not named here is kept for good.
+    pub struct Retention in "retention" {
         /// Signals, in hours: a negotiation takes seconds, and a client that comes back starts anew.
-        signals_hours: u32 = 24;
+        pub signals_hours: u32 = 24,
         /// Closed and failed media sessions, in days: for the list of who was connected how well.
-        closed_sessions_days: u32 = 30;
+        pub closed_sessions_days: u32 = 30,
         /// Offline operations that are synced, failed or cleared, in days: as long a late repetition is known.
-        offline_operations_days: u32 = 30;
+        pub offline_operations_days: u32 = 30,
         /// Queue entries that are matched, expired or cancelled, in days.
-        finished_queue_entries_days: u32 = 90;
+        pub finished_queue_entries_days: u32 = 90,
         /// Audit entries, in days: the usual period of review.
-        audit_days: u32 = 365;
+        pub audit_days: u32 = 365,
     }
 }
 
@@ -139,6 +117,8 @@ pub fn transcript_bucket(start: Millis) -> Millis {
 
 #[cfg(test)]
 mod tests {
+    use convoke::settings::Section as _;
+
     use super::*;
 
     #[test]
@@ -161,12 +141,5 @@ mod tests {
         assert!(serde_json::from_str::<Retention>(r#"{"audit_days": -1}"#).is_err());
         assert_eq!(days(Retention::default().audit_days), Duration::from_secs(31_536_000));
         assert_eq!(hours(Retention::default().signals_hours), days(1));
-    }
-
-    #[test]
-    fn every_setting_says_why_it_is_as_it_is() {
-        for (name, _, reason) in Quotas::SETTINGS.iter().chain(Retention::SETTINGS) {
-            assert!(reason.len() > 20, "{name}");
-        }
     }
 }

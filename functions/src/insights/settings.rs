@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use convoke::settings::Section;
 use convoke::value;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::provider::exchange::{Fallback, TIMEOUT};
@@ -20,8 +21,9 @@ use super::provider::exchange::{Fallback, TIMEOUT};
 /// ```
 ///
 /// Its key is the secret `INSIGHTS_API_KEY`; a service that asks for none needs none.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(try_from = "Table")]
+#[schemars(into = "Table")]
 pub struct InsightProvider {
     model: Option<Model>,
 }
@@ -63,12 +65,22 @@ impl Section for InsightProvider {
 }
 convoke::section!(InsightProvider);
 
-#[derive(Deserialize)]
+/// A language model with the interface of OpenAI, whose key is the secret INSIGHTS_API_KEY. Without one, and wherever
+/// it fails, the built-in generator makes the insights.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// Where it is asked: `/chat/completions` is added.
+    #[schemars(example = "https://models.example.org/v1")]
     base_url: Option<BaseUrl>,
+    /// The model's name there.
+    #[schemars(example = "small-1")]
     model: Option<ModelName>,
+    /// Whether the built-in generator steps in when the model fails; it does unless told.
+    #[schemars(example = true)]
     fallback: Option<bool>,
+    /// How long one request may take, in seconds, 1 to 30; 30 unless told.
+    #[schemars(example = 30)]
     timeout_s: Option<TimeoutS>,
 }
 

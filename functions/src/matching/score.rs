@@ -51,6 +51,11 @@ impl Weights {
         let sum: f64 = values.iter().sum();
         (values.iter().all(|value| *value >= 0.0) && (sum - 1.0).abs() < 1e-6).then_some(Weights(weights))
     }
+
+    /// What each feature counts for.
+    pub fn features(&self) -> Features {
+        self.0
+    }
 }
 
 impl Default for Weights {

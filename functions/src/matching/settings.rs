@@ -3,15 +3,17 @@
 //! Names, defaults and units of the settings; what the numbers mean is `conditions`', `score`'s and `assignment`'s.
 
 use convoke::settings::Section;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::assignment::Limits;
 use super::conditions::Rules;
 use super::score::{Features, Weights};
 
 /// The settings, checked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "Written")]
+#[schemars(into = "Written")]
 pub struct Matching {
     pub rules: Rules,
     pub limits: Limits,
@@ -30,60 +32,109 @@ impl Default for Matching {
     }
 }
 
-/// The settings as they stand in the file; what is absent is as it would be without the section.
-#[derive(Default, Deserialize)]
+/// How waiting users are paired.
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
-    score_min: Option<f64>,
-    overlap_minutes_min: Option<u32>,
-    decline_days: Option<u32>,
-    exact_nodes_max: Option<usize>,
-    thinned_nodes_max: Option<usize>,
-    best_edges: Option<usize>,
-    waiting_max: Option<usize>,
-    weights: Option<WrittenWeights>,
+    /// The least score of a pair, 0 to 1.
+    score_min: f64,
+    /// The least time that both are free at once, in minutes.
+    overlap_minutes_min: u32,
+    /// How long two of whom one declined are not proposed again, in days.
+    decline_days: u32,
+    /// People who may be connected by possible pairs for the best pairing of all to be computed as it is.
+    exact_nodes_max: usize,
+    /// People up to whom it is computed from the best pairs of each alone.
+    thinned_nodes_max: usize,
+    /// Pairs of one person that are considered then.
+    best_edges: usize,
+    /// Waiting users that one run looks at, the longest-waiting: every two of them are compared.
+    waiting_max: usize,
+    /// What counts how much in a score: all eight, whose sum is 1.
+    weights: WrittenWeights,
 }
 
-/// `[matching.weights]`: all eight, whose sum is 1.
-#[derive(Deserialize)]
+/// `[matching.weights]`.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WrittenWeights {
+    /// Interests that both have.
     interest_overlap: f64,
+    /// How well years of experience go together.
     experience_gap: f64,
+    /// Industries that both work in.
     industry_match: f64,
+    /// Hours of the day that both are awake in.
     timezone_compatibility: f64,
+    /// Likeness of what their profiles say.
     vector_similarity: f64,
+    /// Wishes about one's own or other organizations.
     org_constraint_match: f64,
+    /// Languages that both speak.
     language_overlap: f64,
+    /// Roles that go together, such as mentor and learner.
     role_complementarity: f64,
+}
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+impl Default for Written {
+    fn default() -> Self {
+        let Matching { rules, limits, waiting_max } = Matching::default();
+        let whole = |ms: i64, unit: i64| u32::try_from(ms / unit).unwrap_or(u32::MAX);
+        Self {
+            score_min: rules.score_min,
+            overlap_minutes_min: whole(rules.overlap_ms_min, MINUTE_MS),
+            decline_days: whole(rules.decline_ms, DAY_MS),
+            exact_nodes_max: limits.exact_nodes_max,
+            thinned_nodes_max: limits.thinned_nodes_max,
+            best_edges: limits.best_edges,
+            waiting_max,
+            weights: WrittenWeights::of(rules.weights),
+        }
+    }
 }
 
 impl TryFrom<Written> for Matching {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let usual = Matching::default();
-        let weights = written.weights.map_or(Ok(usual.rules.weights), weights)?;
-        let score_min = written.score_min.unwrap_or(usual.rules.score_min);
+        let weights = weights(written.weights)?;
+        let score_min = written.score_min;
         if !(0.0..=1.0).contains(&score_min) {
             return Err(format!("score_min must be between 0 and 1 (got {score_min})"));
         }
-        let minutes = |minutes: u32| i64::from(minutes) * 60_000;
-        let days = |days: u32| i64::from(days) * 24 * 3_600_000;
         Ok(Self {
             rules: Rules {
                 weights,
                 score_min,
-                overlap_ms_min: written.overlap_minutes_min.map_or(usual.rules.overlap_ms_min, minutes),
-                decline_ms: written.decline_days.map_or(usual.rules.decline_ms, days),
+                overlap_ms_min: i64::from(written.overlap_minutes_min) * MINUTE_MS,
+                decline_ms: i64::from(written.decline_days) * DAY_MS,
             },
             limits: Limits {
-                exact_nodes_max: written.exact_nodes_max.unwrap_or(usual.limits.exact_nodes_max),
-                thinned_nodes_max: written.thinned_nodes_max.unwrap_or(usual.limits.thinned_nodes_max),
-                best_edges: written.best_edges.unwrap_or(usual.limits.best_edges),
+                exact_nodes_max: written.exact_nodes_max,
+                thinned_nodes_max: written.thinned_nodes_max,
+                best_edges: written.best_edges,
             },
-            waiting_max: written.waiting_max.unwrap_or(usual.waiting_max),
+            waiting_max: written.waiting_max,
         })
+    }
+}
+
+impl WrittenWeights {
+    fn of(weights: Weights) -> Self {
+        let features = weights.features();
+        Self {
+            interest_overlap: features.interest_overlap,
+            experience_gap: features.experience_gap,
+            industry_match: features.industry_match,
+            timezone_compatibility: features.timezone_compatibility,
+            vector_similarity: features.vector_similarity,
+            org_constraint_match: features.org_constraint_match,
+            language_overlap: features.language_overlap,
+            role_complementarity: features.role_complementarity,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use convoke::Context;
 use convoke::settings::Section;
 use convoke::value;
 use schema::{MaxParticipants, MeetingType, VideoProvider};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A LiveKit server, if there is one (`[livekit]` in `convoke.toml`).
@@ -17,8 +18,9 @@ use serde::Deserialize;
 ///
 /// Tokens are made with `api_key`. Where the server does not take that one (any more, or yet), calls of its interface
 /// are repeated with the previous one.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(try_from = "Table")]
+#[schemars(into = "Table")]
 pub struct LiveKit {
     server: Option<Server>,
 }
@@ -70,11 +72,18 @@ impl Section for LiveKit {
 }
 convoke::section!(LiveKit);
 
-#[derive(Deserialize)]
+/// A LiveKit server for meetings that are large, recorded or public. Without one, clients connect among themselves.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// Where clients reach it.
+    #[schemars(example = "wss://media.example.org")]
     url: Option<ServerUrl>,
+    /// The name of the key that tokens are made with; its secret is LIVEKIT_API_SECRET.
+    #[schemars(example = &"APIa1b2c3")]
     api_key: Option<KeyId>,
+    /// The name of the key before, while keys are rotated; its secret is LIVEKIT_PREVIOUS_API_SECRET.
+    #[schemars(example = &"APIz9y8x7")]
     previous_api_key: Option<KeyId>,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! What the claims must satisfy for the token to be accepted stands in `token`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -11,7 +12,7 @@ use crate::Identity;
 
 /// Which claim feeds which field of the identity. A name that begins with `/` is a JSON pointer into nested claims
 /// (RFC 6901); any other is the name of a claim as it stands, dots and colons included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClaimNames {
     /// Whom the issuer means.

@@ -1,5 +1,6 @@
 //! Reading the `Authorization` header: which scheme, which credentials. What they are worth is decided elsewhere.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::AuthError;
@@ -64,7 +65,7 @@ pub(super) fn bearer_token(value: &[u8]) -> Option<&[u8]> {
 const BEARER: &str = "Bearer";
 
 /// The keywords that announce a deploy key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Schemes(Vec<String>);
 

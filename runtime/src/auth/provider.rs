@@ -18,6 +18,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::claims::ClaimNames;
@@ -25,10 +26,12 @@ use super::environment::Environment;
 use super::header::Schemes;
 
 /// The settings of this module (`[auth]` in `convoke.toml`).
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(description = "Who is let in.")]
 pub struct AuthConfig {
-    /// Which deployment this is.
+    /// Which deployment this is. A setting of its own.
+    #[serde(skip)]
     pub environment: Environment,
     /// Whose tokens are accepted. None: every bearer token is refused.
     pub providers: Vec<ProviderConfig>,
@@ -37,17 +40,20 @@ pub struct AuthConfig {
 }
 
 /// One identity provider.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
     /// What `iss` must equal, to the character.
+    #[schemars(example = "https://id.example.com/")]
     pub issuer: String,
     /// `aud` must contain one of these.
+    #[schemars(example = ["https://api.example.com"])]
     pub audiences: Vec<String>,
-    /// Where its keys come from.
+    /// Where its keys come from: `"discovery"` (OpenID Connect), `{ url = "https://…" }` or `{ file = "keys.json" }`,
+    /// a JSON Web Key Set that is read again when it changes.
     #[serde(default)]
     pub keys: KeySource,
-    /// The signature algorithms that are accepted.
+    /// The signature algorithms that are accepted, of RS256, ES256 and EdDSA.
     #[serde(default = "Algorithm::all")]
     pub algorithms: Vec<Algorithm>,
     /// Which claim feeds which field of the identity.
@@ -73,7 +79,7 @@ impl ProviderConfig {
 }
 
 /// Where a provider's keys come from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeySource {
     /// The `jwks_uri` of the issuer's `/.well-known/openid-configuration`.
@@ -88,7 +94,7 @@ pub enum KeySource {
 }
 
 /// A signature algorithm that can be allowed. There is no `none` and no HMAC here, so neither can be configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Algorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256, keys of 2048 bits and more.
     RS256,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::serve::{Serving, open_issuer};
+use super::serve::{Hangup, Serving, open_issuer};
 use super::{Failure, install_log};
 use crate::auth::Environment;
 use crate::auth::development::DevelopmentUser;
@@ -44,6 +44,6 @@ impl Dev {
         eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
         eprintln!("{}", server.example_call(&token));
         server.announce();
-        server.run()
+        server.run(Hangup::Ends)
     }
 }

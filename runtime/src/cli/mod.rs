@@ -2,17 +2,21 @@
 //!
 //! One command, one file. Exit codes: 0 done, 1 it failed, 2 the command line was not understood.
 
+pub mod completions;
+pub mod config;
 pub mod dev;
 pub mod functions;
 pub mod openapi;
+pub mod health;
 pub mod run;
 pub mod serve;
+mod supervisor;
 pub mod token;
 
 use std::fmt;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{Config, LogFormat};
 
@@ -28,6 +32,7 @@ Start here:
   convoke functions                            what can be called
   convoke run users/queries/getCurrentUser '{}' --as ada
   convoke help serve                           every setting of a production start
+  convoke config example                       the same as a file, commented
 
 Settings come from flags, then from CONVOKE_… in the environment, then from convoke.toml.
 Exit codes: 0 done; 1 it failed, and standard error says why; 2 the command line was not understood."
@@ -46,17 +51,31 @@ enum Command {
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApi),
     Run(run::Run),
+    Health(health::Health),
+    Config(config::ConfigCommand),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 /// Runs the command line of this process. A program's `main` is `convoke::cli::main()`.
 pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    completions::answer_shell();
+    let matches = Cli::command().get_matches();
+    let command = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    let done = match command {
         Command::Serve(serve) => serve.run(),
         Command::Dev(dev) => dev.run(),
         Command::Token(token) => token.run(),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
         Command::Run(run) => run.run(),
+        Command::Health(health) => health.run(),
+        Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

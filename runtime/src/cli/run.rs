@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap_complete::ArgValueCompleter;
+
 use super::{Failure, executor, install_log};
 use crate::auth::{Environment, development};
 use crate::call::dispatch::Request;
@@ -22,7 +24,7 @@ use crate::runtime::Runtime;
 #[derive(clap::Args)]
 pub(super) struct Run {
     /// The function, as `convoke functions` lists it
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", add = ArgValueCompleter::new(super::completions::functions))]
     path: String,
     /// Its arguments, a JSON object
     #[arg(value_name = "JSON", default_value = "{}")]

@@ -5,12 +5,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Failure, executor, install_log};
+use super::{Failure, executor, install_log, supervisor};
 use crate::auth::development::DevelopmentIssuer;
 use crate::auth::key_source::http_client;
 use crate::auth::{Authenticator, Environment};
 use crate::clock::SystemClock;
-use crate::config::{Config, Flags};
+use crate::config::{Config, EnvironmentFlag, Flags};
 use crate::function::{Kind, Visibility};
 use crate::gateway::Gateway;
 use crate::http::Server;
@@ -24,16 +24,15 @@ use crate::store::Stuck;
 #[derive(clap::Args)]
 #[command(after_long_help = crate::config::file_help())]
 pub(super) struct Serve {
-    /// Which deployment this is; deploy keys belong to one of them [default: production]
-    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
-    env: Option<Environment>,
+    #[command(flatten)]
+    environment: EnvironmentFlag,
     #[command(flatten)]
     flags: Flags,
 }
 
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut config = Config::resolve(&self.flags, self.env, Environment::Production)?;
+        let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
         let _log = install_log(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
             let issuer = open_issuer(&config)?;
@@ -42,8 +41,17 @@ impl Serve {
         config.require_provider()?;
         let (server, _) = Serving::start(config)?;
         server.announce();
-        server.run()
+        server.run(Hangup::Stays)
     }
+}
+
+/// What SIGHUP means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hangup {
+    /// The terminal is gone, and with it whoever started this.
+    Ends,
+    /// A service has no terminal. What can change while it runs is looked at by itself; the rest needs a restart.
+    Stays,
 }
 
 /// A runtime whose listener is bound.
@@ -84,6 +92,7 @@ impl Serving {
     pub(super) fn announce(&self) {
         let mut out = std::io::stderr().lock();
         let _ = writeln!(out, "convoke: listening on {}", self.url());
+        supervisor::ready(&self.runtime, &self.url());
     }
 
     /// Where calls are served.
@@ -114,15 +123,21 @@ impl Serving {
     }
 
     /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, hangup: Hangup) -> Result<(), Failure> {
+        let url = self.url();
         let Self { executor, runtime, server, drain, .. } = self;
         let background = executor.block_on(async { runtime.start_background() });
+        let watch = executor.block_on(async { supervisor::watch(runtime.clone(), url) });
         let shutdown = async {
-            shutdown_signal().await;
+            shutdown_signal(hangup).await;
+            supervisor::stopping();
             background.wind_down();
         };
         let outcome = executor.block_on(server.run(shutdown));
         executor.block_on(background.stop());
+        if let Some(watch) = watch {
+            watch.abort();
+        }
         runtime.store().close();
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {
@@ -139,17 +154,27 @@ pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure>
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 
-async fn shutdown_signal() {
+async fn shutdown_signal(hangup: Hangup) {
     use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = match signal(SignalKind::terminate()) {
-        Ok(signal) => signal,
+    let signals = || Ok::<_, std::io::Error>((signal(SignalKind::terminate())?, signal(SignalKind::hangup())?));
+    let (mut terminate, mut hung_up) = match signals() {
+        Ok(signals) => signals,
         Err(error) => {
-            tracing::error!("SIGTERM cannot be waited for: {error}");
+            tracing::error!("signals cannot be waited for: {error}");
             return std::future::pending().await;
         }
     };
-    tokio::select! {
-        _ = terminate.recv() => tracing::info!("SIGTERM: letting open calls end"),
-        _ = tokio::signal::ctrl_c() => tracing::info!("interrupted: letting open calls end"),
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return tracing::info!("SIGTERM: letting open calls end"),
+            _ = tokio::signal::ctrl_c() => return tracing::info!("interrupted: letting open calls end"),
+            _ = hung_up.recv() => match hangup {
+                Hangup::Ends => return tracing::info!("SIGHUP: letting open calls end"),
+                Hangup::Stays => tracing::info!(
+                    "SIGHUP: certificates, identity keys and secrets are looked at by themselves; \
+                     other settings hold from the next start on"
+                ),
+            },
+        }
     }
 }

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::cors::Cors;
+use super::server::BindError;
+use super::tls::Tls;
 use crate::limits::Limits;
 
 /// What a [`Server`](super::Server) is started with.
@@ -41,6 +44,18 @@ impl HttpOptions {
             limits: Limits::default(),
             dev: false,
         }
+    }
+}
+
+impl HttpOptions {
+    /// Reads and checks what a start would, without listening: the certificate and its key, the origins.
+    ///
+    /// # Errors
+    /// [`BindError`], which says what to change.
+    pub fn check(&self) -> Result<(), BindError> {
+        self.tls.clone().map(Tls::open).transpose()?;
+        Cors::new(&self.cors_origins, self.dev).map_err(BindError::Origin)?;
+        Ok(())
     }
 }
 

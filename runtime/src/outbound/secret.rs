@@ -1,10 +1,11 @@
-//! Secrets of the installation: from the environment, or a file of the data folder that only its owner may read.
+//! Secrets of the installation: from the environment, from what systemd hands over, or from a file of the data folder
+//! that only its owner may read.
 //!
 //! A secret is read when it is asked for, so that a rotated one is the next call's. It is never logged: it has no
 //! `Display`, and `Debug` hides it.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -80,8 +81,7 @@ impl From<SecretError> for Error {
 /// # Errors
 /// [`SecretError`].
 pub(crate) fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
-    let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+    if !is_name(name) {
         return Err(SecretError::Name(name.to_owned()));
     }
     let bytes = match std::env::var_os(format!("{VARIABLE}{name}")) {
@@ -128,7 +128,38 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
+/// The secrets that are set, and where: for whoever looks what a server would find. Their values are not read.
+pub(crate) fn names(data: &Path) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(variable, _)| Some(variable.to_str()?.strip_prefix(VARIABLE)?.to_owned()))
+        .map(|name| (name.clone(), format!("{VARIABLE}{name}")))
+        .collect();
+    for folder in credentials().into_iter().chain([data.join(FOLDER)]) {
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for name in files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| is_name(name)) {
+            if !found.iter().any(|(known, _)| *known == name) {
+                found.push((name.clone(), folder.join(&name).display().to_string()));
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
+}
+
+/// Where systemd lays what `LoadCredential=` names: nobody but the service reads it, whatever its mode looks like.
+fn credentials() -> Option<PathBuf> {
+    std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)
+}
+
 fn from_file(data: &Path, name: &str) -> Result<Vec<u8>, SecretError> {
+    if let Some(Ok(secret)) = credentials().map(|folder| std::fs::read(folder.join(name))) {
+        return Ok(secret);
+    }
     let file = data.join(FOLDER).join(name);
     secret_file::read(&file).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound => {

@@ -329,12 +329,16 @@ impl Store {
         if let State::Closed { reason } = self.state() {
             return Err(reason);
         }
-        match self.inner.shared.current.running(self.inner.clock.monotonic()) {
-            Some((name, since)) if since > watchdog::PATIENCE * self.inner.mutation_timeout => {
-                Err(format!("the mutation {name} has been running for {} ms", since.as_millis()))
-            }
-            _ => Ok(()),
+        match self.stuck() {
+            Some((name, since)) => Err(format!("the mutation {name} has been running for {} ms", since.as_millis())),
+            None => Ok(()),
         }
+    }
+
+    /// The mutation that does not return and so holds up all others, if there is one, and how long it has been running.
+    pub fn stuck(&self) -> Option<(String, Duration)> {
+        let running = self.inner.shared.current.running(self.inner.clock.monotonic());
+        running.filter(|(_, since)| *since > watchdog::PATIENCE * self.inner.mutation_timeout)
     }
 
     /// What the store counts about itself.

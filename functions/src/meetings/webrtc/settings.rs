@@ -2,12 +2,13 @@
 
 use convoke::settings::Section;
 use convoke::value;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::tokens::VALID_S;
 
-/// Rooms (`[rooms]` in `convoke.toml`).
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Rooms of meetings.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rooms {
     /// How long a token opens its room, in seconds: 60 … 21,600, a quarter of an hour unless told. A client asks for
@@ -25,8 +26,8 @@ impl Default for TokenValidity {
     }
 }
 
-/// Servers that tell a client its public address (`[stun]`).
-#[derive(Clone, Debug, Deserialize)]
+/// Servers that tell a client its public address.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stun {
     /// Their addresses. Unless told a public one, so that clients behind different routers find each other at once;
@@ -44,12 +45,13 @@ impl Default for Stun {
     }
 }
 
-/// Servers that relay what finds no way of its own (`[turn]`). They share the secret `TURN_SECRET` with this
+/// Servers that relay what finds no way of its own. They share the secret `TURN_SECRET` with this
 /// installation: `use-auth-secret` and `static-auth-secret` of coturn.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Turn {
     /// Their addresses; none unless told.
+    #[schemars(example = ["turn:turn.example.org:3478"])]
     pub urls: Vec<TurnUrl>,
 }
 

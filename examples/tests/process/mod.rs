@@ -1,0 +1,74 @@
+//! The program `hello` as a process.
+
+#![allow(dead_code, reason = "not every test needs all of it")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// The program of `src/bin/hello.rs`, in an empty folder and an environment of its own.
+pub fn hello(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hello"));
+    command.current_dir(folder).env_clear().stdin(Stdio::null());
+    command
+}
+
+pub fn run(folder: &Path, args: &[&str]) -> Output {
+    hello(folder).args(args).output().unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A process that serves, and what it said until it listened.
+pub struct Serving {
+    pub process: Child,
+    pub url: String,
+    pub said: String,
+    /// What it logs from then on. Nobody reads it: no call may wait for that.
+    _unread: BufReader<ChildStderr>,
+}
+
+impl Serving {
+    #[expect(clippy::zombie_processes, reason = "a test whose server does not start fails, and its process has ended")]
+    pub fn start(command: &mut Command) -> Self {
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap());
+        let mut said = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before it listened:\n{said}");
+            if let Some(url) = line.trim().strip_prefix("convoke: listening on ") {
+                let url = url.to_owned();
+                return Self { process, url, said, _unread: lines };
+            }
+            said.push_str(&line);
+        }
+    }
+
+    pub fn call(&self, token: Option<&str>, args: &Value) -> Value {
+        let url = format!("{}/api/run/greetings/sayHello", self.url);
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let mut request = agent.post(url);
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {}", token.trim()));
+        }
+        request.send_json(json!({ "args": args })).unwrap().into_body().read_json().unwrap()
+    }
+
+    pub fn signal(mut self, name: &str) -> i32 {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+        self.process.wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
