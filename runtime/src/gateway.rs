@@ -1,5 +1,7 @@
 //! Between the listener and the calls: credentials, then dispatch, then the envelope.
 
+use std::sync::{Arc, OnceLock};
+
 use tracing::Instrument as _;
 
 use crate::auth::{AuthError, Authenticator};
@@ -8,10 +10,12 @@ use crate::call::dispatch::{Outcome, Request};
 use crate::call::envelope::{self, LogLinesOn};
 use crate::error::{Code, Error};
 use crate::function::Kind;
-use crate::http::{Handler, Incoming, Reply, RouteKind, Target};
+use crate::http::{Handler, Incoming, Refusal, Reply, RouteKind, Target, Traffic};
 use crate::identity::Caller;
 use crate::logs::LogLines;
+use crate::metrics;
 use crate::openapi::pages::Pages;
+use crate::refusals::{Refused, Stage};
 use crate::runtime::Runtime;
 
 /// Answers the listener's requests with the runtime's functions.
@@ -20,12 +24,13 @@ pub struct Gateway {
     authenticator: Authenticator,
     log_lines: LogLinesOn,
     pages: Pages,
+    traffic: OnceLock<Arc<Traffic>>,
 }
 
 impl Gateway {
     /// A gateway to this runtime, for callers that `authenticator` knows.
     pub fn new(runtime: Runtime, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
-        Self { runtime, authenticator, log_lines, pages: Pages::default() }
+        Self { runtime, authenticator, log_lines, pages: Pages::default(), traffic: OnceLock::new() }
     }
 
     async fn caller(&self, incoming: &Incoming) -> Result<Caller, AuthError> {
@@ -41,7 +46,18 @@ impl Gateway {
     async fn function(&self, incoming: &Incoming, request: Request<'_>) -> Reply {
         let caller = match self.caller(incoming).await {
             Ok(caller) => caller,
-            Err(error) => return rejected(error),
+            Err(error) => {
+                self.runtime.refused(Refused {
+                    stage: Stage::Credentials,
+                    code: error.code(),
+                    message: &error.to_string(),
+                    request_id: &incoming.request_id,
+                    asked: incoming.target.asked(),
+                    peer: Some(incoming.peer),
+                    caller: &Caller::Nobody,
+                });
+                return rejected(error);
+            }
         };
         let call = self.runtime.call(request, caller, incoming.request_id.clone());
         let (outcome, format) = match incoming.trace_parent {
@@ -79,12 +95,29 @@ impl Handler for Gateway {
             }
             Target::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Target::Docs(page) => self.pages.reference(page, &incoming),
-            Target::Admin { .. } | Target::Metrics => failed(&Error::new(Code::RouteNotFound, "No such route")),
+            Target::Metrics => {
+                let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
+                let page = metrics::Page { runtime: &self.runtime, authenticator, traffic };
+                Reply { content_type: metrics::CONTENT_TYPE, ..Reply::json(200, page.text().await) }
+            }
+            Target::Admin { .. } => failed(&Error::new(Code::RouteNotFound, "No such route")),
         }
     }
 
     fn ready(&self) -> Result<(), String> {
         self.runtime.ready()
+    }
+
+    fn refused(&self, refusal: Refusal<'_>) {
+        let Refusal { code, message, request_id, method, path, peer } = refusal;
+        let asked = format!("{method} {path}");
+        let (stage, caller, peer) = (Stage::Listener, &Caller::Nobody, Some(peer));
+        self.runtime.refused(Refused { stage, code, message, request_id, asked: &asked, peer, caller });
+    }
+
+    fn bound(&self, traffic: &Arc<Traffic>) {
+        // A gateway behind two servers shows the first one's.
+        let _ = self.traffic.set(traffic.clone());
     }
 }
 

@@ -23,34 +23,80 @@ use tracing::{Dispatch, Event, Level, Metadata, dispatcher};
 use crate::function::Submitted;
 use crate::limits::Limits;
 
-/// The lines of one call, bounded.
+/// The lines of one call, bounded. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogLines {
-    lines: Vec<String>,
+    /// None as long as there is no line: most calls log nothing.
+    lines: Option<Arc<Vec<String>>>,
+    bytes: usize,
     left_out: usize,
 }
 
 impl LogLines {
     fn push(&mut self, line: String, lines_max: usize) {
-        if self.lines.len() < lines_max {
-            self.lines.push(line);
+        let lines = self.lines.get_or_insert_default();
+        if lines.len() < lines_max {
+            self.bytes += line.len();
+            Arc::make_mut(lines).push(line);
         } else {
             self.left_out += 1;
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn of(lines: Vec<String>) -> Self {
+        let mut all = Self::default();
+        lines.into_iter().for_each(|line| all.push(line, usize::MAX));
+        all
+    }
+
     /// The lines as the client reads them: at the end, how many were left out.
     pub fn into_lines(mut self) -> Vec<String> {
-        if self.left_out > 0 {
-            self.lines.push(format!("[WARN] {} more log lines were left out", self.left_out));
+        let last = self.last();
+        let mut lines = self.lines.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        lines.extend(last);
+        lines
+    }
+
+    /// Whether nothing was logged.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_none()
+    }
+
+    /// Bytes of all lines.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Leaves out the lines behind the first `bytes_max`; a line that is longer than all that is cut.
+    pub(crate) fn keep(&mut self, bytes_max: usize) {
+        if self.bytes <= bytes_max {
+            return;
         }
-        self.lines
+        let all = std::mem::take(self);
+        let mut kept = Self { left_out: all.left_out, ..Self::default() };
+        for line in all.lines.iter().flat_map(|lines| lines.iter()) {
+            if kept.bytes + line.len() <= bytes_max {
+                kept.push(line.clone(), usize::MAX);
+            } else if kept.is_empty() {
+                kept.push(line[..line.floor_char_boundary(bytes_max)].to_owned(), usize::MAX);
+            } else {
+                kept.left_out += 1;
+            }
+        }
+        *self = kept;
+    }
+
+    fn last(&self) -> Option<String> {
+        (self.left_out > 0).then(|| format!("[WARN] {} more log lines were left out", self.left_out))
     }
 }
 
 impl Serialize for LogLines {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.clone().into_lines())
+        let last = self.last();
+        let lines = self.lines.iter().flat_map(|lines| lines.iter());
+        serializer.collect_seq(lines.chain(last.as_ref()))
     }
 }
 
@@ -156,7 +202,7 @@ impl Capture {
     pub(crate) fn append(&self, other: LogLines) {
         let mut lines = self.0.lines.lock();
         lines.left_out += other.left_out;
-        for line in other.lines {
+        for line in other.lines.map(Arc::unwrap_or_clone).unwrap_or_default() {
             lines.push(line, self.0.lines_max);
         }
     }

@@ -3,6 +3,7 @@
 //! A bucket holds one period's worth and refills evenly. Buckets live in memory: a restart forgives.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -52,6 +53,8 @@ macro_rules! rate_class {
 /// The buckets of all identities.
 pub(crate) struct Rates {
     classes: HashMap<&'static str, RateClass>,
+    /// Calls that were refused, by class.
+    limited: HashMap<&'static str, AtomicU64>,
     shards: Vec<Mutex<Shard>>,
 }
 
@@ -90,7 +93,8 @@ impl Rates {
                 }
             }
         }
-        Ok(Self { classes, shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect() })
+        let limited = classes.keys().map(|name| (*name, AtomicU64::new(0))).collect();
+        Ok(Self { classes, limited, shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect() })
     }
 
     /// Takes `cost` tokens of the caller's bucket of the function's class. Only users have buckets.
@@ -122,10 +126,20 @@ impl Rates {
             bucket.tokens -= cost;
             return Ok(());
         }
-        let wait_ms = ((cost - bucket.tokens) / full * class.per.as_secs_f64() * 1_000.0).ceil() as u64;
+        let missing = cost - bucket.tokens;
+        drop(shard);
+        if let Some(limited) = self.limited.get(class.name) {
+            limited.fetch_add(1, Relaxed);
+        }
+        let wait_ms = (missing / full * class.per.as_secs_f64() * 1_000.0).ceil() as u64;
         let per = class.per.as_secs();
         let message = format!("Too many calls: {} of class {} in {per} s are allowed", class.calls, class.name);
         Err(Error::rate_limited(message).with("retryAfterMs", wait_ms))
+    }
+
+    /// Calls that were refused, by class.
+    pub(crate) fn limited(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.limited.iter().map(|(class, limited)| (*class, limited.load(Relaxed)))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
@@ -14,10 +15,12 @@ use crate::error::{Error, Result};
 use crate::function::{Entry, Function, SubmittedTable};
 use crate::id::IdGenerator;
 use crate::identity::Caller;
+use crate::journal::{Entry as Ended, Filter, Follower, Journal};
 use crate::limits::Limits;
 use crate::outbound::{self, Http, HttpError, Secret, SecretError};
 use crate::performance;
 use crate::rate::Rates;
+use crate::refusals::Refusals;
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::settings::{Section, SubmittedSection};
@@ -43,6 +46,9 @@ struct Inner {
     boot: u32,
     scheduler: Scheduler,
     performance: performance::view::Memory,
+    journal: Journal,
+    refusals: Refusals,
+    idempotent_replays: AtomicU64,
     data: PathBuf,
     http: OnceLock<Http>,
 }
@@ -134,6 +140,9 @@ impl Runtime {
             boot: u32::from_le_bytes(boot),
             scheduler: Scheduler::new(crons),
             performance: performance::view::Memory::default(),
+            journal: Journal::default(),
+            refusals: Refusals::default(),
+            idempotent_replays: AtomicU64::new(0),
             data,
             http: OnceLock::new(),
         })))
@@ -204,6 +213,46 @@ impl Runtime {
         &self.0.performance
     }
 
+    /// The calls that ended lately and that a filter lets through, at most `count`, oldest first.
+    pub fn recent_calls(&self, filter: &Filter, count: usize) -> Vec<Ended> {
+        self.0.journal.recent(filter, count)
+    }
+
+    /// Follows the calls that end from now on and that a filter lets through.
+    ///
+    /// # Errors
+    /// `OVERLOADED` if as many follow as may.
+    pub fn follow_calls(&self, filter: Filter) -> Result<Follower> {
+        self.0.journal.follow(filter)
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.0.journal
+    }
+
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.0.refusals
+    }
+
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    /// Calls that were answered with what their idempotency key stood for already.
+    pub(crate) fn idempotent_replays(&self) -> &AtomicU64 {
+        &self.0.idempotent_replays
+    }
+
+    /// Where the database and everything else of this installation lie.
+    pub(crate) fn data(&self) -> &Path {
+        &self.0.data
+    }
+
+    /// Actions that run now.
+    pub(crate) fn actions_running(&self) -> usize {
+        self.limits().actions_max.saturating_sub(self.0.actions.available_permits())
+    }
+
     pub(crate) fn boot(&self) -> u32 {
         self.0.boot
     }
@@ -218,7 +267,7 @@ impl Runtime {
 
     /// An id for a call that came without one: unique within the installation, not a secret.
     pub fn request_id(&self) -> Arc<str> {
-        use std::sync::atomic::{AtomicU64, Ordering};
+        use std::sync::atomic::Ordering;
         static CALLS: AtomicU64 = AtomicU64::new(0);
         format!("{:08x}-{:x}", self.0.boot, CALLS.fetch_add(1, Ordering::Relaxed)).into()
     }
@@ -234,6 +283,13 @@ impl Runtime {
 
     pub(crate) fn function<F: Function>(&self) -> Result<Registered> {
         self.0.registry.of_entry(F::ENTRY).cloned().ok_or_else(|| Error::internal("a function that is not registered"))
+    }
+
+    /// Counts a call that another function makes.
+    pub(crate) fn count_nested(&self, entry: &'static Entry) {
+        if let Some(function) = self.0.registry.of_entry(entry) {
+            function.recorder.count_nested();
+        }
     }
 
     pub(crate) fn path_of(&self, entry: &'static Entry) -> &str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::bearer::BearerTokens;
+use super::bearer::{self, BearerTokens};
 use super::deploy_key::{DeployKeys, NoDeployKeys};
 use super::error::AuthError;
 use super::header::{self, Credentials};
@@ -87,6 +87,11 @@ impl Authenticator {
                 accepted.map(|caller| Caller::DeployKey(Arc::new(caller))).map_err(|refusal| refusal.under(scheme))
             }
         }
+    }
+
+    /// What was counted of bearer tokens, and how many of them are remembered.
+    pub fn figures(&self) -> (&bearer::Figures, usize) {
+        (self.bearer.figures(), self.bearer.remembered_count())
     }
 
     /// The issuers whose keys were never fetched, for `/readyz` and the log.

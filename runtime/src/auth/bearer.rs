@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::claims;
 use super::error::AuthError;
@@ -23,6 +24,18 @@ pub struct BearerTokens {
     remembered: Remembered,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    figures: Figures,
+}
+
+/// What is counted of tokens, for metrics.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// Tokens that were verified before, and looked up.
+    pub remembered: AtomicU64,
+    /// Tokens whose signature was checked, and that were accepted.
+    pub accepted: AtomicU64,
+    /// Tokens that were refused.
+    pub refused: AtomicU64,
 }
 
 struct Provider {
@@ -54,7 +67,13 @@ impl BearerTokens {
             let keys = Keys::new(&issuer, fetcher, at_hand, Arc::clone(&clock), limits);
             providers.insert(issuer, Provider { config: provider.clone(), keys });
         }
-        Ok(Self { providers, remembered: Remembered::new(limits), clock, limits: limits.clone() })
+        Ok(Self {
+            providers,
+            remembered: Remembered::new(limits),
+            clock,
+            limits: limits.clone(),
+            figures: Figures::default(),
+        })
     }
 
     /// The key caches of all providers.
@@ -70,7 +89,19 @@ impl BearerTokens {
 
     /// Whom a token names that was verified before.
     pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
-        self.remembered.get(token, self.clock.now())
+        self.remembered.get(token, self.clock.now()).inspect(|_| {
+            self.figures.remembered.fetch_add(1, Relaxed);
+        })
+    }
+
+    /// What was counted so far.
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// How many tokens are remembered.
+    pub fn remembered_count(&self) -> usize {
+        self.remembered.len()
     }
 
     /// Whom a token names. Waits only when its signing key is not known.
@@ -78,6 +109,13 @@ impl BearerTokens {
     /// # Errors
     /// The first thing that is wrong with it; [`AuthError::KeysUnreachable`] if its provider's keys were never fetched.
     pub async fn verify(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        let verified = self.check(token).await;
+        let counter = if verified.is_ok() { &self.figures.accepted } else { &self.figures.refused };
+        counter.fetch_add(1, Relaxed);
+        verified
+    }
+
+    async fn check(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         let unverified = Unverified::parse(token, self.limits.token_bytes_max)?;
         let provider = self.providers.get(&unverified.issuer).ok_or(TokenError::Issuer)?;
         if !provider.config.algorithms.contains(&unverified.algorithm) {

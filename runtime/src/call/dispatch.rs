@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use tracing::dispatcher;
-
 use super::decode::{self, Body, Envelope, Format};
+use super::ended;
 use super::erased::Prepared;
 use super::execute;
 use super::identify;
@@ -18,6 +17,7 @@ use crate::function::{Function, Kind, Visibility};
 use crate::identity::Caller;
 use crate::logs::{Capture, LogLines};
 use crate::performance::recorder::By;
+use crate::refusals::{Refused, Stage};
 use crate::registry::Registered;
 use crate::runtime::Runtime;
 
@@ -55,6 +55,30 @@ pub enum Request<'a> {
     },
 }
 
+impl Request<'_> {
+    /// What it names before its body is read.
+    fn asked(&self) -> &str {
+        match self {
+            Request::Run { path, .. } | Request::Args { path, .. } => path,
+            Request::OfKind { kind, .. } => kind.as_str(),
+        }
+    }
+}
+
+impl Call {
+    /// The call at its end.
+    pub(crate) fn ended<'a>(
+        &'a self,
+        function: &'a Registered,
+        by: By,
+        error: Option<&'a Error>,
+        log_lines: &'a LogLines,
+    ) -> ended::Call<'a> {
+        let Call { request_id, caller, began, .. } = self;
+        ended::Call { function, request_id, caller, began: *began, by, error, log_lines }
+    }
+}
+
 impl Runtime {
     /// Runs a call from outside. Never panics, and ends in exactly one outcome; the format is the request's.
     pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
@@ -68,7 +92,13 @@ impl Runtime {
         };
         let (function, args) = match found {
             Ok(found) => found,
-            Err(error) => return (Outcome { result: Err(error), log_lines: LogLines::default() }, format),
+            Err(error) => {
+                let (asked, stage) = (request.asked(), Stage::Envelope);
+                let (code, message) = (error.code(), error.message());
+                let (request_id, caller) = (&*request_id, &caller);
+                self.refused(Refused { stage, code, message, request_id, asked, peer: None, caller });
+                return (Outcome { result: Err(error), log_lines: LogLines::default() }, format);
+            }
         };
         (self.run_found(&function, args, caller, request_id).await, format)
     }
@@ -127,7 +157,7 @@ impl Runtime {
         }
     }
 
-    /// Runs a function that was found: for callers from outside and for the scheduler.
+    /// Runs a function that was found.
     pub(crate) async fn run_found(
         &self,
         function: &Registered,
@@ -138,35 +168,9 @@ impl Runtime {
         let capture = Capture::new(self.limits(), request_id.clone(), function.path.clone());
         let call = Arc::new(Call::new(self.clone(), function.entry, caller, request_id));
         let result = self.steps(function, args, call.clone(), &capture).await;
-        self.ended(function, &call, &capture, result.as_ref().err());
-        Outcome { result, log_lines: capture.take() }
-    }
-
-    /// Counts a call that ended, and tells the operator: one line a call, and the cause of what is no function's doing.
-    fn ended(&self, function: &Registered, call: &Call, capture: &Capture, error: Option<&Error>) {
-        self.record(function, call.began, error.is_none(), By::Caller);
-        dispatcher::with_default(capture.operator(), || {
-            let (request_id, path) = (&*call.request_id, &*function.path);
-            if let Some(error) = error
-                && error.code().status() >= 500
-            {
-                tracing::error!(target: "convoke::call", request_id, function = path, "{}", error.chain());
-            }
-            if tracing::enabled!(target: "convoke::call", tracing::Level::INFO) {
-                let took = self.clock().monotonic().saturating_sub(call.began);
-                tracing::info!(
-                    target: "convoke::call",
-                    request_id,
-                    function = path,
-                    kind = function.kind().as_str(),
-                    outcome = error.map_or("OK", |error| error.code().as_str()),
-                    took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-                    subject = call.caller.identity().map(|identity| identity.subject.as_str()),
-                    deploy_key = call.caller.deploy_key().map(|key| key.name.as_str()),
-                    "call"
-                );
-            }
-        });
+        let log_lines = capture.take();
+        self.ended(&call.ended(function, By::Caller, result.as_ref().err(), &log_lines), &capture);
+        Outcome { result, log_lines }
     }
 
     async fn steps(
@@ -244,7 +248,8 @@ impl Runtime {
             <F::Kind as execute::Run<F>>::start(call.clone(), capture.clone(), args.into()).await
         };
         let result = steps.await;
-        self.ended(&function, &call, &capture, result.as_ref().err());
+        let log_lines = capture.take();
+        self.ended(&call.ended(&function, By::Caller, result.as_ref().err(), &log_lines), &capture);
         result
     }
 }

@@ -4,6 +4,7 @@
 //! committed successes are remembered, and two first uses at once are one execution: the writer runs one after the
 //! other.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke_macros::table;
@@ -60,6 +61,10 @@ impl MutationCtx {
             if stored.stored_at < oldest {
                 self.db_mut().delete(stored.id())?;
             } else if stored.arguments == arguments {
+                let runtime = self.call().runtime.clone();
+                self.after_commit(move || {
+                    runtime.idempotent_replays().fetch_add(1, Relaxed);
+                });
                 return serde_json::from_str(&stored.value).map_err(Error::internal);
             } else {
                 let message = "The idempotency key was used before with other arguments";

@@ -4,6 +4,7 @@
 //! cannot see the next.
 
 pub mod dispatch;
+pub(crate) mod ended;
 pub mod envelope;
 pub(crate) mod decode;
 pub(crate) mod encoded;

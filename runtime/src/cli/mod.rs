@@ -8,6 +8,7 @@ pub mod dev;
 pub mod functions;
 pub mod openapi;
 pub mod health;
+mod one_line;
 pub mod run;
 pub mod serve;
 mod supervisor;
@@ -133,7 +134,9 @@ fn install_log(config: &Config, unless_told: &str) -> Result<Log, Failure> {
     let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
         .buffered_lines_limit(LOG_LINES_WAITING_MAX)
         .finish(std::io::stderr());
+    crate::metrics::watch_log(writer.error_counter());
     let colored = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let writer = one_line::OneLine::new(writer, colored);
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colored);
     match config.log_format {
         LogFormat::Text => log.with_target(false).compact().init(),

@@ -31,6 +31,7 @@ impl ActionCtx {
     where
         F::Kind: Run<F>,
     {
+        self.call.runtime.count_nested(F::ENTRY);
         <F::Kind as Run<F>>::run(self.call.clone(), self.capture.clone(), args.into())
     }
 

@@ -39,6 +39,7 @@ impl MutationCtx {
     where
         F::Kind: RunInMutation<F>,
     {
+        self.call.runtime.count_nested(F::ENTRY);
         <F::Kind as RunInMutation<F>>::run(self, args.into())
     }
 

@@ -12,7 +12,9 @@ use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
+use super::server::Traffic;
 use super::trace::TraceParent;
+use crate::error::Code;
 
 /// Answers the requests of a [`Server`](super::Server).
 ///
@@ -32,6 +34,29 @@ pub trait Handler: Send + Sync + 'static {
     /// # Errors
     /// One sentence that an operator understands.
     fn ready(&self) -> Result<(), String>;
+
+    /// Hears of a request that the listener answered with an error itself. It must not wait.
+    fn refused(&self, _refusal: Refusal<'_>) {}
+
+    /// Is handed the listener's counters, once, before the first request.
+    fn bound(&self, _traffic: &Arc<Traffic>) {}
+}
+
+/// A request that never became an [`Incoming`].
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal<'a> {
+    /// What the client reads as `errorData.code`.
+    pub code: Code,
+    /// What it reads as the message.
+    pub message: &'static str,
+    /// Its id.
+    pub request_id: &'a str,
+    /// Its method.
+    pub method: &'a Method,
+    /// Its path, as sent; without the query, which may hold a secret.
+    pub path: &'a str,
+    /// The client, as far as it is known by then.
+    pub peer: IpAddr,
 }
 
 impl<H: Handler> Handler for Arc<H> {
@@ -41,6 +66,14 @@ impl<H: Handler> Handler for Arc<H> {
 
     fn ready(&self) -> Result<(), String> {
         H::ready(self)
+    }
+
+    fn refused(&self, refusal: Refusal<'_>) {
+        H::refused(self, refusal);
+    }
+
+    fn bound(&self, traffic: &Arc<Traffic>) {
+        H::bound(self, traffic);
     }
 }
 
@@ -87,6 +120,22 @@ pub enum Target {
     OpenApi,
     /// `GET /docs`, with what follows `/docs/`, percent-decoded; empty for the page itself.
     Docs(String),
+}
+
+impl Target {
+    /// What it is addressed to, for the log: the function's path where the route has it.
+    pub fn asked(&self) -> &str {
+        match self {
+            Target::Run(path) => path,
+            Target::Kind(RouteKind::Query) => "query",
+            Target::Kind(RouteKind::Mutation) => "mutation",
+            Target::Kind(RouteKind::Action) => "action",
+            Target::Admin { path, .. } => path,
+            Target::Metrics => "metrics",
+            Target::OpenApi => "openapi.json",
+            Target::Docs(_) => "docs",
+        }
+    }
 }
 
 /// The kind of function that a generic route runs.

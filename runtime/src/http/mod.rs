@@ -26,7 +26,7 @@ mod tls;
 mod trace;
 mod wire;
 
-pub use handler::{Handler, Incoming, Reply, RouteKind, RunPath, Target};
+pub use handler::{Handler, Incoming, Refusal, Reply, RouteKind, RunPath, Target};
 pub use options::{HttpOptions, TlsFiles};
 pub use server::{BindError, DrainOutcome, Server, Traffic};
 pub use tls::TlsError;

@@ -161,6 +161,7 @@ impl<H: Handler> Server<H> {
             next: AtomicU64::new(0),
             traffic: Arc::default(),
         });
+        shared.handler.bound(&shared.traffic);
         Ok(Self { shared, listener, ops, local_addr, ops_addr })
     }
 

@@ -21,7 +21,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::connection::Connection;
 use super::fields::{Field, Fields};
-use super::handler::{Handler, Incoming, JSON, Reply, Target};
+use super::handler::{Handler, Incoming, JSON, Refusal, Reply, Target};
 use super::refusal::Refused;
 use super::request_id::{RequestId, X_REQUEST_ID};
 use super::route::{self, Allow, Route};
@@ -40,11 +40,14 @@ pub(super) async fn answer<H: Handler>(
     let fields = Fields::of(&parts.headers);
     let (id, id_field) = RequestId::of(fields.request_id.once());
     let mut dressing = Dressing::of(&connection, &parts.method, uri.path(), &fields);
-    let reply = match exchange(&connection, &parts, uri, &fields, body, id, &mut dressing).await {
+    let reply = match exchange(&connection, &parts, uri.clone(), &fields, body, id, &mut dressing).await {
         Ok(reply) => reply,
         Err(refused) => {
             connection.server.traffic.count_refusal();
-            tracing::debug!(request_id = %id, peer = %connection.peer, code = %refused.code, refused.message);
+            let peer = connection.server.proxies.client(connection.peer, &parts.headers);
+            let (method, path) = (&parts.method, uri.path());
+            let Refused { code, message } = refused;
+            connection.server.handler.refused(Refusal { code, message, request_id: &id, method, path, peer });
             dressing.close |= refused.closes();
             refused.reply()
         }

@@ -2,10 +2,11 @@
 //!
 //! Latencies are counted in HDR histograms (µs, 1 µs … 1 h, 3 digits), one a function and second. Every minute the
 //! seconds that are over go into a table; with age they become coarser: 1 s for the last hour, 10 s for a day, 60 s
-//! for a week. In reading order: one histogram, the recorder that a call meets, the minutes in memory, the table, and
-//! what is asked of all that.
+//! for a week. In reading order: one histogram, the totals of a process, the recorder that a call meets, the minutes in
+//! memory, the table, and what is asked of all that.
 
 pub(crate) mod histogram;
+pub(crate) mod totals;
 pub(crate) mod recorder;
 pub(crate) mod minutes;
 pub(crate) mod stored;

@@ -1,20 +1,18 @@
 //! What a call meets when it ends: a counter of its function, in a shard of its thread.
 //!
-//! A shard holds one second; when a call of another second comes, the former one is packed and set aside. The lock of
-//! a shard is practically never waited for.
+//! A shard holds one second; when a call of another second comes, the former one is packed and set aside.
 
-use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use parking_lot::Mutex;
 
 use super::histogram::{self, Figures, LATENCY_US_MAX, Span};
+use super::totals::Totals;
 use crate::clock::Millis;
-use crate::registry::Registered;
-use crate::runtime::Runtime;
+use crate::error::Code;
+use crate::shards::Shards;
 
 /// The finest span, in ms.
 pub(crate) const SECOND: i64 = 1_000;
@@ -30,35 +28,33 @@ pub(crate) enum By {
     Scheduler,
 }
 
-impl Runtime {
-    /// Counts a call that began at `began` of the monotonic clock and has ended now.
-    pub(crate) fn record(&self, function: &Registered, began: Duration, ok: bool, by: By) {
-        let clock = self.clock();
-        let latency = clock.monotonic().saturating_sub(began);
-        function.recorder.record(Ended { at: clock.now(), latency, ok, scheduled: by == By::Scheduler });
-    }
-}
-
 /// How a call ended, and who made it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub at: Millis,
     pub latency: Duration,
-    pub ok: bool,
-    pub scheduled: bool,
+    /// The code of its error, if it ended in one.
+    pub outcome: Option<Code>,
+    pub by: By,
 }
 
-/// The calls of one function that are not in the table yet.
+/// The calls of one function: those that are not in the table yet, and the totals of all.
+#[derive(Default)]
 pub(crate) struct Recorder {
-    shards: Box<[Shard]>,
+    shards: Shards<Shard>,
     /// Seconds that are over, packed.
     waiting: Mutex<Vec<Span>>,
+    /// Calls by other functions, which are part of those ones' calls.
+    nested: AtomicU64,
 }
 
-/// A lock of its own cache line.
-#[repr(align(128))]
+/// What the threads of one shard count.
 #[derive(Default)]
-struct Shard(Mutex<Option<Open>>);
+struct Shard {
+    open: Option<Open>,
+    /// Made with the first call: most functions of a program are called on few threads.
+    totals: Option<Box<Totals>>,
+}
 
 /// The second that a shard counts.
 struct Open {
@@ -67,28 +63,41 @@ struct Open {
     histogram: Histogram<u32>,
 }
 
-impl Default for Recorder {
-    fn default() -> Self {
-        Self { shards: (0..shards()).map(|_| Shard::default()).collect(), waiting: Mutex::default() }
-    }
-}
-
 impl Recorder {
     /// Counts a call.
     pub(crate) fn record(&self, ended: Ended) {
         let start = ended.at.0.div_euclid(SECOND) * SECOND;
-        let mut shard = self.shards[thread_number() % self.shards.len()].0.lock();
-        if shard.as_ref().is_none_or(|open| open.start != start) {
-            self.turn(&mut shard, start);
+        let mut shard = self.shards.mine();
+        let scheduled = ended.by == By::Scheduler;
+        shard.totals.get_or_insert_default().count(ended.outcome, ended.latency, scheduled);
+        if shard.open.as_ref().is_none_or(|open| open.start != start) {
+            self.turn(&mut shard.open, start);
         }
-        if let Some(open) = &mut *shard {
+        if let Some(open) = &mut shard.open {
             let latency_us = u64::try_from(ended.latency.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
-            open.figures +=
-                Figures { calls: 1, errors: u64::from(!ended.ok), scheduled: u64::from(ended.scheduled), latency_us };
+            let (errors, scheduled) = (u64::from(ended.outcome.is_some()), u64::from(scheduled));
+            open.figures += Figures { calls: 1, errors, scheduled, latency_us };
             // It grows with the latency: nothing up to an hour is refused.
             let recorded = open.histogram.record(latency_us);
             debug_assert!(recorded.is_ok(), "a latency up to an hour fits");
         }
+    }
+
+    /// Counts a call that another function made.
+    pub(crate) fn count_nested(&self) {
+        self.nested.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Calls that other functions made.
+    pub(crate) fn nested(&self) -> u64 {
+        self.nested.load(Ordering::Relaxed)
+    }
+
+    /// What all calls have come to.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut sum = Totals::default();
+        self.shards.each().filter_map(|shard| shard.totals.clone()).for_each(|totals| sum.add(&totals));
+        sum
     }
 
     /// Another second begins in a shard.
@@ -117,16 +126,15 @@ impl Recorder {
 
     /// Takes the seconds that began before `end`.
     pub(crate) fn take_before(&self, end: i64) -> Vec<Span> {
-        for shard in &self.shards {
-            let mut shard = shard.0.lock();
-            if let Some(open) = &mut *shard
+        for mut shard in self.shards.each() {
+            if let Some(open) = &mut shard.open
                 && open.start < end
             {
                 if open.figures.calls > 0 {
                     self.set_aside(open.span());
                 }
                 // A function that is called no more gives its memory back.
-                *shard = None;
+                shard.open = None;
             }
         }
         let mut waiting = self.waiting.lock();
@@ -139,8 +147,8 @@ impl Recorder {
     pub(crate) fn copy(&self, out: &mut Vec<Span>) {
         // The shards first: what is set aside meanwhile would be missed in the other order.
         let mut waiting = Vec::new();
-        let shards: Vec<_> = self.shards.iter().map(|shard| shard.0.lock()).collect();
-        for open in shards.iter().filter_map(|shard| shard.as_ref()).filter(|open| open.figures.calls > 0) {
+        let shards: Vec<_> = self.shards.each().collect();
+        for open in shards.iter().filter_map(|shard| shard.open.as_ref()).filter(|open| open.figures.calls > 0) {
             out.push(open.span());
         }
         waiting.clone_from(&self.waiting.lock());
@@ -155,32 +163,18 @@ impl Open {
     }
 }
 
-/// As many shards as threads run at once, at most 16.
-fn shards() -> usize {
-    static SHARDS: OnceLock<usize> = OnceLock::new();
-    *SHARDS.get_or_init(|| std::thread::available_parallelism().map_or(4, usize::from).clamp(1, 16))
-}
-
-/// A number of this thread; threads that start one after the other have numbers that follow one another.
-fn thread_number() -> usize {
-    static THREADS: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
-    }
-    NUMBER.get().unwrap_or_else(|| {
-        let number = THREADS.fetch_add(1, Ordering::Relaxed);
-        NUMBER.set(Some(number));
-        number
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::histogram::Sum;
     use super::*;
 
     fn ended(at: i64, latency_us: u64, ok: bool) -> Ended {
-        Ended { at: Millis(at), latency: Duration::from_micros(latency_us), ok, scheduled: false }
+        Ended {
+            at: Millis(at),
+            latency: Duration::from_micros(latency_us),
+            outcome: (!ok).then_some(Code::Conflict),
+            by: By::Caller,
+        }
     }
 
     #[test]
@@ -207,6 +201,10 @@ mod tests {
         assert_eq!(sum.figures.calls, (threads * calls) as u64);
         assert_eq!(sum.figures.errors, (threads * calls / 4) as u64);
         assert!(taken.iter().all(|span| span.start % SECOND == 0));
+        let totals = recorder.totals();
+        assert_eq!(totals.calls(), (threads * calls) as u64, "and the totals have them all");
+        let failed = (threads * calls / 4) as u64;
+        assert_eq!(totals.outcomes().collect::<Vec<_>>(), [("CONFLICT", failed), ("OK", 3 * failed)]);
     }
 
     #[test]

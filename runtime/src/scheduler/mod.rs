@@ -17,7 +17,7 @@ pub use job::{Cron, Job, JobKind, JobState};
 pub use jobs::Jobs;
 pub use schedule::When;
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
@@ -32,6 +32,18 @@ pub(crate) struct Scheduler {
     pub(crate) crons: cron::Crons,
     /// Whether what precedes the first run was done.
     pub(crate) prepared: tokio::sync::OnceCell<()>,
+    pub(crate) figures: Figures,
+}
+
+/// What became of attempts that did not end well. Those that ran are counted with their functions.
+#[derive(Default)]
+pub(crate) struct Figures {
+    /// Attempts that failed and will be made again.
+    pub(crate) again: AtomicU64,
+    /// Jobs that failed for good.
+    pub(crate) failed: AtomicU64,
+    /// Attempts for which there was no room, or which the store refused.
+    pub(crate) postponed: AtomicU64,
 }
 
 impl Scheduler {
@@ -41,6 +53,7 @@ impl Scheduler {
             sleeps_until: AtomicI64::new(i64::MAX),
             crons,
             prepared: tokio::sync::OnceCell::new(),
+            figures: Figures::default(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! (not counted: the job waits until there is room).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::job::{self, Failed, Failure, Job, JobState};
@@ -13,7 +14,7 @@ use crate::call::{execute, own};
 use crate::context::MutationCtx;
 use crate::context::shared::Call;
 use crate::error::{Code, Error, Result};
-use crate::logs::Capture;
+use crate::logs::{Capture, LogLines};
 use crate::performance::recorder::By;
 use crate::registry::Registered;
 use crate::runtime::Runtime;
@@ -62,29 +63,27 @@ pub(crate) async fn run(runtime: &Runtime, job: &Doc<Job>) -> Result<Ended> {
                 prepared.run(ctx, &mut Vec::new())?;
                 Ok(true)
             };
-            let began = runtime.clock().monotonic();
-            let result = execute::mutation(call, capture, &function, work).await;
+            let result = execute::mutation(call.clone(), capture.clone(), &function, work).await;
             match result {
                 Ok(false) => Ok(Ended::Ran),
                 Ok(true) => {
-                    runtime.record(&function, began, true, By::Scheduler);
+                    told(&call, &function, &capture, None);
                     Ok(Ended::Ran)
                 }
-                Err(error) if is_of_the_store(&error) => Ok(Ended::NoRoom),
+                Err(error) if is_of_the_store(&error) => Ok(no_room(runtime)),
                 Err(error) => {
-                    runtime.record(&function, began, false, By::Scheduler);
+                    told(&call, &function, &capture, Some(&error));
                     failed(runtime, job, tries, Failure::of(&error, run_at)).await
                 }
             }
         }
         Prepared::Action(prepared) => {
-            let Ok(permit) = runtime.action_permit() else { return Ok(Ended::NoRoom) };
+            let Ok(permit) = runtime.action_permit() else { return Ok(no_room(runtime)) };
             if !claim(runtime, job).await? {
                 return Ok(Ended::Ran);
             }
-            let began = runtime.clock().monotonic();
-            let result = execute::action(call, capture, permit, move |ctx| prepared.run(ctx)).await;
-            runtime.record(&function, began, result.is_ok(), By::Scheduler);
+            let result = execute::action(call.clone(), capture.clone(), permit, move |ctx| prepared.run(ctx)).await;
+            told(&call, &function, &capture, result.as_ref().err());
             settle(runtime, job, &function, result.map(|_| ())).await
         }
         Prepared::Query(_) => {
@@ -92,6 +91,17 @@ pub(crate) async fn run(runtime: &Runtime, job: &Doc<Job>) -> Result<Ended> {
             failed(runtime, job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await
         }
     }
+}
+
+/// Takes in an attempt that has ended.
+fn told(call: &Call, function: &Registered, capture: &Capture, error: Option<&Error>) {
+    let log_lines: LogLines = capture.take();
+    call.runtime.ended(&call.ended(function, By::Scheduler, error, &log_lines), capture);
+}
+
+fn no_room(runtime: &Runtime) -> Ended {
+    runtime.scheduler().figures.postponed.fetch_add(1, Relaxed);
+    Ended::NoRoom
 }
 
 /// Whether the error is of the store or of a queue and says nothing about the function.
@@ -127,12 +137,17 @@ async fn failed(runtime: &Runtime, job: &Doc<Job>, tries: u32, failure: Failure)
     let text = failure.text.clone();
     let outcome = own::write(runtime, "record a failed job", move |db| job::fail(db, id, &failure, tries, now)).await?;
     let path = &*job.path;
+    let figures = &runtime.scheduler().figures;
     match outcome {
         Failed::Again(next) => {
+            figures.again.fetch_add(1, Relaxed);
             runtime.scheduler().wake(next);
             tracing::warn!(target: "convoke::job", job = %id, function = path, again_at = next.0, "{text}");
         }
-        Failed::ForGood => tracing::error!(target: "convoke::job", job = %id, function = path, "failed: {text}"),
+        Failed::ForGood => {
+            figures.failed.fetch_add(1, Relaxed);
+            tracing::error!(target: "convoke::job", job = %id, function = path, "failed: {text}");
+        }
         Failed::Gone => tracing::warn!(target: "convoke::job", job = %id, function = path, "not tried again: {text}"),
     }
     Ok(Ended::Ran)

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// Upper bounds of the buckets in which commits are counted, in microseconds; one more bucket holds the rest.
 pub const COMMIT_BUCKETS_US: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
 
+/// Upper bounds of the buckets in which batches are counted, in mutations; one more bucket holds the rest.
+pub const BATCH_BUCKETS: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
 /// The counters, written by whoever does the work.
 #[derive(Debug, Default)]
 pub struct Figures {
@@ -15,6 +18,8 @@ pub struct Figures {
     pub batched: AtomicU64,
     /// Mutations of the largest batch.
     pub batch_largest: AtomicU64,
+    /// Batches by size: see [`BATCH_BUCKETS`].
+    pub batch_buckets: [AtomicU64; BATCH_BUCKETS.len() + 1],
     /// Batches that were run again, each mutation alone.
     pub replays: AtomicU64,
     /// Time spent in COMMIT, in microseconds.
@@ -27,6 +32,8 @@ pub struct Figures {
     pub checkpoints: AtomicU64,
     /// Readers told to stop so that the WAL could shrink.
     pub readers_stopped: AtomicU64,
+    /// Statements of transactions that are over.
+    pub statements: AtomicU64,
     /// SQL texts made: one a shape and connection.
     pub texts: AtomicU64,
     /// Queries that walked a table without an index.
@@ -36,13 +43,15 @@ pub struct Figures {
 impl Figures {
     /// Takes in a commit.
     pub fn committed(&self, mutations: usize, took: Duration) {
-        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = COMMIT_BUCKETS_US.iter().position(|bound| took <= *bound).unwrap_or(COMMIT_BUCKETS_US.len());
-        self.commit_buckets[bucket].fetch_add(1, Relaxed);
+        // Begun microseconds count whole, so that a bucket holds nothing that exceeds its bound.
+        let took = u64::try_from(took.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
+        let mutations = mutations as u64;
+        self.commit_buckets[COMMIT_BUCKETS_US.partition_point(|bound| *bound < took)].fetch_add(1, Relaxed);
         self.commit_us.fetch_add(took, Relaxed);
+        self.batch_buckets[BATCH_BUCKETS.partition_point(|bound| *bound < mutations)].fetch_add(1, Relaxed);
         self.batches.fetch_add(1, Relaxed);
-        self.batched.fetch_add(mutations as u64, Relaxed);
-        self.batch_largest.fetch_max(mutations as u64, Relaxed);
+        self.batched.fetch_add(mutations, Relaxed);
+        self.batch_largest.fetch_max(mutations, Relaxed);
     }
 }
 
@@ -55,12 +64,18 @@ pub struct Snapshot {
     pub reader_queue: usize,
     /// Readers at work.
     pub readers_busy: usize,
+    /// Readers there are.
+    pub readers: usize,
+    /// How long the mutation that runs now has been running; zero if none runs.
+    pub mutation_running: Duration,
     /// Batches committed.
     pub batches: u64,
     /// Mutations in them, refused ones too.
     pub batched: u64,
     /// Mutations of the largest batch.
     pub batch_largest: u64,
+    /// Batches by size: see [`BATCH_BUCKETS`].
+    pub batch_buckets: [u64; BATCH_BUCKETS.len() + 1],
     /// Batches that were run again, each mutation alone.
     pub replays: u64,
     /// Time spent in COMMIT, in microseconds.
@@ -73,6 +88,8 @@ pub struct Snapshot {
     pub checkpoints: u64,
     /// Readers told to stop so that the WAL could shrink.
     pub readers_stopped: u64,
+    /// Statements of transactions that are over.
+    pub statements: u64,
     /// SQL texts made: one a shape and connection.
     pub texts: u64,
     /// Queries that walked a table without an index.
@@ -87,15 +104,42 @@ impl Figures {
             batches: read(&self.batches),
             batched: read(&self.batched),
             batch_largest: read(&self.batch_largest),
+            batch_buckets: std::array::from_fn(|bucket| read(&self.batch_buckets[bucket])),
             replays: read(&self.replays),
             commit_us: read(&self.commit_us),
             commit_buckets: std::array::from_fn(|bucket| read(&self.commit_buckets[bucket])),
             wal_bytes: read(&self.wal_bytes),
             checkpoints: read(&self.checkpoints),
             readers_stopped: read(&self.readers_stopped),
+            statements: read(&self.statements),
             texts: read(&self.texts),
             scans: read(&self.scans),
             ..Snapshot::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_what_does_not_exceed_its_bound() {
+        let figures = Figures::default();
+        for (mutations, took_ns) in
+            [(1, 100_000), (2, 100_001), (3, 250_000), (256, 1_000_000_000), (257, 2_000_000_000)]
+        {
+            figures.committed(mutations, Duration::from_nanos(took_ns));
+        }
+        let now = figures.snapshot();
+        assert_eq!(
+            (now.commit_buckets[..3].to_vec(), now.commit_buckets[9], now.commit_buckets[10]),
+            (vec![1, 2, 0], 1, 1)
+        );
+        assert_eq!(
+            (now.batch_buckets[..3].to_vec(), now.batch_buckets[8], now.batch_buckets[9]),
+            (vec![1, 1, 1], 1, 1)
+        );
+        assert_eq!((now.batches, now.batched, now.batch_largest), (5, 519, 257));
     }
 }

@@ -344,10 +344,13 @@ impl Store {
     /// What the store counts about itself.
     pub fn figures(&self) -> Snapshot {
         let (readers_busy, reader_queue) = self.inner.readers.busy();
+        let running = self.inner.shared.current.running(self.inner.clock.monotonic());
         Snapshot {
             writer_queue: self.inner.shared.queue.len(),
             reader_queue,
             readers_busy,
+            readers: self.inner.readers.count(),
+            mutation_running: running.map_or(Duration::ZERO, |(_, since)| since),
             ..self.inner.shared.figures.snapshot()
         }
     }

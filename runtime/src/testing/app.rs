@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::id::Id;
 use crate::identity::{Caller, DeployKeyCaller, Identity};
-use crate::performance::recorder::Ended;
+use crate::performance::recorder::{By, Ended};
 use crate::runtime::{Runtime, RuntimeOptions};
 use crate::scheduler::{Job, JobState};
 use crate::store::{Db, Doc, Table};
@@ -217,7 +217,12 @@ impl TestApp {
     /// If there is no such function.
     pub fn record_call(&self, path: &str, latency: Duration, ok: bool) {
         let function = self.registry().get(path).unwrap_or_else(|| panic!("no function {path}"));
-        function.recorder.record(Ended { at: self.now(), latency, ok, scheduled: false });
+        function.recorder.record(Ended {
+            at: self.now(),
+            latency,
+            outcome: (!ok).then_some(Code::Internal),
+            by: By::Caller,
+        });
     }
 
     /// What must hold after any test.

@@ -5,6 +5,7 @@
 mod auth;
 mod call;
 mod http;
+mod observe;
 mod outbound;
 mod performance;
 mod scheduler;

@@ -91,6 +91,11 @@ impl Readers {
         (self.count.saturating_sub(self.permits.available_permits()), self.waiting.load(Relaxed))
     }
 
+    /// How many readers there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// Hands out no reader any more.
     pub fn close(&self) {
         self.permits.close();

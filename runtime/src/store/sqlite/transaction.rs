@@ -76,6 +76,8 @@ impl SqliteTransaction {
 
     /// Nothing more runs in it from here.
     pub fn close(&self) {
+        // Once a transaction instead of once a statement: the counter is shared by all threads.
+        self.source.figures.statements.fetch_add(self.statements.get(), Relaxed);
         self.poison.borrow_mut().get_or_insert(Poison::Over);
     }
 

@@ -1,0 +1,5 @@
+//! What an operator sees of a running server: the metrics, and the live calls. The log is an affair of the process: its
+//! tests stand in `examples`.
+
+mod metrics;
+mod support;
