@@ -167,7 +167,7 @@ pub struct Store {
 
 struct Inner {
     shared: Arc<Shared>,
-    readers: Readers,
+    readers: Arc<Readers>,
     common: Common,
     tables: Vec<&'static TableDef>,
     clock: Arc<dyn Clock>,
@@ -206,13 +206,14 @@ impl Store {
             wal_bytes_kept: options.checkpoint_bytes,
             clock: clock.clone(),
             figures: shared.figures.clone(),
+            newest: Arc::default(),
         };
         let connection = Connection::open(&common, Purpose::Write)?;
         shared.gate.set_schema(schema::apply(&connection, &tables, clock.now())?);
         let greatest_id = schema::greatest_id(&connection)?;
-        let readers = Readers::open(&common, limits)?;
+        let readers = Arc::new(Readers::open(&common, limits)?);
         let bounds = Bounds { checkpoint_bytes: options.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
-        let writer = start_writer(shared.clone(), common.clone(), bounds, &readers, connection)?;
+        let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), connection)?;
         let (watchdog, watching) =
             watchdog::start(shared.clone(), clock.clone(), limits.mutation_timeout, options.stuck);
         Ok(Self {
@@ -239,7 +240,9 @@ impl Store {
     pub fn apply_schema(&self) -> Result<State, OpenError> {
         let inner = &self.inner;
         let connection = Connection::open(&inner.common, Purpose::Write)?;
-        inner.shared.gate.set_schema(schema::apply(&connection, &inner.tables, inner.clock.now())?);
+        let difference = schema::apply(&connection, &inner.tables, inner.clock.now());
+        inner.common.newest.changed();
+        inner.shared.gate.set_schema(difference?);
         Ok(self.state())
     }
 
@@ -416,14 +419,13 @@ fn start_writer(
     shared: Arc<Shared>,
     common: Common,
     bounds: Bounds,
-    readers: &Readers,
+    readers: Arc<Readers>,
     connection: Connection,
 ) -> Result<JoinHandle<()>, OpenError> {
-    let guards = readers.guards();
     let (started, has_started) = mpsc::channel();
     let thread = thread::Builder::new()
         .name("convoke-writer".to_owned())
-        .spawn(move || match Writer::new(shared, common, bounds, guards, connection) {
+        .spawn(move || match Writer::new(shared, common, bounds, readers, connection) {
             Ok(writer) => {
                 let _ = started.send(Ok(()));
                 writer.run();

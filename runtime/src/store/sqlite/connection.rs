@@ -1,9 +1,12 @@
 //! A connection: how it is opened, what it is asserted to be, and the SQL it knows already.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
@@ -51,6 +54,24 @@ pub struct Common {
     pub clock: Arc<dyn Clock>,
     /// Where the connection counts.
     pub figures: Arc<Figures>,
+    /// Which state of the database is the newest.
+    pub newest: Arc<Newest>,
+}
+
+/// Counts the states of the database: whoever may have changed it says so before anybody is answered.
+#[derive(Debug, Default)]
+pub struct Newest(AtomicU64);
+
+impl Newest {
+    /// The number of the newest state. A snapshot that is opened after this was asked shows that state or a newer one.
+    pub fn number(&self) -> u64 {
+        self.0.load(Acquire)
+    }
+
+    /// There is a newer state, perhaps.
+    pub fn changed(&self) {
+        self.0.fetch_add(1, Release);
+    }
 }
 
 /// A connection with its guard and its SQL.
@@ -62,6 +83,9 @@ pub struct Connection {
     /// Where it counts.
     pub figures: Arc<Figures>,
     texts: RefCell<FxHashMap<Shape, Arc<str>>>,
+    newest: Arc<Newest>,
+    /// The state that the open snapshot shows at least; `None` = no snapshot is open.
+    snapshot: Cell<Option<u64>>,
     broken: AtomicBool,
 }
 
@@ -107,6 +131,8 @@ impl Connection {
             guard,
             figures: common.figures.clone(),
             texts: RefCell::default(),
+            newest: common.newest.clone(),
+            snapshot: Cell::new(None),
             broken: AtomicBool::new(false),
         })
     }
@@ -128,6 +154,31 @@ impl Connection {
     /// The engine's.
     pub fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
+    }
+
+    /// Opens a snapshot of the newest state, or goes on with one that still shows it: opening and ending one costs more
+    /// than most reads.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn open_snapshot(&self) -> rusqlite::Result<()> {
+        let newest = self.newest.number();
+        if self.snapshot.get() == Some(newest) && self.in_transaction() {
+            return Ok(());
+        }
+        self.end_snapshot()?;
+        self.run("BEGIN")?;
+        self.snapshot.set(Some(newest));
+        Ok(())
+    }
+
+    /// Ends the open snapshot, if there is one.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn end_snapshot(&self) -> rusqlite::Result<()> {
+        self.snapshot.set(None);
+        if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
     }
 
     /// Whether a transaction is open.
@@ -227,6 +278,7 @@ mod tests {
             wal_bytes_kept: 1 << 20,
             clock: Arc::new(SystemClock::new()),
             figures: Arc::default(),
+            newest: Arc::default(),
         };
         let connection = Connection::open(&common, Purpose::Write).unwrap();
         connection.sqlite.execute_batch("CREATE TABLE t (a); CREATE INDEX i ON t (a)").unwrap();

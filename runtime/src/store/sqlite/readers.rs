@@ -1,5 +1,8 @@
 //! The readers: connections that read one snapshot each, handed out one query at a time.
 //!
+//! A snapshot stays open when its query is done, and serves the next one if nothing was committed in between. Before the
+//! log is copied back, the readers that nobody uses let go of theirs.
+//!
 //! The pool never waits: a semaphore of our own does, so that waiting is bounded and costs no thread.
 
 use std::rc::Rc;
@@ -81,9 +84,29 @@ impl Readers {
         Ok(Lease { connection, timeout: self.timeout, _permit: permit })
     }
 
-    /// The guards of all readers: for whoever has to stop one.
-    pub fn guards(&self) -> Arc<Mutex<Vec<Arc<Guard>>>> {
-        Arc::clone(&self.guards)
+    /// Ends the snapshots that nobody uses: they would keep the log from being copied back, and from starting anew.
+    pub fn let_go(&self) {
+        // All of them are held until the last one is found: the pool would hand out the first one again.
+        let mut held = Vec::with_capacity(self.count);
+        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
+            && let Some(connection) = self.pool.try_get()
+        {
+            if connection.end_snapshot().is_err() {
+                connection.set_broken();
+            }
+            held.push((connection, permit));
+        }
+    }
+
+    /// Tells the reader whose snapshot is the oldest to stop; says whether one was at work.
+    pub fn stop_oldest(&self) -> bool {
+        let guards = self.guards.lock();
+        let oldest = guards
+            .iter()
+            .filter(|guard| !guard.ordered())
+            .filter_map(|guard| guard.open_since().map(|since| (since, guard)))
+            .min_by_key(|(since, _)| *since);
+        oldest.inspect(|(since, guard)| guard.stop(*since)).is_some()
     }
 
     /// How many readers are at work, and how many calls wait for one.
@@ -100,17 +123,6 @@ impl Readers {
     pub fn close(&self) {
         self.permits.close();
     }
-}
-
-/// Tells the reader whose snapshot is the oldest to stop; says whether one was open.
-pub fn stop_oldest(guards: &Mutex<Vec<Arc<Guard>>>) -> bool {
-    let guards = guards.lock();
-    let oldest = guards
-        .iter()
-        .filter(|guard| !guard.ordered())
-        .filter_map(|guard| guard.open_since().map(|since| (since, guard)))
-        .min_by_key(|(since, _)| *since);
-    oldest.inspect(|(since, guard)| guard.stop(*since)).is_some()
 }
 
 fn closed() -> StoreError {
@@ -133,7 +145,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// A reader in somebody's hands. Its snapshot ends, and it goes back, when this is dropped.
+/// A reader in somebody's hands. It goes back when this is dropped.
 pub struct Lease {
     connection: r2d2::PooledConnection<Manager>,
     timeout: Duration,
@@ -153,7 +165,7 @@ impl Lease {
     pub fn run<R>(self, read: impl FnOnce(Rc<dyn Transaction>) -> R) -> Result<R, StoreError> {
         let timeout = self.timeout;
         self.connection.guard.begin(timeout);
-        self.connection.run("BEGIN").map_err(|error| {
+        self.connection.open_snapshot().map_err(|error| {
             self.connection.set_broken();
             StoreError::Engine(error.to_string())
         })?;
@@ -166,11 +178,8 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // No order to stop may reach the statement that ends the snapshot.
+        // An order to stop that comes too late must not reach whoever reads next.
         self.connection.guard.end();
-        if self.connection.in_transaction() && self.connection.run("COMMIT").is_err() {
-            self.connection.set_broken();
-        }
     }
 }
 

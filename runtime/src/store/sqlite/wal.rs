@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tracing::{debug, warn};
 
 use super::connection::Connection;
-use super::guard::Guard;
-use super::readers::stop_oldest;
+use super::readers::Readers;
 use crate::clock::Clock;
 
 /// How long a checkpoint waits for readers of an older state.
@@ -46,7 +44,7 @@ pub struct Wal {
     bounds: Bounds,
     page_bytes: u64,
     clock: Arc<dyn Clock>,
-    readers: Arc<Mutex<Vec<Arc<Guard>>>>,
+    readers: Arc<Readers>,
     /// Pages at which the next attempt is due.
     due_pages: u64,
     last_attempt: Duration,
@@ -63,7 +61,7 @@ impl Wal {
         connection: &Connection,
         bounds: Bounds,
         clock: Arc<dyn Clock>,
-        readers: Arc<Mutex<Vec<Arc<Guard>>>>,
+        readers: Arc<Readers>,
     ) -> rusqlite::Result<Self> {
         let page_bytes: i64 = connection.sqlite.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         connection.sqlite.wal_hook(Some(|_, pages| {
@@ -123,6 +121,7 @@ impl Wal {
 
     fn tend(&mut self, connection: &Connection, pages: u64) {
         self.last_attempt = self.clock.monotonic();
+        self.readers.let_go();
         let mut whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
         if !whole && pages > 4 * self.pages_between() {
             whole = self.wait_for_readers(connection);
@@ -135,7 +134,7 @@ impl Wal {
             return;
         }
         self.due_pages = pages + self.pages_between();
-        if self.bytes(pages) > self.bounds.interrupt_bytes && stop_oldest(&self.readers) {
+        if self.bytes(pages) > self.bounds.interrupt_bytes && self.readers.stop_oldest() {
             connection.figures.readers_stopped.fetch_add(1, Relaxed);
             warn!("the oldest reader was told to stop: the log has {} bytes", self.bytes(pages));
         }
@@ -165,6 +164,7 @@ impl Wal {
 
     /// Copies everything back and empties the log, at the end.
     pub fn finish(&self, connection: &Connection) {
+        self.readers.let_go();
         if !self.checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)") {
             debug!("the log was not emptied: a reader is open");
         }

@@ -11,13 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tracing::{error, warn};
 
 use super::connection::{Common, Connection, Purpose};
 use super::failure;
-use super::guard::Guard;
 use super::queue::{Next, Work};
+use super::readers::Readers;
 use super::transaction::{Source, SqliteTransaction};
 use super::wal::{Bounds, Wal};
 use crate::store::engine::WriteJob;
@@ -33,7 +32,7 @@ pub struct Writer {
     shared: Arc<Shared>,
     common: Common,
     bounds: Bounds,
-    readers: Arc<Mutex<Vec<Arc<Guard>>>>,
+    readers: Arc<Readers>,
     connection: Rc<Connection>,
     wal: Wal,
     batch: Vec<Ran>,
@@ -64,7 +63,7 @@ impl Writer {
         shared: Arc<Shared>,
         common: Common,
         bounds: Bounds,
-        readers: Arc<Mutex<Vec<Arc<Guard>>>>,
+        readers: Arc<Readers>,
         connection: Connection,
     ) -> Result<Self, OpenError> {
         let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone())?;
@@ -172,6 +171,7 @@ impl Writer {
     fn commit(&mut self) {
         let begun = self.common.clock.monotonic();
         let committed = control(&self.connection, "COMMIT");
+        self.common.newest.changed();
         let took = self.common.clock.monotonic().saturating_sub(begun);
         match committed {
             Ok(()) => {
@@ -270,6 +270,7 @@ impl Writer {
         begin(&connection)?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"")?;
         control(&connection, "COMMIT")?;
+        self.common.newest.changed();
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone())?;
         self.connection = Rc::new(connection);
         Ok(())

@@ -1,6 +1,7 @@
 //! What happens to the others when one mutation or reader goes wrong.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 
 use convoke::Id;
@@ -201,6 +202,55 @@ fn a_reader_that_stays_open_is_stopped_before_the_log_outgrows_its_bound() {
     assert!(store.figures().readers_stopped >= 1);
     // 20 MB were written and nobody reads: the log is within its bound again.
     assert!(store.figures().wal_bytes <= BOUND);
+}
+
+#[test]
+fn snapshots_that_nobody_uses_do_not_keep_the_log_from_starting_anew() {
+    const READERS: usize = 3;
+    const CHECKPOINT: u64 = 256 << 10;
+    let store =
+        TestStore::with(&tables(), |options| options.checkpoint_bytes = CHECKPOINT, |limits| limits.readers = READERS);
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    // Each reader has a snapshot of this moment, and is idle then.
+    let together = Barrier::new(READERS);
+    std::thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                store.read(|db| {
+                    assert_eq!(db.scan::<Account>().count().unwrap(), 1);
+                    together.wait();
+                });
+            });
+        }
+    });
+    let log = store.folder.path().join("convoke.db-wal");
+    for _ in 0..100 {
+        store.mutate(|db| blob(db, 100_000)).unwrap();
+        assert!(std::fs::metadata(&log).unwrap().len() < 4 * CHECKPOINT, "{:?}", store.figures());
+    }
+    assert_eq!(store.figures().readers_stopped, 0);
+}
+
+#[test]
+fn a_query_sees_every_mutation_that_was_answered_before_it() {
+    let store = TestStore::with(&tables(), |_| {}, |limits| limits.readers = 2);
+    let id = store.mutate(|db| open(db, "ada", 0)).unwrap();
+    let answered = AtomicI64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while answered.load(Relaxed) < 300 {
+                    let before = answered.load(Relaxed);
+                    let seen = store.read(|db| db.get(id).unwrap().unwrap().balance);
+                    assert!(seen >= before, "{seen} after {before} was answered");
+                }
+            });
+        }
+        for balance in 1..=300 {
+            store.mutate(move |db| db.patch(id, |account| account.balance = balance)).unwrap();
+            answered.store(balance, Relaxed);
+        }
+    });
 }
 
 #[test]
