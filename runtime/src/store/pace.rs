@@ -1,4 +1,7 @@
-//! How long a function took lately: whether a read of it is worth another thread.
+//! How long a function takes lately: whether a read of it is worth another thread, a mutation a batch of its own.
+//!
+//! What is measured is the time by the clock, and on a busy machine a quick function now and then takes milliseconds
+//! because its thread had to wait for a core. So one long call says nothing yet, unless it is longer than any such wait.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
@@ -9,35 +12,36 @@ const QUICK: Duration = Duration::from_micros(200);
 /// Above this a mutation begins a batch of its own: those before it are answered first.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// The recent maximum of a function's duration, in microseconds; it falls by a thirty-second part a call.
+/// No thread waits that long for a core on a machine that can still serve.
+const CERTAIN: Duration = Duration::from_millis(20);
+
+/// The pace of one function.
 #[derive(Debug)]
-pub struct FunctionPace(AtomicU32);
+pub struct FunctionPace {
+    not_quick: Strikes,
+    slow: Strikes,
+}
 
 impl FunctionPace {
     /// Of a function that never ran: it is handed over the first time.
     pub const fn unknown() -> Self {
-        Self(AtomicU32::new(u32::MAX))
+        Self { not_quick: Strikes::new(Strikes::UNKNOWN), slow: Strikes::new(0) }
     }
 
-    /// Whether it was quick lately.
+    /// Whether it is quick lately.
     pub fn is_quick(&self) -> bool {
-        self.0.load(Relaxed) < QUICK.as_micros() as u32
+        !self.not_quick.are_enough()
     }
 
     /// Whether others should not wait for it in one batch.
     pub fn is_slow(&self) -> bool {
-        let recent = self.0.load(Relaxed);
-        recent != u32::MAX && recent > SLOW.as_micros() as u32
+        self.slow.are_enough()
     }
 
-    /// Takes in how long a call took. Two at once may lose one of them, which the next makes good.
+    /// Takes in how long a call took.
     pub fn record(&self, took: Duration) {
-        let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX - 1).min(u32::MAX - 1);
-        let recent = match self.0.load(Relaxed) {
-            u32::MAX => 0,
-            recent => recent - recent.div_ceil(32),
-        };
-        self.0.store(took.max(recent), Relaxed);
+        self.not_quick.record(took > QUICK, took > CERTAIN);
+        self.slow.record(took > SLOW, took > CERTAIN);
     }
 }
 
@@ -47,22 +51,86 @@ impl Default for FunctionPace {
     }
 }
 
+/// Long calls of late: each counts for as many calls as [`Strikes::ONE`]; two of them within that many are enough.
+#[derive(Debug)]
+struct Strikes(AtomicU32);
+
+impl Strikes {
+    const ONE: u32 = 32;
+    /// The fewest that are enough.
+    const OUT: u32 = Self::ONE + 1;
+    /// A function that was always slow is believed to be quick after this many quick calls less one strike.
+    const MAX: u32 = 4 * Self::ONE;
+    /// No call yet: taken for long ones.
+    const UNKNOWN: u32 = u32::MAX;
+
+    const fn new(count: u32) -> Self {
+        Self(AtomicU32::new(count))
+    }
+
+    fn are_enough(&self) -> bool {
+        self.0.load(Relaxed) >= Self::OUT
+    }
+
+    /// Two calls at once may lose one of them, which the next makes good.
+    fn record(&self, long: bool, certain: bool) {
+        let count = match self.0.load(Relaxed) {
+            0 if !long => return,
+            Self::UNKNOWN => 0,
+            count => count,
+        };
+        let next = match (long, certain) {
+            (false, _) => count.saturating_sub(1),
+            (true, false) => (count + Self::ONE).min(Self::MAX),
+            (true, true) => (count + 2 * Self::ONE).min(Self::MAX),
+        };
+        self.0.store(next, Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_function_is_quick_once_its_slow_call_is_long_ago() {
+    const SHORT: Duration = Duration::from_micros(20);
+
+    fn quick() -> FunctionPace {
         let pace = FunctionPace::unknown();
         assert!(!pace.is_quick());
-        pace.record(Duration::from_micros(20));
+        pace.record(SHORT);
         assert!(pace.is_quick());
-        pace.record(Duration::from_millis(5));
-        assert!(!pace.is_quick());
+        pace
+    }
+
+    #[test]
+    fn a_call_that_waited_for_a_core_changes_nothing() {
+        let pace = quick();
+        for _ in 0..10 {
+            pace.record(Duration::from_millis(8));
+            assert!(pace.is_quick() && !pace.is_slow());
+            (0..40).for_each(|_| pace.record(SHORT));
+        }
+    }
+
+    #[test]
+    fn two_long_calls_of_a_few_are_believed_until_they_are_long_ago() {
+        let pace = quick();
+        pace.record(Duration::from_millis(8));
+        pace.record(SHORT);
+        pace.record(Duration::from_millis(8));
+        assert!(!pace.is_quick() && pace.is_slow());
         let calls = (1..).find(|_| {
-            pace.record(Duration::from_micros(20));
+            pace.record(SHORT);
             pace.is_quick()
         });
-        assert!((50..200).contains(&calls.unwrap()));
+        assert!((10..100).contains(&calls.unwrap()));
+        assert!(!pace.is_slow());
+    }
+
+    #[test]
+    fn a_call_that_is_longer_than_any_wait_is_believed_at_once() {
+        let pace = quick();
+        pace.record(Duration::from_millis(50));
+        assert!(!pace.is_quick() && pace.is_slow());
     }
 }
