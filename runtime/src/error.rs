@@ -13,11 +13,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Declares the codes with their spelling, HTTP status and whether the same call may succeed later.
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $text:literal, $status:literal, $retry:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $text:literal, $status:literal, $retry:literal;)*) => {
         /// What went wrong, as a client switches on it (`errorData.code`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Code { $($(#[$doc])* $variant,)* }
+        pub enum Code { $($(#[doc = $doc])* $variant,)* }
 
         impl Code {
             /// Every code, in the order of `http.md` §5.
@@ -31,6 +31,11 @@ macro_rules! codes {
             /// The HTTP status of a reply with this code.
             pub const fn status(self) -> u16 {
                 match self { $(Code::$variant => $status,)* }
+            }
+
+            /// What it means, in a sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Code::$variant => concat!($($doc),*).trim_ascii_start(),)* }
             }
 
             /// Whether the same call, sent again later, can succeed without a change by the caller.

@@ -40,6 +40,7 @@ pub mod http;
 pub mod gateway;
 pub mod openapi;
 pub mod config;
+pub mod codegen;
 pub mod cli;
 pub mod testing;
 

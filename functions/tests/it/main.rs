@@ -5,6 +5,7 @@
 use functions as _;
 
 mod acceptance;
+mod codegen;
 mod support;
 mod probes;
 

@@ -4,6 +4,7 @@
 
 pub mod completions;
 pub mod config;
+pub mod codegen;
 pub mod dev;
 pub mod functions;
 pub mod openapi;
@@ -51,6 +52,7 @@ enum Command {
     Functions(functions::Functions),
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApi),
+    Codegen(codegen::Codegen),
     Run(run::Run),
     Health(health::Health),
     Config(config::ConfigCommand),
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Token(token) => token.run(),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
+        Command::Codegen(codegen) => codegen.run(),
         Command::Run(run) => run.run(),
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),

@@ -457,6 +457,7 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// What to send for the next part; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Cursor")]
     pub cursor: Option<Cursor>,
 }
 
