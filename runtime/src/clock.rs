@@ -73,6 +73,21 @@ impl JsonSchema for Millis {
     }
 }
 
+/// A time in the names of files: `20260131-235959`, in UTC.
+pub fn stamp(time: Millis) -> String {
+    use chrono::{Datelike as _, Timelike as _};
+    let time = chrono::DateTime::from_timestamp_millis(time.0).unwrap_or_default();
+    format!(
+        "{:04}{:02}{:02}-{:02}{:02}{:02}",
+        time.year(),
+        time.month(),
+        time.day(),
+        time.hour(),
+        time.minute(),
+        time.second()
+    )
+}
+
 /// Where the runtime takes time from.
 pub trait Clock: Send + Sync + 'static {
     /// The time of day. It may jump, also backward.
@@ -145,5 +160,16 @@ impl Clock for HeldClock {
 
     fn monotonic(&self) -> Duration {
         self.machine.monotonic()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_the_time_in_utc() {
+        assert_eq!(stamp(Millis(0)), "19700101-000000");
+        assert_eq!(stamp(Millis(1_769_903_999_999)), "20260131-235959");
     }
 }

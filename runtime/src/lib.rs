@@ -34,6 +34,7 @@ pub mod metrics;
 pub mod outbound;
 pub mod leases;
 pub mod retention;
+pub mod transfer;
 pub mod background;
 pub mod auth;
 pub mod http;

@@ -89,6 +89,7 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
             references: #column::REFERENCES,
             retired: #retired,
             write_json: #column::write_json,
+            check: #column::check,
         }
     }
 }

@@ -27,6 +27,7 @@ const _: () = {
                     references: <Id<User> as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
                     write_json: <Id<User> as ::convoke::__private::Column>::write_json,
+                    check: <Id<User> as ::convoke::__private::Column>::check,
                 },
                 ::convoke::__private::FieldDef {
                     name: "status",
@@ -43,6 +44,7 @@ const _: () = {
                     references: <Status as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
                     write_json: <Status as ::convoke::__private::Column>::write_json,
+                    check: <Status as ::convoke::__private::Column>::check,
                 },
                 ::convoke::__private::FieldDef {
                     name: "usageCount",
@@ -52,6 +54,7 @@ const _: () = {
                     references: <i64 as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
                     write_json: <i64 as ::convoke::__private::Column>::write_json,
+                    check: <i64 as ::convoke::__private::Column>::check,
                 },
                 ::convoke::__private::FieldDef {
                     name: "old",
@@ -65,6 +68,7 @@ const _: () = {
                     write_json: <Option<
                         String,
                     > as ::convoke::__private::Column>::write_json,
+                    check: <Option<String> as ::convoke::__private::Column>::check,
                 },
                 ::convoke::__private::FieldDef {
                     name: "endedAt",
@@ -78,6 +82,7 @@ const _: () = {
                     write_json: <Option<
                         Millis,
                     > as ::convoke::__private::Column>::write_json,
+                    check: <Option<Millis> as ::convoke::__private::Column>::check,
                 },
             ],
             indexes: &[

@@ -15,6 +15,7 @@ use super::pace::FunctionPace;
 use super::shared::{Current, Gate, Shared};
 use super::sqlite::backup::{self, BackupJob};
 use super::sqlite::connection::{Common, Connection, Purpose};
+use super::sqlite::file::DatabaseFile;
 use super::sqlite::folder::Folder;
 use super::sqlite::queue::{Queue, Refusal};
 use super::sqlite::readers::Readers;
@@ -176,8 +177,9 @@ struct Inner {
     mutation_timeout: Duration,
     threads: Mutex<Vec<JoinHandle<()>>>,
     watchdog: watchdog::Switch,
+    snapshots: std::sync::atomic::AtomicU64,
     // Last: the folder is given up when everything in it is closed.
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl Store {
@@ -192,9 +194,10 @@ impl Store {
         options: StoreOptions,
         limits: &Limits,
         clock: Arc<dyn Clock>,
-        tables: Vec<&'static TableDef>,
+        mut tables: Vec<&'static TableDef>,
     ) -> Result<Self, OpenError> {
         schema::check(&tables)?;
+        tables.sort_unstable_by_key(|table| table.name);
         let folder = Folder::open(&options.folder)?;
         let shared = Arc::new(shared(limits));
         let common = Common {
@@ -228,7 +231,8 @@ impl Store {
                 mutation_timeout: limits.mutation_timeout,
                 threads: Mutex::new(vec![writer, watching]),
                 watchdog,
-                _folder: folder,
+                snapshots: std::sync::atomic::AtomicU64::new(0),
+                folder,
             }),
         })
     }
@@ -359,18 +363,69 @@ impl Store {
     }
 
     /// Copies the database into a file of its own, while it is in use; blocks until the copy is whole, checked, and
-    /// has its name. `progress` is told on the writer's thread and must be quick.
+    /// has its name. `progress` is told on the writer's thread and must be quick. A copy that fails leaves no file.
     ///
     /// # Errors
     /// [`StoreError::Engine`] if the file cannot be written or the check finds something; [`StoreError::Closed`].
     pub fn backup(&self, to: &Path, progress: impl FnMut(Progress) + Send + 'static) -> Result<(), StoreError> {
+        let made = self.copy_to(to, progress).and_then(|copy| backup::complete(copy, to));
+        if made.is_err() {
+            // The error that is reported is the first one.
+            let _ = std::fs::remove_file(backup::partial(to));
+        }
+        made
+    }
+
+    /// A copy of the database as of one commit, for reading at leisure: no snapshot is held, and nothing is left when
+    /// it is dropped. Blocks until the copy is made, and takes as much of the disk as the database.
+    ///
+    /// # Errors
+    /// As [`Store::backup`].
+    pub fn snapshot(&self, progress: impl FnMut(Progress) + Send + 'static) -> Result<DatabaseFile, StoreError> {
+        let failed = |error: std::io::Error| StoreError::Engine(format!("no place for a copy: {error}"));
+        let name = format!("snapshot-{}", self.inner.snapshots.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        let path = self.inner.folder.scratch(&name).map_err(failed)?;
+        let partial = backup::partial(&path);
+        let opened = self
+            .copy_to(&path, progress)
+            .and_then(backup::settle)
+            .and_then(|()| DatabaseFile::open(&partial, self.inner.clock.clone()).map_err(StoreError::from));
+        // The open file lives on without its name, and falls with its last user, however that one ends.
+        let _ = std::fs::remove_file(partial);
+        opened
+    }
+
+    fn copy_to(
+        &self,
+        to: &Path,
+        progress: impl FnMut(Progress) + Send + 'static,
+    ) -> Result<rusqlite::Connection, StoreError> {
         let (done, copied) = mpsc::channel();
         let job = BackupJob { to: backup::destination(to)?, progress: Box::new(progress), done };
         let closed = || StoreError::Closed("it is shutting down".to_owned());
         if !self.inner.shared.queue.push_backup(job) {
             return Err(closed());
         }
-        backup::complete(copied.recv().map_err(|_| closed())??, to)
+        copied.recv().map_err(|_| closed())?
+    }
+
+    /// The tables it was opened with, by name.
+    pub fn tables(&self) -> &[&'static TableDef] {
+        &self.inner.tables
+    }
+
+    /// The data folder.
+    pub fn folder(&self) -> &Path {
+        self.inner.folder.path()
+    }
+
+    /// A place for a file that is being made, on the same file system as the database; what is left there is removed
+    /// at the next start.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn scratch(&self, name: &str) -> std::io::Result<PathBuf> {
+        self.inner.folder.scratch(name)
     }
 
     /// Takes no more work, answers what waits, copies the log back and ends the threads; blocks until then. Reads that

@@ -80,6 +80,8 @@ pub struct FieldDef {
     pub retired: bool,
     /// Writes a stored value as JSON, as `Serialize` of its Rust type would.
     pub write_json: fn(ValueRef<'_>, &mut Vec<u8>) -> Result<(), StoreError>,
+    /// Whether its Rust type takes a stored value; says why not.
+    pub check: fn(ValueRef<'_>) -> Result<(), String>,
 }
 
 /// An index of a table; `_id` is always its last key.
@@ -216,6 +218,11 @@ pub trait Column: Sized {
 
     /// The Rust value of a stored one, or why it does not fit.
     fn from_value(value: ValueRef<'_>) -> Result<Self, String>;
+
+    /// Whether [`Column::from_value`] takes a value; says why not.
+    fn check(value: ValueRef<'_>) -> Result<(), String> {
+        Self::from_value(value).map(drop)
+    }
 
     /// Writes a stored value as `Serialize` of the Rust type would, without making one.
     fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {

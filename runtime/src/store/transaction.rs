@@ -86,6 +86,9 @@ pub trait Transaction {
     /// Drops what was written since the innermost savepoint, and closes it.
     fn rollback(&self) -> Result<(), StoreError>;
 
+    /// The bytes that a table and its indexes take in the database, whole pages; it walks all of them.
+    fn bytes(&self, table: &'static TableDef) -> Result<u64, StoreError>;
+
     /// How many statements ran in this transaction so far: for tests of cost.
     fn statements(&self) -> u64;
 }

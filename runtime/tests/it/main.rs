@@ -10,3 +10,4 @@ mod outbound;
 mod performance;
 mod scheduler;
 mod store;
+mod transfer;

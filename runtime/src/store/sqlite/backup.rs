@@ -12,7 +12,7 @@ use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::connection::Connection;
-use super::folder::private_file;
+use super::folder::{private_file, sync_folder};
 use crate::store::error::StoreError;
 
 /// Pages copied between two batches: about a millisecond of work.
@@ -91,23 +91,31 @@ pub fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
     Ok(connection)
 }
 
+/// Makes a whole copy a single file.
+///
+/// # Errors
+/// [`StoreError::Engine`].
+pub fn settle(copy: rusqlite::Connection) -> Result<(), StoreError> {
+    // The copy says of itself that it has a log; as one file it must not.
+    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(engine)?;
+    copy.close().map_err(|(_, error)| engine(error))
+}
+
 /// Checks a whole copy, makes it durable and gives it its name.
 ///
 /// # Errors
 /// [`StoreError::Engine`] if the check finds something, or the file cannot be written.
 pub fn complete(copy: rusqlite::Connection, to: &Path) -> Result<(), StoreError> {
-    // The copy says of itself that it has a log; as one file it must not.
-    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(engine)?;
     let found: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(engine)?;
     if found != "ok" {
         return Err(StoreError::Engine(format!("the backup is damaged: {found}")));
     }
-    copy.close().map_err(|(_, error)| engine(error))?;
+    settle(copy)?;
     let partial = partial(to);
-    let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
-    sync(&partial)
+    File::open(&partial)
+        .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(&partial, to))
-        .and_then(|()| sync(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))))
+        .and_then(|()| sync_folder(to))
         .map_err(|error| file(to, &error))
 }
 

@@ -33,6 +33,8 @@ pub enum Purpose {
     Write,
     /// One of those that read; the engine refuses writes on it.
     Read,
+    /// The only one of a file that is thrown away if it does not become whole: nothing is kept for a way back.
+    Build,
 }
 
 /// What every connection to a database has in common.
@@ -101,7 +103,7 @@ impl Connection {
     pub fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
             | match purpose {
-                Purpose::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+                Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
                 Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
             };
         let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, flags, VFS)?;
@@ -215,6 +217,11 @@ fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
     ];
     match purpose {
         Purpose::Read => settings.push(plain("query_only", "1")),
+        Purpose::Build => {
+            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
+            settings.push(plain("journal_mode", "off"));
+            settings.push(plain("synchronous", "0"));
+        }
         Purpose::Write => {
             // A page's size is fixed by the first write; in an older database this setting changes nothing.
             settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));

@@ -1,15 +1,18 @@
 //! The data folder: made private, locked for one process, and the names of what lies in it.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::swap;
 use crate::store::handle::OpenError;
 
 /// The database file within the folder.
 pub const DATABASE: &str = "convoke.db";
 const LOCK: &str = "convoke.lock";
+/// The folder of what is being made: files that only the holder of the lock has a use for.
+pub const SCRATCH: &str = "tmp";
 
 /// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
 pub struct Folder {
@@ -28,8 +31,19 @@ impl Folder {
     /// Makes the folder (mode 0700) and the database file (0600) where they are missing, and locks the folder.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
+    /// As [`Folder::lock`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let folder = Self::lock(path)?;
+        private_file(&folder.database()).map_err(|source| OpenError::Folder { folder: path.to_owned(), source })?;
+        Ok(folder)
+    }
+
+    /// Makes the folder where it is missing, locks it, ends a replacement of the database that was cut off, and
+    /// removes what killed work left half-made.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
+    pub fn lock(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut lock = private_file(&path.join(LOCK)).map_err(failed)?;
@@ -46,8 +60,27 @@ impl Folder {
         lock.set_len(0).map_err(failed)?;
         lock.rewind().map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
-        private_file(&path.join(DATABASE)).map_err(failed)?;
+        swap::resume(path).map_err(failed)?;
+        match fs::remove_dir_all(path.join(SCRATCH)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed(source)),
+            _ => {}
+        }
         Ok(Self { path: path.to_owned(), lock })
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A place for a file that is being made, of this name, on the same file system as the database.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn scratch(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.path.join(SCRATCH);
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        Ok(folder.join(name))
     }
 
     /// Where the database file is.
@@ -60,4 +93,10 @@ impl Folder {
 /// mode of the database.
 pub fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// The name of a file is on disk only when its folder is.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }

@@ -5,7 +5,9 @@
 
 pub mod backup;
 pub mod connection;
+pub mod draft;
 pub mod failure;
+pub mod file;
 pub mod folder;
 pub mod guard;
 pub mod queue;
@@ -13,6 +15,7 @@ pub mod readers;
 pub mod row;
 pub mod schema;
 pub mod shape;
+pub mod swap;
 pub mod text;
 pub mod transaction;
 pub mod wal;

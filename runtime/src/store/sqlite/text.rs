@@ -137,6 +137,17 @@ fn columns(table: &TableDef) -> String {
     sql
 }
 
+/// The bytes of one tree of pages.
+pub const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
+
+/// The names of the trees in which a table and its indexes lie.
+pub fn trees(table: &TableDef) -> Vec<String> {
+    let indexes = table.indexes.iter().map(|index| index.name).chain(["_id"]);
+    let mut names: Vec<String> = indexes.map(|index| format!("{}.{index}", table.name)).collect();
+    names.push(table.name.to_owned());
+    names
+}
+
 /// A row by its id.
 pub fn get(table: &TableDef) -> String {
     format!("SELECT {} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
@@ -372,7 +383,16 @@ mod tests {
 
     const fn field(name: &'static str, nullable: bool) -> FieldDef {
         let column = ColumnType::Integer;
-        FieldDef { name, column, nullable, default: None, references: None, retired: false, write_json: |_, _| Ok(()) }
+        FieldDef {
+            name,
+            column,
+            nullable,
+            default: None,
+            references: None,
+            retired: false,
+            write_json: |_, _| Ok(()),
+            check: |_| Ok(()),
+        }
     }
 
     const fn index(name: &'static str, keys: &'static [KeyDef], unique: bool, when: Option<Condition>) -> IndexDef {

@@ -309,6 +309,18 @@ impl Transaction for SqliteTransaction {
         self.control("RELEASE inner")
     }
 
+    fn bytes(&self, table: &'static TableDef) -> Result<u64> {
+        let mut bytes = 0;
+        for name in text::trees(table) {
+            self.alive()?;
+            let mut statement =
+                self.source.sqlite.prepare_cached(text::TREE_BYTES).map_err(|error| self.failed(&error))?;
+            let found = statement.query_row([name], |row| row.get::<_, i64>(0)).map_err(|error| self.failed(&error))?;
+            bytes += found.unsigned_abs();
+        }
+        Ok(bytes)
+    }
+
     fn statements(&self) -> u64 {
         self.statements.get()
     }

@@ -6,4 +6,4 @@ mod dangers;
 mod folder;
 mod model;
 mod schema;
-mod support;
+pub mod support;

@@ -24,6 +24,7 @@ pub const fn field<C: Column>(name: &'static str) -> FieldDef {
         references: C::REFERENCES,
         retired: false,
         write_json: C::write_json,
+        check: C::check,
     }
 }
 

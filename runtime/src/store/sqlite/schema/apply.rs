@@ -70,6 +70,43 @@ fn within(connection: &rusqlite::Connection, tables: &[&'static TableDef], now: 
     Ok(Applied::All(changes))
 }
 
+/// The schema of a file beside the one in code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspected {
+    /// How often the schema of the file was changed, the first time included.
+    pub version: i64,
+    /// When it was changed last, in milliseconds since the epoch.
+    pub applied_at: i64,
+    /// What the next start adds to it.
+    pub pending: Vec<String>,
+    /// What a start cannot do, in plain words; the store opens closed for it.
+    pub refused: Vec<String>,
+}
+
+/// Compares a file with the tables in code and changes nothing; `None` if the file holds no schema of ours.
+///
+/// # Errors
+/// The engine's.
+pub fn inspect(
+    connection: &rusqlite::Connection,
+    tables: &[&'static TableDef],
+) -> Result<Option<Inspected>, OpenError> {
+    let own = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_schema')",
+        [],
+        |row| row.get::<_, bool>(0),
+    )?;
+    if !own {
+        return Ok(None);
+    }
+    let (version, stored) = stored(connection)?;
+    let applied_at =
+        connection.query_row("SELECT coalesce(max(\"appliedAt\"), 0) FROM \"_schema\"", [], |row| row.get(0))?;
+    let Difference { statements, refused, .. } = difference(connection, &stored, tables)?;
+    let pending = statements.into_iter().map(|statement| statement.what).collect();
+    Ok(Some(Inspected { version, applied_at, pending, refused }))
+}
+
 /// The version and the schema of the file; 0 and nothing in a new one.
 fn stored(connection: &rusqlite::Connection) -> Result<(i64, Definition), OpenError> {
     let last = connection

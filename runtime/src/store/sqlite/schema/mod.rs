@@ -9,5 +9,5 @@ mod check;
 mod definition;
 mod difference;
 
-pub use apply::{apply, greatest_id};
+pub use apply::{Inspected, apply, greatest_id, inspect};
 pub use check::check;
