@@ -61,6 +61,7 @@ pub fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
         wal_bytes_kept: defaults.checkpoint_bytes,
         clock,
         figures: Arc::default(),
+        newest: Arc::default(),
     }
 }
 
