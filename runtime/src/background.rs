@@ -33,11 +33,26 @@ impl Runtime {
             async move { runtime.store_performance().await }
         }));
         let runtime = self.clone();
+        tasks.spawn(every(FIGURES, stopped.clone(), move || {
+            let runtime = runtime.clone();
+            async move { runtime.deploy_keys().store_last_used(&runtime).await }
+        }));
+        let runtime = self.clone();
         tasks.spawn(every(RETENTION, stopped, move || {
             let runtime = runtime.clone();
             async move { runtime.remove_expired().await }
         }));
         Background { runtime: self.clone(), stop, tasks }
+    }
+}
+
+impl Runtime {
+    /// Writes what is known of the use of deploy keys and not stored yet. To be called before the store is closed.
+    pub async fn settle_keys(&self) {
+        if let Err(error) = self.deploy_keys().store_last_used(self).await {
+            tracing::warn!(target: "convoke::background", "the last use of deploy keys is lost: {}", error.chain());
+        }
+        self.audit().settle().await;
     }
 }
 
@@ -60,6 +75,7 @@ impl Background {
         if let Err(error) = self.runtime.store_all_performance().await {
             tracing::warn!(target: "convoke::background", "the last figures are lost: {}", error.chain());
         }
+        self.runtime.settle_keys().await;
     }
 }
 

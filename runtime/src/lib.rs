@@ -37,6 +37,7 @@ pub mod retention;
 pub mod transfer;
 pub mod background;
 pub mod auth;
+pub mod admin;
 pub mod http;
 pub mod gateway;
 pub mod openapi;

@@ -178,6 +178,13 @@ pub(crate) fn camel_case(snake: &str, out: &mut String) {
     }
 }
 
+/// Its path.
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.path)
+    }
+}
+
 impl Registered {
     /// Whether a caller from outside may name it.
     pub fn is_callable_from_outside(&self) -> bool {

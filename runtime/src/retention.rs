@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::admin::audit::{self, KeyUse};
+use crate::auth::key_ring::DeployKey;
 use crate::call::idempotency::{REMEMBERED, StoredResult};
 use crate::call::own;
 use crate::error::Result;
@@ -23,6 +25,16 @@ impl Runtime {
             let old = ..now - FAILED_JOBS_KEPT;
             let jobs = db.query(Job::by_state).eq(JobState::Failed).range(old).take(own::SWEEP_ROWS)?;
             Ok(jobs.iter().map(Doc::id).collect())
+        })
+        .await?;
+        own::sweep(self, "remove uses of deploy keys", move |db| {
+            let uses = db.query(KeyUse::by_time).range(..now - audit::KEPT).take(own::SWEEP_ROWS)?;
+            Ok(uses.iter().map(Doc::id).collect())
+        })
+        .await?;
+        own::sweep(self, "remove revoked deploy keys", move |db| {
+            let keys = db.query(DeployKey::by_revocation).range(..now - audit::KEPT).take(own::SWEEP_ROWS)?;
+            Ok(keys.iter().map(Doc::id).collect())
         })
         .await?;
         own::sweep(self, "remove idempotency results", move |db| {

@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::admin::audit::Audit;
+use crate::auth::key_ring::{self, KeyRing};
 use crate::call::identify::{self, Seen};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, Result};
@@ -38,6 +40,8 @@ struct Inner {
     limits: Limits,
     rates: Rates,
     seen: Seen,
+    deploy_keys: Arc<KeyRing>,
+    audit: Audit,
     actions: Arc<Semaphore>,
     settings: toml::Table,
     /// Values of one type each: settings that were read, and state of the application in memory.
@@ -126,13 +130,15 @@ impl Runtime {
         ids.exceed(store.greatest_id());
         let mut boot = [0; 4];
         getrandom::fill(&mut boot).map_err(|error| StartError::Setting(error.to_string()))?;
-        Ok(Self(Arc::new(Inner {
+        let runtime = Self(Arc::new(Inner {
             registry,
             store,
             clock,
             ids: Arc::new(ids),
             rates,
             seen: Seen::new(identify::REMEMBERED_MAX),
+            deploy_keys: Arc::default(),
+            audit: Audit::default(),
             actions: Arc::new(Semaphore::new(limits.actions_max)),
             limits,
             settings,
@@ -145,7 +151,28 @@ impl Runtime {
             idempotent_replays: AtomicU64::new(0),
             data,
             http: OnceLock::new(),
-        })))
+        }));
+        runtime.load_deploy_keys();
+        Ok(runtime)
+    }
+
+    /// Fills the memory of deploy keys, before anybody is asked for one.
+    fn load_deploy_keys(&self) {
+        match self.read(key_ring::all) {
+            Ok(rows) => self.0.deploy_keys.fill(&rows),
+            // A database whose schema does not fit may not have the table yet; the operator gets in without it.
+            Err(error) => tracing::warn!("deploy keys cannot be read, so none is accepted: {}", error.chain()),
+        }
+    }
+
+    /// The deploy keys of the installation.
+    pub fn deploy_keys(&self) -> &Arc<KeyRing> {
+        &self.0.deploy_keys
+    }
+
+    /// The record of their uses.
+    pub fn audit(&self) -> &Audit {
+        &self.0.audit
     }
 
     /// The functions.

@@ -28,8 +28,8 @@ pub struct Serving {
     pub process: Child,
     pub url: String,
     pub said: String,
-    /// What it logs from then on. Nobody reads it: no call may wait for that.
-    _unread: BufReader<ChildStderr>,
+    /// What it logs from then on. Nobody reads it unless a test takes it: no call may wait for that.
+    unread: Option<BufReader<ChildStderr>>,
 }
 
 impl Serving {
@@ -43,7 +43,7 @@ impl Serving {
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before it listened:\n{said}");
             if let Some(url) = line.trim().strip_prefix("convoke: listening on ") {
                 let url = url.to_owned();
-                return Self { process, url, said, _unread: lines };
+                return Self { process, url, said, unread: Some(lines) };
             }
             said.push_str(&line);
         }
@@ -57,6 +57,11 @@ impl Serving {
             request = request.header("authorization", format!("Bearer {}", token.trim()));
         }
         request.send_json(json!({ "args": args })).unwrap().into_body().read_json().unwrap()
+    }
+
+    /// What it logs from now on.
+    pub fn take_log(&mut self) -> BufReader<ChildStderr> {
+        self.unread.take().unwrap()
     }
 
     pub fn signal(mut self, name: &str) -> i32 {

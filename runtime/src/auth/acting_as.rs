@@ -7,6 +7,12 @@ use serde::Deserialize;
 
 use crate::Identity;
 
+/// The suffix that names this identity; [`read`] reads it.
+pub fn write(issuer: &str, subject: &str) -> String {
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    BASE64.encode(serde_json::json!({ "issuer": issuer, "subject": subject }).to_string())
+}
+
 /// Reads the base64 JSON of an identity.
 ///
 /// ```json
@@ -50,6 +56,12 @@ mod tests {
         ] {
             assert_eq!(read(&text).as_ref(), Some(&expected), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let identity = read(&write("https://id.example", "ü\"~")).unwrap();
+        assert_eq!((identity.issuer.as_str(), identity.subject.as_str()), ("https://id.example", "ü\"~"));
     }
 
     #[test]

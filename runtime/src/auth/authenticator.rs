@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::bearer::{self, BearerTokens};
-use super::deploy_key::{DeployKeys, NoDeployKeys};
+use super::deploy_key::{DeployKeys, NoDeployKeys, Scope};
+use super::environment::Environment;
 use super::error::AuthError;
 use super::header::{self, Credentials};
 use super::provider::{AuthConfig, ConfigError};
@@ -92,6 +93,25 @@ impl Authenticator {
     /// What was counted of bearer tokens, and how many of them are remembered.
     pub fn figures(&self) -> (&bearer::Figures, usize) {
         (self.bearer.figures(), self.bearer.remembered_count())
+    }
+
+    /// Which deployment this is.
+    pub fn environment(&self) -> Environment {
+        self.config.environment
+    }
+
+    /// The refusal of a good key that was sent in this header and lacks `scope`.
+    pub fn insufficient(&self, authorization: &[u8], scope: Scope) -> AuthError {
+        let scheme = match Credentials::parse(authorization, &self.config.deploy_key_schemes) {
+            Ok(Credentials::DeployKey { scheme, .. }) => scheme,
+            Ok(Credentials::Bearer(_)) | Err(_) => self.config.deploy_key_schemes.first(),
+        };
+        AuthError::InsufficientScope { scheme: scheme.into(), scope }
+    }
+
+    /// The refusal of a request that only a deploy key may make.
+    pub fn deploy_key_required(&self) -> AuthError {
+        AuthError::DeployKeyRequired { scheme: self.config.deploy_key_schemes.first().into() }
     }
 
     /// The issuers whose keys were never fetched, for `/readyz` and the log.

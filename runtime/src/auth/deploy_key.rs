@@ -18,7 +18,7 @@ use super::error::AuthError;
 use crate::Millis;
 use crate::identity::DeployKeyCaller;
 
-/// The keys that exist. Asked at every call with a key, so that a revocation takes effect as soon as the answer
+/// The keys that exist (in a server: [`super::key_ring::KeyRing`]). Asked at every call with a key, so that a revocation takes effect as soon as the answer
 /// changes.
 pub trait DeployKeys: Send + Sync + 'static {
     /// What is stored of the key of this name. Must not wait: answer from memory.
@@ -81,6 +81,19 @@ impl Scope {
 impl std::fmt::Display for Scope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// The text names none of the scopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a scope is functions, act-as, logs, data, jobs, backup or keys")]
+pub struct UnknownScope;
+
+impl std::str::FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(text: &str) -> Result<Self, UnknownScope> {
+        Scope::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or(UnknownScope)
     }
 }
 
@@ -466,6 +479,7 @@ mod tests {
     fn every_scope_reads_back_as_it_is_written() {
         for scope in Scope::ALL {
             assert_eq!(serde_json::to_value(scope).unwrap(), scope.as_str());
+            assert_eq!(scope.as_str().parse(), Ok(scope));
         }
     }
 }

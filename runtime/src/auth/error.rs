@@ -33,6 +33,12 @@ pub enum AuthError {
         /// What is wrong with it.
         problem: DeployKeyError,
     },
+    /// What only a deploy key may ask, and none was sent.
+    #[error("a deploy key is required: expected `{scheme} <key>`")]
+    DeployKeyRequired {
+        /// The keyword to send it with.
+        scheme: Arc<str>,
+    },
     /// The deploy key is good and lacks the scope.
     #[error("deploy key lacks the scope `{scope}`")]
     InsufficientScope {
@@ -50,7 +56,8 @@ impl AuthError {
             AuthError::Malformed
             | AuthError::SchemeNotSupported
             | AuthError::Token(_)
-            | AuthError::DeployKey { .. } => Code::InvalidCredentials,
+            | AuthError::DeployKey { .. }
+            | AuthError::DeployKeyRequired { .. } => Code::InvalidCredentials,
             AuthError::KeysUnreachable { .. } => Code::NotReady,
             AuthError::InsufficientScope { .. } => Code::InsufficientScope,
         }
@@ -72,6 +79,7 @@ impl AuthError {
             AuthError::SchemeNotSupported => Some(format!(r#"Bearer realm="{REALM}""#)),
             AuthError::Token(_) => Some(challenge("Bearer", "invalid_token")),
             AuthError::KeysUnreachable { .. } => None,
+            AuthError::DeployKeyRequired { scheme } => Some(format!(r#"{scheme} realm="{REALM}""#)),
             AuthError::DeployKey { scheme, .. } => Some(challenge(scheme, "invalid_token")),
             AuthError::InsufficientScope { scheme, .. } => Some(challenge(scheme, "insufficient_scope")),
         }
@@ -85,6 +93,7 @@ impl AuthError {
             | AuthError::SchemeNotSupported
             | AuthError::Token(_)
             | AuthError::DeployKey { .. }
+            | AuthError::DeployKeyRequired { .. }
             | AuthError::InsufficientScope { .. } => None,
         }
     }

@@ -82,6 +82,11 @@ impl Schemes {
         Self(schemes.into_iter().map(Into::into).collect())
     }
 
+    /// The one that challenges name.
+    pub(super) fn first(&self) -> &str {
+        self.0.first().map_or("Convoke", String::as_str)
+    }
+
     fn find(&self, scheme: &str) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|own| own.eq_ignore_ascii_case(scheme))
     }

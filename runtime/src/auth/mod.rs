@@ -21,6 +21,7 @@ pub mod remembered;
 
 pub mod acting_as;
 pub mod deploy_key;
+pub mod key_ring;
 
 pub mod authenticator;
 pub mod error;

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub result: Result<Vec<u8>>,
     /// The lines.
     pub log_lines: LogLines,
+    /// The function, if one was found.
+    pub function: Option<Registered>,
 }
 
 /// Which function a request names, and where its arguments are.
@@ -97,10 +99,12 @@ impl Runtime {
                 let (code, message) = (error.code(), error.message());
                 let (request_id, caller) = (&*request_id, &caller);
                 self.refused(Refused { stage, code, message, request_id, asked, peer: None, caller });
-                return (Outcome { result: Err(error), log_lines: LogLines::default() }, format);
+                let outcome = Outcome { result: Err(error), log_lines: LogLines::default(), function: None };
+                return (outcome, format);
             }
         };
-        (self.run_found(&function, args, caller, request_id).await, format)
+        let outcome = self.run_found(&function, args, caller, request_id).await;
+        (Outcome { function: Some(function), ..outcome }, format)
     }
 
     /// Checks a body strictly, once, and finds its format before anything runs.
@@ -170,7 +174,7 @@ impl Runtime {
         let result = self.steps(function, args, call.clone(), &capture).await;
         let log_lines = capture.take();
         self.ended(&call.ended(function, By::Caller, result.as_ref().err(), &log_lines), &capture);
-        Outcome { result, log_lines }
+        Outcome { result, log_lines, function: None }
     }
 
     async fn steps(

@@ -22,30 +22,43 @@ pub enum LogLinesOn {
 /// `{"status":"success","value":…,"errorMessage":"","errorData":{}}` or
 /// `{"status":"error","errorMessage":"…","errorData":{"code":…},"logLines":[…]}`, and its HTTP status.
 pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, Vec<u8>) {
-    match outcome.result.and_then(|value| success(&value, format, &outcome.log_lines, log_lines)) {
+    match outcome.result.and_then(|value| of_value(&value, format, &outcome.log_lines, log_lines)) {
         Ok(body) => (200, body),
         Err(error) => (error.code().status(), failure(&error, &outcome.log_lines)),
     }
 }
 
-fn success(value: &[u8], format: Format, lines: &LogLines, log_lines: LogLinesOn) -> Result<Vec<u8>, Error> {
-    const HEAD: &[u8] = b"{\"status\":\"success\",\"value\":";
-    const TAIL: &[u8] = b",\"errorMessage\":\"\",\"errorData\":{}";
+/// The body of a success with this JSON, without lines.
+pub fn success(value: &[u8]) -> Vec<u8> {
+    let mut body = open(value);
+    body.push(b'}');
+    body
+}
+
+fn of_value(value: &[u8], format: Format, lines: &LogLines, log_lines: LogLinesOn) -> Result<Vec<u8>, Error> {
     let encoded = match format {
         Format::Json => None,
         Format::ConvexEncoded => Some(encoded::encode(value)?),
     };
     let value = encoded.as_deref().unwrap_or(value);
-    let mut body = Vec::with_capacity(HEAD.len() + value.len() + TAIL.len() + 1);
-    body.extend_from_slice(HEAD);
-    body.extend_from_slice(value);
-    body.extend_from_slice(TAIL);
+    let mut body = open(value);
     if log_lines == LogLinesOn::Always {
         body.extend_from_slice(b",\"logLines\":");
         serde_json::to_writer(&mut body, lines).map_err(Error::internal)?;
     }
     body.push(b'}');
     Ok(body)
+}
+
+/// The envelope of a value, all but its last brace.
+fn open(value: &[u8]) -> Vec<u8> {
+    const HEAD: &[u8] = b"{\"status\":\"success\",\"value\":";
+    const TAIL: &[u8] = b",\"errorMessage\":\"\",\"errorData\":{}";
+    let mut body = Vec::with_capacity(HEAD.len() + value.len() + TAIL.len() + 1);
+    body.extend_from_slice(HEAD);
+    body.extend_from_slice(value);
+    body.extend_from_slice(TAIL);
+    body
 }
 
 /// The body of an error.

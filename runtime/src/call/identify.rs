@@ -13,14 +13,13 @@ use sha2::{Digest, Sha256};
 
 use super::decode::{Body, Format};
 use super::erased::Prepared;
-use super::execute;
+use super::{execute, own};
 use crate::context::Read as _;
 use crate::context::shared::Call;
 use crate::error::{Code, Error, Result};
 use crate::identity::{Caller, Identity};
 use crate::logs::Capture;
 use crate::runtime::Runtime;
-use crate::store::Access;
 
 /// An identity that was seen, and the claims it had then.
 #[table(name = "_identities", prefix = "identity")]
@@ -117,11 +116,12 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
 ///
 /// # Errors
 /// A failure of the store.
-pub(crate) fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
-    let found = runtime.store().read_blocking(Access::Everyone, |transaction| {
-        runtime.db(transaction).query(SeenIdentity::by_subject).eq(issuer).eq(subject).unique()
-    })??;
-    Ok(found.is_some())
+pub(crate) async fn is_known(runtime: &Runtime, issuer: &str, subject: &str) -> Result<bool> {
+    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+    own::read_admin(runtime, move |db| {
+        Ok(db.query(SeenIdentity::by_subject).eq(issuer.as_str()).eq(subject.as_str()).unique()?.is_some())
+    })
+    .await
 }
 
 /// What an application keeps of an identity's claims.

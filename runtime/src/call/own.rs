@@ -23,12 +23,31 @@ pub(crate) async fn read<R: Send + 'static>(
     runtime: &Runtime,
     work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
 ) -> Result<R> {
+    read_as(runtime, Access::Everyone, work).await
+}
+
+/// As [`read`], also while the store is closed for its schema: for the operator.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) async fn read_admin<R: Send + 'static>(
+    runtime: &Runtime,
+    work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    read_as(runtime, Access::Admin, work).await
+}
+
+async fn read_as<R: Send + 'static>(
+    runtime: &Runtime,
+    access: Access,
+    work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+) -> Result<R> {
     let reader = runtime.clone();
     let read = move |transaction: Rc<dyn Transaction>| {
         catch_unwind(AssertUnwindSafe(|| work(&reader.db(transaction)))).unwrap_or_else(|panic| Err(panicked(&*panic)))
     };
     // Always on a thread for such work: nobody waits for a microsecond here, and some of it takes long.
-    runtime.store().read(Access::Everyone, &FunctionPace::unknown(), read).await.map_err(Error::from).flatten()
+    runtime.store().read(access, &FunctionPace::unknown(), read).await.map_err(Error::from).flatten()
 }
 
 /// Writes in one transaction, possibly more than once; `name` is what the watchdog calls it.
@@ -40,9 +59,30 @@ pub(crate) async fn write<R: Send + 'static>(
     name: &'static str,
     work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
 ) -> Result<R> {
+    write_as(runtime, Access::Everyone, name, work).await
+}
+
+/// As [`write`], also while the store is closed for its schema: for the operator.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) async fn write_admin<R: Send + 'static>(
+    runtime: &Runtime,
+    name: &'static str,
+    work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    write_as(runtime, Access::Admin, name, work).await
+}
+
+async fn write_as<R: Send + 'static>(
+    runtime: &Runtime,
+    access: Access,
+    name: &'static str,
+    work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
+) -> Result<R> {
     let (reply, answer) = oneshot::channel();
     let now = runtime.clock().now();
-    let job = Job { runtime: runtime.clone(), name, now, work, outcome: None, reply };
+    let job = Job { runtime: runtime.clone(), access, name, now, work, outcome: None, reply };
     if let Err((_, error)) = runtime.store().write(Box::new(job)) {
         return Err(error.into());
     }
@@ -75,6 +115,7 @@ pub(crate) async fn sweep<T: Table>(
 
 struct Job<R, W> {
     runtime: Runtime,
+    access: Access,
     name: &'static str,
     now: Millis,
     work: W,
@@ -99,6 +140,10 @@ impl<R: Send, W: Fn(&mut DbMut) -> Result<R> + Send> WriteJob for Job<R, W> {
         };
         // Whoever asked may be gone; the write stands or falls without them.
         let _ = self.reply.send(result);
+    }
+
+    fn access(&self) -> Access {
+        self.access
     }
 
     fn name(&self) -> &str {

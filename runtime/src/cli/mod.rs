@@ -5,14 +5,17 @@
 pub mod completions;
 pub mod config;
 pub mod codegen;
+pub mod deploy_key;
 pub mod dev;
 pub mod functions;
 pub mod openapi;
 pub mod health;
 mod one_line;
+pub(crate) mod reach;
 pub mod run;
 pub mod serve;
 mod supervisor;
+pub(crate) mod table;
 pub mod token;
 
 use std::fmt;
@@ -58,6 +61,7 @@ enum Command {
     Config(config::ConfigCommand),
     Completions(completions::Completions),
     Man(completions::Man),
+    DeployKey(deploy_key::DeployKey),
 }
 
 /// Runs the command line of this process. A program's `main` is `convoke::cli::main()`.
@@ -80,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
+        Command::DeployKey(key) => key.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ use crate::clock::SystemClock;
 use crate::config::{Config, EnvironmentFlag, Flags};
 use crate::function::{Kind, Visibility};
 use crate::gateway::Gateway;
-use crate::http::Server;
+use crate::http::{CONTROL, Server};
 use crate::runtime::{Runtime, RuntimeOptions};
 use crate::store::Stuck;
 
@@ -74,12 +74,14 @@ impl Serving {
         let executor = executor()?;
         let within = executor.enter();
         let scheme = if config.http.tls.is_some() { "https" } else { "http" };
-        let (http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
+        let (mut http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
+        http.control = Some(config.data.join(CONTROL));
         let drain = config.limits.drain_timeout;
         let limits = config.limits.clone();
         // Nothing acknowledged is lost, and its supervisor starts it again.
         let runtime = Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into() })?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
+        let authenticator = authenticator.with_deploy_keys(runtime.deploy_keys().clone());
         executor.block_on(authenticator.start());
         let gateway = Gateway::new(runtime.clone(), authenticator, log_lines);
         let server = executor.block_on(Server::bind(http, gateway))?;

@@ -12,7 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
 
@@ -27,6 +27,13 @@ use super::wire::{Protocol, Wire};
 
 /// The beginning of every HTTP/2 connection (RFC 9113 §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What a connection came by.
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    /// The control socket's.
+    Local(UnixStream),
+}
 
 /// What a connection and its calls share. It lives until the last of its calls has ended, and holds the connection's
 /// place in the limits as long.
@@ -58,7 +65,11 @@ impl<H: Handler> Connection<H> {
     }
 
     /// Serves the connection to its end. Nothing that goes wrong with one connection is anybody else's concern.
-    pub(super) async fn serve(self: Arc<Self>, socket: TcpStream) {
+    pub(super) async fn serve(self: Arc<Self>, socket: Socket) {
+        let socket = match socket {
+            Socket::Tcp(socket) => socket,
+            Socket::Local(socket) => return self.serve_stream(socket).await,
+        };
         // Responses are written whole; waiting to fill a packet would only delay them.
         let _ = socket.set_nodelay(true);
         let tls = self.server.tls.as_ref().filter(|_| self.listener != Listener::Ops);

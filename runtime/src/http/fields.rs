@@ -10,6 +10,9 @@ use super::peers::X_FORWARDED_FOR;
 use super::request_id::X_REQUEST_ID;
 use super::trace::TRACEPARENT;
 
+/// Whom the operator acts as, by the control socket.
+const X_CONVOKE_ACT_AS: HeaderName = HeaderName::from_static("x-convoke-act-as");
+
 /// The fields of one request.
 #[derive(Default)]
 pub(super) struct Fields<'a> {
@@ -20,6 +23,7 @@ pub(super) struct Fields<'a> {
     pub(super) origin: Field<'a>,
     pub(super) request_id: Field<'a>,
     pub(super) trace_parent: Field<'a>,
+    pub(super) act_as: Field<'a>,
     /// A proxy says that it forwards.
     pub(super) is_forwarded: bool,
 }
@@ -58,6 +62,7 @@ impl<'a> Fields<'a> {
             ORIGIN => &mut self.origin,
             _ if *name == X_REQUEST_ID => &mut self.request_id,
             _ if *name == TRACEPARENT => &mut self.trace_parent,
+            _ if *name == X_CONVOKE_ACT_AS => &mut self.act_as,
             _ => return None,
         })
     }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
+use super::outgoing::Body;
 use super::server::Traffic;
 use super::trace::TraceParent;
 use crate::error::Code;
@@ -84,6 +85,10 @@ pub struct Incoming {
     pub target: Target,
     /// The `Authorization` field; a request with two of them never gets here.
     pub authorization: Option<HeaderValue>,
+    /// Whether it came by the control socket: whoever can open that holds the data folder.
+    pub is_operator: bool,
+    /// The `X-Convoke-Act-As` field, of a request by the control socket only: the base64 JSON of an identity.
+    pub act_as: Option<HeaderValue>,
     /// The caller's `X-Request-Id` if it had a usable one, else one made here. The listener echoes it.
     pub request_id: Arc<str>,
     /// The caller's W3C trace context.
@@ -199,12 +204,12 @@ impl PartialEq for RunPath {
 impl Eq for RunPath {}
 
 /// What goes back. For `/api/*` the body is always an envelope.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
-    /// The whole body.
-    pub body: Bytes,
+    /// The body: whole, or a stream.
+    pub body: Body,
     /// As it stands in `Content-Type`.
     pub content_type: &'static str,
     /// The challenge of a 401 (RFC 6750 §3).
@@ -221,13 +226,11 @@ pub const JSON: &str = "application/json";
 impl Reply {
     /// A JSON body with this status.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self {
-            status,
-            body: body.into(),
-            content_type: JSON,
-            www_authenticate: None,
-            retry_after_s: None,
-            fields: vec![],
-        }
+        Self::of(status, JSON, Body::from(body.into()))
+    }
+
+    /// A body of this type, which may be a stream.
+    pub fn of(status: u16, content_type: &'static str, body: Body) -> Self {
+        Self { status, body, content_type, www_authenticate: None, retry_after_s: None, fields: vec![] }
     }
 }

@@ -19,6 +19,8 @@ pub struct HttpOptions {
     /// Where `/metrics`, `/healthz` and `/readyz` are served apart from the calls. Without it `/metrics` answers this
     /// machine only.
     pub ops_listen: Option<SocketAddr>,
+    /// Where the control socket is made, through which whoever holds the data folder is the operator.
+    pub control: Option<PathBuf>,
     /// Certificate and key; without them the listener speaks clear text. The ops listener always does.
     pub tls: Option<TlsFiles>,
     /// Origins whose pages may call, each as browsers send it (`https://app.example.com`), or `*` for every one.
@@ -38,6 +40,7 @@ impl HttpOptions {
         Self {
             listen,
             ops_listen: None,
+            control: None,
             tls: None,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),

@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(reply.status, 429);
         assert_eq!(reply.retry_after_s, Some(1));
         assert_eq!(
-            reply.body,
+            reply.body.whole().unwrap(),
             r#"{"status":"error","errorMessage":"Say \"please\".","errorData":{"code":"TOO_MANY_REQUESTS"},"logLines":[]}"#
         );
     }

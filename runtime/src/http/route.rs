@@ -18,6 +18,8 @@ pub(super) enum Listener {
     CallsOnly,
     /// Serves `/metrics`, `/healthz` and `/readyz`.
     Ops,
+    /// The control socket: serves everything, to the operator.
+    Control,
 }
 
 /// What a request addresses.
@@ -130,7 +132,7 @@ fn resource(listener: Listener, local: bool, path: &str) -> Result<(Allow, Resou
         "/api/action" if serves_calls => (Allow::Post, Resource::Kind(RouteKind::Action)),
         "/healthz" => (Allow::Get, Resource::Alive),
         "/readyz" => (Allow::Get, Resource::Ready),
-        "/metrics" if listener == Listener::Ops || listener == Listener::Calls && local => {
+        "/metrics" if matches!(listener, Listener::Ops | Listener::Control) || listener == Listener::Calls && local => {
             (Allow::Get, Resource::Metrics)
         }
         "/openapi.json" if serves_calls => (Allow::Get, Resource::OpenApi),

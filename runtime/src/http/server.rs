@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +16,8 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::connection::{Activity, Connection};
+use super::connection::{Activity, Connection, Socket};
+use super::control::Control;
 use super::cors::Cors;
 use super::files;
 use super::handler::Handler;
@@ -31,6 +32,8 @@ use crate::limits::Limits;
 const BACKLOG: u32 = 1024;
 /// Connections of the ops listener, apart from the others, so that a flood of calls does not hide the metrics.
 const OPS_CONNECTIONS_MAX: usize = 64;
+/// Connections of the control socket.
+const CONTROL_CONNECTIONS_MAX: usize = 64;
 /// Bytes that one connection reads ahead of what it serves, unless a header block may be larger.
 const READ_AHEAD_BYTES_MAX: usize = 128 * 1024;
 /// How long a drain still waits for connections on which nothing happens any more.
@@ -128,6 +131,7 @@ pub struct Server<H: Handler> {
     shared: Arc<Shared<H>>,
     listener: TcpListener,
     ops: Option<TcpListener>,
+    control: Option<Control>,
     local_addr: SocketAddr,
     ops_addr: Option<SocketAddr>,
 }
@@ -144,6 +148,7 @@ impl<H: Handler> Server<H> {
         let (listener, local_addr) = listen(options.listen)?;
         files::make_room(options.limits.connections_max);
         let (ops, ops_addr) = options.ops_listen.map(listen).transpose()?.unzip();
+        let control = options.control.as_deref().and_then(Control::open);
         let shared = Arc::new(Shared {
             handler,
             tls,
@@ -162,7 +167,7 @@ impl<H: Handler> Server<H> {
             traffic: Arc::default(),
         });
         shared.handler.bound(&shared.traffic);
-        Ok(Self { shared, listener, ops, local_addr, ops_addr })
+        Ok(Self { shared, listener, ops, control, local_addr, ops_addr })
     }
 
     /// Where calls are served.
@@ -198,6 +203,9 @@ impl<H: Handler> Server<H> {
         if let Some(ops) = self.ops {
             tasks.spawn(accept(Arc::clone(&shared), ops, Listener::Ops, OPS_CONNECTIONS_MAX));
         }
+        if let Some(control) = self.control {
+            tasks.spawn(accept(Arc::clone(&shared), control, Listener::Control, CONTROL_CONNECTIONS_MAX));
+        }
         if shared.tls.is_some() {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
@@ -207,7 +215,10 @@ impl<H: Handler> Server<H> {
             });
         }
         shutdown.await;
-        shared.drain().await
+        let outcome = shared.drain().await;
+        // The control socket goes before whoever waits for this may start the next server.
+        tasks.shutdown().await;
+        outcome
     }
 }
 
@@ -289,6 +300,15 @@ impl<H> Shared<H> {
         }
     }
 
+    /// Waits until the server drains.
+    pub(super) async fn draining(&self) {
+        let mut drain = std::pin::pin!(self.drain.notified());
+        drain.as_mut().enable();
+        if self.phase() == Phase::Serving {
+            drain.await;
+        }
+    }
+
     /// Enters a connection among the open ones; the number is for [`Shared::close`].
     pub(super) fn open(&self, activity: Arc<Activity>) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -358,12 +378,32 @@ impl<H> Drop for CutOnDrop<H> {
     }
 }
 
+/// Where connections come in.
+trait Accept {
+    /// The next one, and the address at its other end.
+    async fn next(&self) -> io::Result<(Socket, IpAddr)>;
+}
+
+impl Accept for TcpListener {
+    async fn next(&self) -> io::Result<(Socket, IpAddr)> {
+        let (socket, peer) = self.accept().await?;
+        Ok((Socket::Tcp(socket), peers::address(peer)))
+    }
+}
+
+/// Whoever opens it is on this machine.
+impl Accept for Control {
+    async fn next(&self) -> io::Result<(Socket, IpAddr)> {
+        Ok((Socket::Local(self.accept().await?), IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    }
+}
+
 /// Accepts forever. Past the limit it waits until a connection closes, and the system holds what comes meanwhile.
-async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: TcpListener, kind: Listener, connections_max: usize) {
+async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: impl Accept, kind: Listener, connections_max: usize) {
     let slots = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
-        let (socket, peer) = match listener.accept().await {
+        let (socket, peer) = match listener.next().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 // A connection that was gone before it was accepted is nobody's fault. Anything else, such as no
@@ -375,9 +415,8 @@ async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: TcpListener, kind:
                 continue;
             }
         };
-        let peer = peers::address(peer);
         // A proxy connects for many clients, whose calls are counted under their own addresses.
-        let place = if shared.proxies.trust(peer) {
+        let place = if kind == Listener::Control || shared.proxies.trust(peer) {
             None
         } else if let Some(place) = shared.census.enter(peer, shared.limits.connections_per_address_max) {
             Some(place)

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http_body_util::Full;
 use hyper::body::Body as _;
 use hyper::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
@@ -22,9 +21,10 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use super::connection::Connection;
 use super::fields::{Field, Fields};
 use super::handler::{Handler, Incoming, JSON, Refusal, Reply, Target};
+use super::outgoing::{Body, Outgoing};
 use super::refusal::Refused;
 use super::request_id::{RequestId, X_REQUEST_ID};
-use super::route::{self, Allow, Route};
+use super::route::{self, Allow, Listener, Route};
 use super::server::Phase;
 use super::{body, cors, head, trace::TraceParent};
 use crate::error::{Code, INTERNAL_MESSAGE};
@@ -33,14 +33,14 @@ use crate::error::{Code, INTERNAL_MESSAGE};
 pub(super) async fn answer<H: Handler>(
     connection: Arc<Connection<H>>,
     request: Request<hyper::body::Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let _call = connection.activity.begin();
+) -> Result<Response<Outgoing>, Infallible> {
+    let call = connection.activity.begin();
     let (mut parts, body) = request.into_parts();
     let uri = std::mem::take(&mut parts.uri);
     let fields = Fields::of(&parts.headers);
     let (id, id_field) = RequestId::of(fields.request_id.once());
     let mut dressing = Dressing::of(&connection, &parts.method, uri.path(), &fields);
-    let reply = match exchange(&connection, &parts, uri.clone(), &fields, body, id, &mut dressing).await {
+    let mut reply = match exchange(&connection, &parts, uri.clone(), &fields, body, id, &mut dressing).await {
         Ok(reply) => reply,
         Err(refused) => {
             connection.server.traffic.count_refusal();
@@ -52,7 +52,11 @@ pub(super) async fn answer<H: Handler>(
             refused.reply()
         }
     };
-    Ok(dressing.put_on(reply, id_field))
+    if reply.body.is_stream() {
+        let server = Arc::clone(&connection.server);
+        reply.body = reply.body.until(async move { server.draining().await });
+    }
+    Ok(dressing.put_on(reply, id_field).map(|body| Outgoing::new(body, call)))
 }
 
 const DRAINING: Refused = Refused { code: Code::NotReady, message: "The server is shutting down." };
@@ -102,9 +106,10 @@ async fn exchange<H: Handler>(
         return Err(DRAINING);
     }
     let peer = server.proxies.client(connection.peer, &parts.headers);
+    let is_operator = connection.listener == Listener::Control;
     let is_call = matches!(target, Target::Run(_) | Target::Kind(_) | Target::Admin { .. });
     let is_document = matches!(target, Target::OpenApi | Target::Docs(_));
-    if is_call && server.rate.as_ref().is_some_and(|rate| !rate.admits(peer)) {
+    if is_call && !is_operator && server.rate.as_ref().is_some_and(|rate| !rate.admits(peer)) {
         return Err(TOO_MANY);
     }
     let body = if is_call {
@@ -119,6 +124,8 @@ async fn exchange<H: Handler>(
     let request = Incoming {
         target,
         authorization: fields.authorization.once().cloned(),
+        is_operator,
+        act_as: fields.act_as.once().filter(|_| is_operator).cloned(),
         request_id: Arc::from(&*id),
         trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
@@ -225,16 +232,16 @@ impl Dressing {
         self.preflight = self.cors.as_ref().is_some_and(Option::is_some);
     }
 
-    fn put_on(self, reply: Reply, id: HeaderValue) -> Response<Full<Bytes>> {
+    fn put_on(self, reply: Reply, id: HeaderValue) -> Response<Body> {
         let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let length = reply.body.len();
-        let mut response = Response::new(Full::new(if self.head_only { Bytes::new() } else { reply.body }));
+        let length = reply.body.length();
+        let mut response = Response::new(if self.head_only { Body::default() } else { reply.body });
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.reserve(6);
         if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
             headers.insert(CONTENT_TYPE, content_type(reply.content_type));
-            if self.head_only {
+            if let Some(length) = length.filter(|_| self.head_only) {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             }
         }

@@ -84,6 +84,7 @@ impl TestApp {
             let http = http_client().build().expect("a client can be made");
             let limits = runtime.limits().clone();
             let authenticator = Authenticator::new(auth, clock, &limits, http).expect("the issuer's settings are good");
+            let authenticator = authenticator.with_deploy_keys(runtime.deploy_keys().clone());
             authenticator.start().await;
             let gateway = Gateway::new(runtime, authenticator, log_lines);
             let server = Server::bind(options, gateway).await.expect("a free port can be had");

@@ -1,0 +1,189 @@
+//! The record of every use of a deploy key, and of the operator's: who, what, how it ended, under which request id.
+//!
+//! It is the runtime's own, beside whatever record the application keeps of deeds on its rows: it knows of queries, of
+//! admin requests and of refusals, which change no row. Entries are written together, a moment after the use. What
+//! changes something waits for its entry; what only reads does not. At most [`WAITING_MAX`] entries wait: beyond that,
+//! and where the store takes none, they go to the operator's log instead and are counted.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use convoke_macros::table;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::{Admin, AdminRequest, success};
+use crate::call::own;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::http::Reply;
+use crate::runtime::Runtime;
+use crate::store::Order;
+
+/// Entries that wait to be written.
+pub const WAITING_MAX: usize = 4_096;
+/// How long entries are kept: as long as the application's own record.
+pub const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Entries of one transaction.
+const BATCH_MAX: usize = 256;
+/// How long a change waits for its entry before it is answered all the same.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One use of a deploy key.
+#[table(name = "_keyUses", prefix = "keyuse")]
+#[index(by_key(key, at))]
+#[index(by_time(at))]
+pub struct KeyUse {
+    /// The key's name, or `operator`.
+    pub key: String,
+    /// What was asked: a function's kind and path, or an admin request's method and path.
+    pub what: String,
+    /// `OK`, or the code of the refusal.
+    pub outcome: String,
+    pub request_id: String,
+    /// Whom the key acted as: `issuer|subject`.
+    pub acting_as: Option<String>,
+    /// The address it came from.
+    pub peer: Option<String>,
+    pub at: Millis,
+}
+
+/// The entries that wait, and the count of those that were never written.
+#[derive(Default)]
+pub struct Audit {
+    line: Mutex<Line>,
+    unwritten: AtomicU64,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<(KeyUse, Option<oneshot::Sender<()>>)>,
+    /// Whether a task is writing them.
+    writing: bool,
+}
+
+impl Audit {
+    /// Records a use. `wait` until its entry is written, for what changes something.
+    pub(crate) async fn record(runtime: &Runtime, used: KeyUse, wait: bool) {
+        let (written, is_written) = if wait { Some(oneshot::channel()).unzip() } else { (None, None) };
+        runtime.audit().push(runtime, used, written);
+        if let Some(is_written) = is_written {
+            // The entry is written later, or stands in the log: whoever waits longer learns nothing more.
+            let _ = tokio::time::timeout(PATIENCE, is_written).await;
+        }
+    }
+
+    fn push(&self, runtime: &Runtime, used: KeyUse, written: Option<oneshot::Sender<()>>) {
+        let mut line = self.line.lock();
+        if line.waiting.len() >= WAITING_MAX {
+            drop(line);
+            return self.give_up(&used, "too many wait");
+        }
+        line.waiting.push_back((used, written));
+        if !line.writing
+            && let Ok(executor) = Handle::try_current()
+        {
+            line.writing = true;
+            executor.spawn(write_all(runtime.clone()));
+        }
+    }
+
+    /// What could not be written stands in the log at least.
+    fn give_up(&self, used: &KeyUse, why: &str) {
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            target: "convoke::audit",
+            key = used.key,
+            what = used.what,
+            outcome = used.outcome,
+            request_id = used.request_id,
+            acting_as = used.acting_as,
+            "this use of a deploy key is not in the record: {why}"
+        );
+    }
+
+    /// Uses that are not in the record, only in the log.
+    pub fn unwritten(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every entry so far is written or given up; a store that hangs is not waited for long.
+    pub(crate) async fn settle(&self) {
+        let settled = async {
+            while self.line.lock().writing {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let _ = tokio::time::timeout(2 * PATIENCE, settled).await;
+    }
+}
+
+/// Writes what waits, some together, until nothing does.
+async fn write_all(runtime: Runtime) {
+    loop {
+        let batch: Vec<_> = {
+            let mut line = runtime.audit().line.lock();
+            let some = line.waiting.len().min(BATCH_MAX);
+            if some == 0 {
+                line.writing = false;
+                return;
+            }
+            line.waiting.drain(..some).collect()
+        };
+        let (uses, waiters): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let uses = Arc::new(uses);
+        let rows = uses.clone();
+        let written = own::write_admin(&runtime, "record uses of deploy keys", move |db| {
+            for used in &*rows {
+                db.insert(used.clone())?;
+            }
+            Ok(())
+        });
+        if let Err(error) = written.await {
+            let why = error.chain();
+            uses.iter().for_each(|used| runtime.audit().give_up(used, &why));
+        }
+        for waiter in waiters.into_iter().flatten() {
+            let _ = waiter.send(());
+        }
+    }
+}
+
+/// Entries of one answer.
+const PAGE_MAX: usize = 500;
+
+/// `GET audit?key=&cursor=&limit=`: the record, newest first: `{"items": […], "cursor"?}`.
+///
+/// # Errors
+/// A cursor of another list; a failure of the store.
+pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let key = request.query("key");
+    let cursor = request.cursor()?;
+    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    // What was asked a moment ago belongs to the answer.
+    admin.runtime.audit().settle().await;
+    let page = own::read_admin(&admin.runtime, move |db| {
+        Ok(match &key {
+            Some(key) => {
+                db.query(KeyUse::by_key).eq(key.as_str()).order(Order::Reverse).page(cursor.as_ref(), limit)?
+            }
+            None => db.query(KeyUse::by_time).order(Order::Reverse).page(cursor.as_ref(), limit)?,
+        })
+    })
+    .await?;
+    let items: Vec<_> = page
+        .items
+        .iter()
+        .map(|used| {
+            json!({
+                "at": used.at, "key": used.key, "what": used.what, "outcome": used.outcome,
+                "requestId": used.request_id, "actingAs": used.acting_as, "peer": used.peer,
+            })
+        })
+        .collect();
+    success(&json!({ "items": items, "cursor": page.cursor, "unwritten": admin.runtime.audit().unwritten() }))
+}

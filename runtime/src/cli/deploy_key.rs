@@ -1,0 +1,292 @@
+//! `deploy-key`: the keys by which automation and operators elsewhere get in.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use clap::Subcommand;
+use hyper::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::reach::{Reach, ReachArgs};
+use super::{Failure, table};
+use crate::auth::Environment;
+use crate::auth::deploy_key::Scope;
+
+/// Make, list, rotate and revoke deploy keys
+///
+/// A deploy key lets automation call functions, admin ones too, and use the operator's routes that its scopes name. Its
+/// text is shown once, when it is made or rotated; the server keeps a hash. What is changed holds at once, in a running
+/// server too.
+///
+///   convoke deploy-key create ci --scope functions --expires 90d > ci.key
+///   convoke run system/audit/listAuditEntries --url https://api.example.com --deploy-key-file ci.key
+///   convoke deploy-key rotate ci --overlap 1h > ci.key
+///   convoke deploy-key revoke ci
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct DeployKey {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Create(Create),
+    List(List),
+    Rotate(Rotate),
+    Revoke(Revoke),
+    Audit(Audit),
+}
+
+/// Make a key; its text goes to standard output, once
+///
+/// Without --scope the key may call functions, as itself only. Each scope opens more:
+///   functions  call functions, admin ones too        act-as   call them as a user
+///   logs       follow the live logs                  data     read and export tables
+///   jobs       see, run again and cancel jobs        backup   take a backup
+///   keys       make, rotate and revoke deploy keys
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+struct Create {
+    /// Its name: letters, digits, `.`, `_` and `-`; what the record of uses calls it
+    name: String,
+    /// What it may do; may be given more than once
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
+    scope: Vec<Scope>,
+    /// From when on it is refused, e.g. 90d [default: never]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    expires: Option<Duration>,
+    /// The whole answer as JSON, the key's text as `key`
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// List the keys: state, scopes, expiry, when each was last used
+#[derive(clap::Args)]
+struct List {
+    /// As a JSON array
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Give a key a new secret; its text goes to standard output, once
+///
+/// The former secret is refused at once, or after --overlap, so that whoever uses it has time to change over.
+#[derive(clap::Args)]
+struct Rotate {
+    /// The key's name
+    name: String,
+    /// How long the former secret is still accepted, e.g. 1h
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    overlap: Duration,
+    /// The whole answer as JSON, the key's text as `key`
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Take a key back: it is refused from now on
+#[derive(clap::Args)]
+struct Revoke {
+    /// The key's name
+    name: String,
+    /// The answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Show what keys were used for, newest first: every call and every request, and how it ended
+#[derive(clap::Args)]
+struct Audit {
+    /// One key's uses only; `operator` for those of whoever holds the data folder
+    name: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// As JSON, with the cursor of what follows
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+impl DeployKey {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        match self.what {
+            What::Create(create) => create.run(),
+            What::List(list) => list.run(),
+            What::Rotate(rotate) => rotate.run(),
+            What::Revoke(revoke) => revoke.run(),
+            What::Audit(audit) => audit.run(),
+        }
+    }
+}
+
+/// A key as the server shows it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    name: String,
+    environment: Environment,
+    scopes: Vec<String>,
+    state: String,
+    expires_at: Option<i64>,
+    last_used_at: Option<i64>,
+    former_secret_until: Option<i64>,
+    key: Option<String>,
+}
+
+impl Create {
+    fn run(self) -> Result<(), Failure> {
+        let reach = self.reach.open()?;
+        let scopes = (!self.scope.is_empty()).then_some(&self.scope);
+        let body = json!({
+            "name": self.name, "scopes": scopes, "environment": self.reach.env,
+            "expiresIn": self.expires.map(millis),
+        });
+        let made: Value = reach.block_on(reach.admin(Method::POST, "keys", Some(&body)))?;
+        show_once(made, self.json, "made")
+    }
+}
+
+impl Rotate {
+    fn run(self) -> Result<(), Failure> {
+        let reach = self.reach.open()?;
+        let body = json!({ "overlap": millis(self.overlap) });
+        let rotated: Value = reach.block_on(reach.admin(Method::POST, &of(&self.name, "rotate"), Some(&body)))?;
+        show_once(rotated, self.json, "rotated")
+    }
+}
+
+impl Revoke {
+    fn run(self) -> Result<(), Failure> {
+        let reach = self.reach.open()?;
+        let revoked: Value = reach.block_on(reach.admin(Method::POST, &of(&self.name, "revoke"), None))?;
+        if self.json {
+            return print(&serde_json::to_string_pretty(&revoked)?);
+        }
+        eprintln!("the deploy key {} is refused from now on", self.name);
+        Ok(())
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), Failure> {
+        let reach = self.reach.open()?;
+        let keys: Value = reach.block_on(reach.admin(Method::GET, "keys", None))?;
+        if self.json {
+            return print(&serde_json::to_string_pretty(&keys)?);
+        }
+        let keys: Vec<Shown> = serde_json::from_value(keys)?;
+        if keys.is_empty() {
+            eprintln!("there is no deploy key; make one with `convoke deploy-key create NAME`");
+            return Ok(());
+        }
+        let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"].map(str::to_owned);
+        let rows = keys.into_iter().map(|key| {
+            let state = match key.former_secret_until {
+                Some(until) => format!("{}, former secret until {}", key.state, time(until)),
+                None => key.state,
+            };
+            let used = key.last_used_at.map_or_else(|| "never".to_owned(), time);
+            let expires = key.expires_at.map_or_else(|| "never".to_owned(), time);
+            [key.name, state, key.environment.to_string(), key.scopes.join(","), expires, used]
+        });
+        print(&table::aligned(std::iter::once(head).chain(rows)))
+    }
+}
+
+impl Audit {
+    fn run(self) -> Result<(), Failure> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry {
+            at: i64,
+            key: String,
+            what: String,
+            outcome: String,
+            request_id: String,
+            acting_as: Option<String>,
+            peer: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Entries {
+            items: Vec<Entry>,
+            unwritten: u64,
+        }
+        let reach = self.reach.open()?;
+        let value = reach.block_on(entries(&reach, self.name.as_deref(), self.limit))?;
+        if self.json {
+            return print(&serde_json::to_string_pretty(&value)?);
+        }
+        let Entries { items, unwritten } = serde_json::from_value(value)?;
+        let head = ["WHEN", "KEY", "WHAT", "OUTCOME", "REQUEST", "AS", "FROM"].map(str::to_owned);
+        let rows = items.into_iter().map(|entry| {
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let (acting_as, peer) = (or_dash(entry.acting_as), or_dash(entry.peer));
+            [time(entry.at), entry.key, entry.what, entry.outcome, entry.request_id, acting_as, peer]
+        });
+        print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        if unwritten > 0 {
+            eprintln!("{unwritten} uses since the server's start are in its log only: too many came at once");
+        }
+        Ok(())
+    }
+}
+
+async fn entries(reach: &Reach, name: Option<&str>, limit: usize) -> Result<Value, Failure> {
+    let key = name.map(|name| format!("&key={}", encoded(name))).unwrap_or_default();
+    reach.admin(Method::GET, &format!("audit?limit={limit}{key}"), None).await
+}
+
+/// The key's text to standard output, everything else to standard error: `> file` keeps nothing but the key.
+fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
+    if as_json {
+        return print(&serde_json::to_string_pretty(&answer)?);
+    }
+    let shown: Shown = serde_json::from_value(answer)?;
+    let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
+    print(&key)?;
+    eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
+    if let Some(expires) = shown.expires_at {
+        eprintln!("it is refused from {} on", time(expires));
+    }
+    if let Some(until) = shown.former_secret_until {
+        eprintln!("the former secret is accepted until {}", time(until));
+    }
+    eprintln!("Keep it now: it is shown this once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
+    Ok(())
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    // A reader that had enough (`| head`) is no failure; a key that reached nobody is.
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn of(name: &str, what: &str) -> String {
+    format!("keys/{}/{what}", encoded(name))
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn time(millis: i64) -> String {
+    table::time(millis)
+}

@@ -1,0 +1,37 @@
+//! Output for people: columns that line up, times that read.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Rows as lines, each column as wide as its widest cell; the last one as it is.
+pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(|column| if column + 1 < N { width(column) } else { 0 });
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Milliseconds since the epoch as `2026-03-01T12:00:00Z`.
+pub(crate) fn time(millis: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_no_line_ends_in_spaces() {
+        let rows = [["A", "BB", "C"], ["aaa", "b", ""]].map(|row| row.map(str::to_owned));
+        assert_eq!(aligned(rows), "A    BB  C\naaa  b");
+    }
+
+    #[test]
+    fn a_time_reads_in_utc() {
+        assert_eq!(time(1_700_000_000_999), "2023-11-14T22:13:20Z");
+    }
+}
