@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::family::{Families, Label, Sizes};
+use crate::error::Code;
 use crate::performance::totals::Totals;
 use crate::registry::Registered;
 use crate::runtime::Runtime;
@@ -22,6 +23,11 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
                 ([path, kind, ("outcome", outcome)], calls)
             })
         }),
+    );
+    families.counters(
+        "convoke_call_errors_total",
+        "Calls that ended in an error, by code, of all functions together; every code is there from the start.",
+        errors(functions.iter().map(|(_, totals)| totals)),
     );
     families.histograms(
         "convoke_call_duration_seconds",
@@ -59,6 +65,13 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
         "Calls that were answered with what their idempotency key stood for already.",
         runtime.idempotent_replays().load(Relaxed),
     );
+}
+
+/// A rise from one scrape to the next shows only where the series was there before: hence the zeros.
+fn errors<'a>(functions: impl Iterator<Item = &'a Totals>) -> impl Iterator<Item = ([Label<'static>; 1], u64)> {
+    let mut sum = Totals::default();
+    functions.for_each(|totals| sum.add(totals));
+    Code::ALL.iter().map(move |code| ([("code", code.as_str())], sum.errors(*code)))
 }
 
 fn labels(function: &Registered) -> [Label<'_>; 2] {

@@ -77,6 +77,11 @@ impl Totals {
         names.zip(self.outcomes).filter(|(_, calls)| *calls > 0)
     }
 
+    /// Calls that ended in this error.
+    pub(crate) fn errors(&self, code: Code) -> u64 {
+        self.outcomes[code as usize]
+    }
+
     /// Calls.
     pub(crate) fn calls(&self) -> u64 {
         self.buckets.iter().sum()

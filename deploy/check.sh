@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Holds the alerts against what a server really shows: rules and their tests, the page of metrics after real calls, and
+# that every metric named by an alert or the dashboard is on that page. Needs promtool (Debian's `prometheus`, which is
+# installed if it is missing), curl and Python 3. Usage: deploy/check.sh [BINARY]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+binary=${1:-}
+if [ -z "$binary" ]; then
+  cargo build --quiet -p functions --bin convoke
+  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
+fi
+if ! command -v promtool >/dev/null; then
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus curl >/dev/null
+fi
+
+work=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+promtool check rules deploy/alerts.yml
+promtool test rules deploy/alerts_test.yml
+
+"$binary" dev --data "$work/data" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --log-format json 2>"$work/log" &
+server=$!
+for _ in $(seq 200); do
+  grep -q '^convoke: listening on ' "$work/log" && break
+  kill -0 "$server" || { cat "$work/log"; exit 1; }
+  sleep 0.1
+done
+url=$(sed -n 's/^convoke: listening on //p' "$work/log")
+ops=$(sed -n 's/^convoke: metrics on //p' "$work/log")
+token=$(grep -o "Bearer [^']*" "$work/log" | head -1)
+
+call() { # call STATUS PATH BODY [HEADER]: one request, and the status it must have.
+  local status
+  status=$(curl -s -o /dev/null -w '%{http_code}' "$url/api/run/$2" -H 'Content-Type: application/json' -d "$3" ${4:+-H "$4"})
+  [ "$status" = "$1" ] || { echo "$2 was answered with $status instead of $1"; exit 1; }
+}
+for _ in 1 2 3; do call 200 users/queries/getCurrentUser '{"args":{}}' "Authorization: $token"; done
+call 200 users/mutations/updateLastSeen '{"args":{}}' "Authorization: $token"
+call 200 users/queries/getCurrentUser '{"args":{}}'
+call 400 no/such/function '{"args":{}}'
+call 400 users/queries/getCurrentUser '{'
+call 401 users/queries/getCurrentUser '{"args":{}}' 'Authorization: Bearer x'
+
+curl -sf "$ops" >"$work/page"
+promtool check metrics <"$work/page"
+python3 deploy/check.py "$work/page"
