@@ -93,6 +93,9 @@ impl Serving {
     /// Says that calls are served now, in the line that supervisors and tests wait for.
     pub(super) fn announce(&self) {
         let mut out = std::io::stderr().lock();
+        if let Some(ops) = self.server.ops_addr() {
+            let _ = writeln!(out, "convoke: metrics on http://{ops}/metrics");
+        }
         let _ = writeln!(out, "convoke: listening on {}", self.url());
         supervisor::ready(&self.runtime, &self.url());
     }
