@@ -49,6 +49,9 @@ pub mod testing;
 #[doc(inline)]
 pub use attributes::{action, args, cron, mutation, query, table, value};
 
+/// JSON values: what tests send, and what services outside answer.
+pub use serde_json;
+
 pub use background::Background;
 pub use clock::{Clock, Millis};
 pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};

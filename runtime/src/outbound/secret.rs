@@ -111,6 +111,21 @@ pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretErro
     read(data, name)
 }
 
+/// Puts a secret into its file, in the place of the one before.
+///
+/// # Errors
+/// What the file system says.
+pub(crate) fn write(data: &Path, name: &str, secret: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let folder = data.join(FOLDER);
+    private_folder(&folder)?;
+    // Made for its owner alone.
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    file.write_all(secret.as_bytes())?;
+    file.persist(folder.join(name))?;
+    Ok(())
+}
+
 fn random() -> std::io::Result<Vec<u8>> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
@@ -134,11 +149,13 @@ pub(crate) fn names(data: &Path) -> Vec<(String, String)> {
         .filter_map(|(variable, _)| Some(variable.to_str()?.strip_prefix(VARIABLE)?.to_owned()))
         .map(|name| (name.clone(), format!("{VARIABLE}{name}")))
         .collect();
-    for folder in credentials().into_iter().chain([data.join(FOLDER)]) {
-        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        for name in files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| is_name(name)) {
-            if !found.iter().any(|(known, _)| *known == name) {
-                found.push((name.clone(), folder.join(&name).display().to_string()));
+    let handed_over = credentials().map(|folder| (folder, VARIABLE));
+    for (folder, prefix) in handed_over.into_iter().chain([(data.join(FOLDER), "")]) {
+        for file in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let file_name = file.file_name();
+            let name = file_name.to_str().and_then(|name| name.strip_prefix(prefix)).filter(|name| is_name(name));
+            if let Some(name) = name.filter(|name| !found.iter().any(|(known, _)| known == name)) {
+                found.push((name.to_owned(), file.path().display().to_string()));
             }
         }
     }
@@ -151,13 +168,13 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// Where systemd lays what `LoadCredential=` names: nobody but the service reads it, whatever its mode looks like.
+/// Where systemd lays what `LoadCredential=CONVOKE_SECRET:FOLDER` names, as files `CONVOKE_SECRET_<NAME>`: nobody but the service reads it, whatever its mode looks like.
 fn credentials() -> Option<PathBuf> {
     std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)
 }
 
 fn from_file(data: &Path, name: &str) -> Result<Vec<u8>, SecretError> {
-    if let Some(Ok(secret)) = credentials().map(|folder| std::fs::read(folder.join(name))) {
+    if let Some(Ok(secret)) = credentials().map(|folder| std::fs::read(folder.join(format!("{VARIABLE}{name}")))) {
         return Ok(secret);
     }
     let file = data.join(FOLDER).join(name);

@@ -19,6 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::id::Id;
 use crate::identity::{Caller, DeployKeyCaller, Identity};
+use crate::outbound;
 use crate::performance::recorder::{By, Ended};
 use crate::runtime::{Runtime, RuntimeOptions};
 use crate::scheduler::{Job, JobState};
@@ -70,6 +71,23 @@ impl TestApp {
         let mut app = Self { runtime: None, clock, executor, options, seen: Mutex::default(), _data: data };
         app.start();
         app
+    }
+
+    /// An app with these settings, as they would stand in `convoke.toml`: `[rates]` and the application's sections.
+    ///
+    /// # Panics
+    /// If they are not TOML; as [`TestApp::new`].
+    pub fn configured(settings: &str) -> Self {
+        let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{error}"));
+        Self::with(|options| options.settings = settings)
+    }
+
+    /// Sets a secret of the installation.
+    ///
+    /// # Panics
+    /// If its file cannot be written.
+    pub fn set_secret(&self, name: &str, secret: &str) {
+        outbound::secret::write(&self.options.data, name, secret).expect("a secret can be written");
     }
 
     fn start(&mut self) {

@@ -1,0 +1,66 @@
+//! Books that a catalog on another machine knows.
+
+use convoke::prelude::*;
+use convoke::serde_json::Value;
+
+use crate::books::{Book, Title};
+
+convoke::section! {
+    /// The catalog that books are looked up in; its key is the secret CATALOG_KEY.
+    pub struct Catalog in "catalog" {
+        /// Where it is: `/books/<ISBN>` is added.
+        pub url: String = "https://catalog.example.com".to_owned(),
+    }
+}
+
+convoke::rate_class!(
+    /// Every look-up costs.
+    "lookups", 10, per 60 s
+);
+
+/// The number on the back of a book.
+#[value(text, trim, pattern = "^[0-9]{13}$", expected = "thirteen digits, such as 9780131103627")]
+pub struct Isbn(String);
+
+/// What [`add_by_isbn`] takes.
+#[args]
+pub struct AddByIsbn {
+    pub isbn: Isbn,
+}
+
+/// Looks a book up and puts it on the shelf.
+///
+/// # Errors
+/// - `NOT_FOUND`: the catalog does not know it.
+/// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
+#[action(rate = "lookups")]
+pub async fn add_by_isbn(ctx: &ActionCtx, args: AddByIsbn) -> Result<Id<Book>> {
+    if ctx.identity().is_none() {
+        return Err(Error::unauthenticated("Sign in first"));
+    }
+    ctx.charge_call()?;
+    let url = format!("{}/books/{}", ctx.settings::<Catalog>().url, args.isbn.as_str());
+    let reply = ctx.http()?.get(&url).bearer(&ctx.secret("CATALOG_KEY")?).send().await?;
+    if reply.status() == 404 {
+        return Err(Error::not_found("The catalog does not know this book"));
+    }
+    let found: Value = reply.success()?.json()?;
+    let title = found["title"].as_str().unwrap_or_default();
+    let title = Title::new(title).map_err(|error| Error::provider("The catalog's title cannot be read").caused_by(error))?;
+    // What was found is stored by a mutation: an action has no transaction of its own.
+    ctx.run::<keep>(Keep { title, isbn: args.isbn }).await
+}
+
+/// What [`keep`] takes.
+#[args]
+pub struct Keep {
+    pub title: Title,
+    pub isbn: Isbn,
+}
+
+/// Stores a book that was found; a second time it is the same book.
+#[mutation(internal)]
+pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Id<Book>> {
+    let book = Book { title: args.title, isbn: Some(args.isbn.into_string()), times_borrowed: 0 };
+    Ok(ctx.db_mut().insert_unique(Book::by_isbn, book)?.into_doc().id())
+}

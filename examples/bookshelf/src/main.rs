@@ -1,0 +1,13 @@
+//! A shelf of books that people borrow from: the crate that docs/develop.md builds up.
+
+mod books;
+mod catalog;
+mod loans;
+mod upkeep;
+
+#[cfg(test)]
+mod tests;
+
+fn main() -> std::process::ExitCode {
+    convoke::cli::main()
+}

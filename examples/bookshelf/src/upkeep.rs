@@ -1,0 +1,28 @@
+//! What the shelf does by itself, and what its keeper does.
+
+use std::time::Duration;
+
+use convoke::prelude::*;
+
+use crate::loans::Loan;
+
+/// How long after its end a loan is given up.
+const GIVEN_UP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// Every night at three: forgets loans whose book will not come back.
+#[mutation(internal)]
+#[cron("0 3 * * *")]
+pub fn give_up(ctx: &mut MutationCtx) -> Result<()> {
+    let end = ctx.now() - GIVEN_UP;
+    for loan in ctx.db().query(Loan::by_end).range(..end).take(100)? {
+        ctx.db_mut().delete(loan.id())?;
+        warn!("{} is given up", loan.book);
+    }
+    Ok(())
+}
+
+/// How many books are out. For the keeper: a deploy key, or `convoke run` beside the data folder.
+#[query(admin)]
+pub fn books_out(ctx: &QueryCtx) -> Result<u64> {
+    Ok(ctx.db().scan::<Loan>().count()?)
+}
