@@ -5,6 +5,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::{Failure, executor, install_log, supervisor};
 use crate::auth::development::DevelopmentIssuer;
 use crate::auth::key_source::http_client;
@@ -61,6 +63,7 @@ pub(super) struct Serving {
     server: Server<Gateway>,
     scheme: &'static str,
     drain: Duration,
+    signals: Signals,
 }
 
 /// What the caller of [`Serving::start`] may want to show.
@@ -73,6 +76,7 @@ impl Serving {
     pub(super) fn start(config: Config) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
+        let signals = Signals::catch()?;
         let scheme = if config.http.tls.is_some() { "https" } else { "http" };
         let (mut http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
         http.control = Some(config.data.join(CONTROL));
@@ -87,7 +91,7 @@ impl Serving {
         let server = executor.block_on(Server::bind(http, gateway))?;
         let started = Started { functions: runtime.registry().all().count() };
         drop(within);
-        Ok((Self { executor, runtime, server, scheme, drain }, started))
+        Ok((Self { executor, runtime, server, scheme, drain, signals }, started))
     }
 
     /// Says that calls are served now, in the line that supervisors and tests wait for.
@@ -130,11 +134,11 @@ impl Serving {
     /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
     pub(super) fn run(self, hangup: Hangup) -> Result<(), Failure> {
         let url = self.url();
-        let Self { executor, runtime, server, drain, .. } = self;
+        let Self { executor, runtime, server, drain, signals, .. } = self;
         let background = executor.block_on(async { runtime.start_background() });
         let watch = executor.block_on(async { supervisor::watch(runtime.clone(), url) });
         let shutdown = async {
-            shutdown_signal(hangup).await;
+            signals.end(hangup).await;
             supervisor::stopping();
             background.wind_down();
         };
@@ -159,27 +163,36 @@ pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure>
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 
-async fn shutdown_signal(hangup: Hangup) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = || Ok::<_, std::io::Error>((signal(SignalKind::terminate())?, signal(SignalKind::hangup())?));
-    let (mut terminate, mut hung_up) = match signals() {
-        Ok(signals) => signals,
-        Err(error) => {
-            tracing::error!("signals cannot be waited for: {error}");
-            return std::future::pending().await;
-        }
-    };
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return tracing::info!("SIGTERM: letting open calls end"),
-            _ = tokio::signal::ctrl_c() => return tracing::info!("interrupted: letting open calls end"),
-            _ = hung_up.recv() => match hangup {
-                Hangup::Ends => return tracing::info!("SIGHUP: letting open calls end"),
-                Hangup::Stays => tracing::info!(
-                    "SIGHUP: certificates, identity keys and secrets are looked at by themselves; \
-                     other settings hold from the next start on"
-                ),
-            },
+/// The signals that end a server. Caught before anybody is told that it serves: whoever waits for that may send one.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn catch() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the one that ends it.
+    async fn end(mut self, hangup: Hangup) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return tracing::info!("SIGTERM: letting open calls end"),
+                _ = self.interrupt.recv() => return tracing::info!("interrupted: letting open calls end"),
+                _ = self.hangup.recv() => match hangup {
+                    Hangup::Ends => return tracing::info!("SIGHUP: letting open calls end"),
+                    Hangup::Stays => tracing::info!(
+                        "SIGHUP: certificates, identity keys and secrets are looked at by themselves; \
+                         other settings hold from the next start on"
+                    ),
+                },
+            }
         }
     }
 }
