@@ -46,7 +46,8 @@ pub async fn add_by_isbn(ctx: &ActionCtx, args: AddByIsbn) -> Result<Id<Book>> {
     }
     let found: Value = reply.success()?.json()?;
     let title = found["title"].as_str().unwrap_or_default();
-    let title = Title::new(title).map_err(|error| Error::provider("The catalog's title cannot be read").caused_by(error))?;
+    let title =
+        Title::new(title).map_err(|error| Error::provider("The catalog's title cannot be read").caused_by(error))?;
     // What was found is stored by a mutation: an action has no transaction of its own.
     ctx.run::<keep>(Keep { title, isbn: args.isbn }).await
 }

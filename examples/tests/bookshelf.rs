@@ -1,0 +1,113 @@
+//! The crate outside of the workspace: it builds from `convoke` alone, its tests pass, its binary has every command, and
+//! the developer's guide shows nothing that is not in it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Where this test was built: the crate is built there too, so that what both need is built once.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_hello")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn cargo(args: &[&str]) -> Output {
+    let folder = root().join("examples/bookshelf");
+    // The versions of the workspace, which are at hand; those it does not need are dropped from the copy.
+    std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).args(["--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target());
+    command.output().unwrap()
+}
+
+fn succeeded(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{said}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
+    succeeded(&cargo(&["test"]));
+    succeeded(&cargo(&["build"]));
+    let folder = TempDir::new().unwrap();
+    let binary = target().join("debug/bookshelf");
+    let run = |args: &[&str]| {
+        let output = Command::new(&binary).args(args).current_dir(folder.path()).env_clear().output().unwrap();
+        succeeded(&output)
+    };
+    assert!(run(&["functions"]).contains("loans/borrowBook"));
+    assert!(run(&["config", "example"]).contains("[shelf]"));
+    assert!(run(&["openapi"]).contains("/api/run/books/add"));
+    let book = run(&["run", "books/add", r#"{"title":"SICP"}"#, "--as", "ada"]);
+    assert!(book.starts_with("\"book_"), "{book}");
+    assert!(run(&["run", "books/list"]).contains("SICP"));
+    commands(&binary);
+}
+
+/// Runs the guide's commands in order. `cargo run -- …` there is the binary here, which was built already.
+fn commands(binary: &Path) {
+    let folder = TempDir::new().unwrap();
+    let shim = folder.path().join("bin/cargo");
+    std::fs::create_dir(folder.path().join("bin")).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in\nrun) while [ \"$1\" != -- ]; do shift; done; shift; exec {} \"$@\";;\n\
+         test) exit 0;;\n*) echo \"the guide calls cargo $1\" >&2; exit 1;;\nesac\n",
+        binary.display()
+    );
+    std::fs::write(&shim, script).unwrap();
+    std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let blocks: Vec<String> =
+        blocks().into_iter().filter(|(language, _)| language == "sh").map(|(_, text)| text).collect();
+    assert!(blocks.len() >= 4, "the guide has commands");
+    for block in blocks {
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", &block]).current_dir(folder.path()).env_clear().env("PATH", &path);
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// The guide's blocks of code: language and text.
+fn blocks() -> Vec<(String, String)> {
+    let guide = std::fs::read_to_string(root().join("docs/develop.md")).unwrap();
+    let mut blocks = Vec::new();
+    let mut parts = guide.split("```").skip(1).step_by(2);
+    for part in parts.by_ref() {
+        let (language, text) = part.split_once('\n').unwrap();
+        blocks.push((language.to_owned(), text.to_owned()));
+    }
+    blocks
+}
+
+#[test]
+fn the_guide_shows_what_is_compiled_and_nothing_else() {
+    let folder = root().join("examples/bookshelf");
+    let mut files = vec![std::fs::read_to_string(folder.join("Cargo.toml")).unwrap()];
+    for file in std::fs::read_dir(folder.join("src")).unwrap() {
+        files.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
+    }
+    let mut shown = 0;
+    for (language, text) in blocks() {
+        match language.as_str() {
+            "rust" | "toml" => {
+                shown += 1;
+                // A block may leave something out; each piece between stands in one file, letter by letter.
+                for piece in text.split("…\n") {
+                    assert!(files.iter().any(|file| file.contains(piece.trim_end())), "in no file:\n{piece}");
+                }
+            }
+            "sh" | "console" | "json" => {}
+            other => panic!("a block of {other:?}: say rust, toml, sh, console or json"),
+        }
+    }
+    assert!(shown >= 15, "only {shown} blocks of code");
+}
