@@ -60,6 +60,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
         work,
         function: function.clone(),
         capture: attempt,
+        asked_before: None,
         outcome: None,
         after_commit: Vec::new(),
         reply,
@@ -77,6 +78,8 @@ struct Job<R, W> {
     work: W,
     function: Registered,
     capture: Capture,
+    /// What the call was charged before the first attempt.
+    asked_before: Option<u32>,
     outcome: Option<Result<R>>,
     after_commit: Vec<AfterCommit>,
     reply: oneshot::Sender<(Result<R>, LogLines)>,
@@ -85,6 +88,8 @@ struct Job<R, W> {
 impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
     fn run(&mut self, transaction: Rc<dyn Transaction>) -> Result<(), Option<StoreError>> {
         self.capture.restart();
+        let charges = &self.call.charges;
+        charges.again_from(*self.asked_before.get_or_insert_with(|| charges.asked()));
         let runtime = &self.call.runtime;
         let start = runtime.clock().monotonic();
         let db = DbMut::new(runtime.db(transaction), runtime.ids().clone(), self.call.now);

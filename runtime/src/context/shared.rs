@@ -1,7 +1,7 @@
 //! What every context knows of its call, and the trait of those that can read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::clock::Millis;
@@ -25,12 +25,54 @@ pub struct Call {
     pub(crate) began: Duration,
     /// Whether the call was charged to its caller's rate already.
     charged: AtomicBool,
+    /// What its functions charged beyond that.
+    pub(crate) charges: Charges,
 }
 
 impl Call {
     pub(crate) fn new(runtime: Runtime, entry: &'static Entry, caller: Caller, request_id: Arc<str>) -> Self {
         let (now, began) = (runtime.clock().now(), runtime.clock().monotonic());
-        Self { runtime, entry, caller, request_id, now, began, charged: AtomicBool::new(false) }
+        Self {
+            runtime,
+            entry,
+            caller,
+            request_id,
+            now,
+            began,
+            charged: AtomicBool::new(false),
+            charges: Charges::default(),
+        }
+    }
+}
+
+/// What a call was charged beyond the call itself. A mutation that is run again asks for the same once more, and pays once.
+#[derive(Debug, Default)]
+pub(crate) struct Charges {
+    asked: AtomicU32,
+    paid: AtomicU32,
+}
+
+impl Charges {
+    /// Asks for `cost`, and pays what is not paid yet.
+    fn ask(&self, cost: u32, pay: impl FnOnce(u32) -> Result<()>) -> Result<()> {
+        let asked = self.asked.load(Ordering::Relaxed).saturating_add(cost);
+        self.asked.store(asked, Ordering::Relaxed);
+        let owed = asked.saturating_sub(self.paid.load(Ordering::Relaxed));
+        if owed > 0 {
+            pay(owed)?;
+            self.paid.store(asked, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// What was asked for so far, for [`Charges::again_from`].
+    pub(crate) fn asked(&self) -> u32 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// A mutation begins again that began when this much was asked for.
+    pub(crate) fn again_from(&self, asked: u32) {
+        self.asked.store(asked, Ordering::Relaxed);
     }
 }
 
@@ -91,7 +133,12 @@ pub trait Context {
     /// # Errors
     /// `RATE_LIMITED` when the caller's bucket of the function's class is empty; `retryAfterMs` says when it is not.
     fn charge_call(&self) -> Result<()> {
-        if self.call().charged.swap(true, Ordering::Relaxed) { Ok(()) } else { self.charge(1) }
+        let call = self.call();
+        if !call.charged.load(Ordering::Relaxed) {
+            call.runtime.charge(&call.caller, call.entry, 1)?;
+            call.charged.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Charges `cost` more to the caller's rate, for a call that carries many items.
@@ -100,7 +147,7 @@ pub trait Context {
     /// As [`Context::charge_call`].
     fn charge(&self, cost: u32) -> Result<()> {
         let call = self.call();
-        call.runtime.charge(&call.caller, call.entry, cost)
+        call.charges.ask(cost, |owed| call.runtime.charge(&call.caller, call.entry, owed))
     }
 }
 
@@ -112,5 +159,33 @@ pub trait Read: Context {
     /// How often functions are called, how long they take, and how often they fail: up to this moment.
     fn performance(&self) -> Performance<'_> {
         performance::view::of(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mutation_that_is_run_again_pays_once_and_the_next_one_pays_its_own() {
+        let (charges, mut paid) = (Charges::default(), Vec::new());
+        let mut ask = |cost| charges.ask(cost, |owed| Ok(paid.push(owed))).unwrap();
+        ask(5);
+        let before = charges.asked();
+        ask(3);
+        charges.again_from(before);
+        ask(3);
+        ask(2);
+        assert_eq!(paid, [5, 3, 2]);
+    }
+
+    #[test]
+    fn what_was_refused_is_not_paid() {
+        let charges = Charges::default();
+        assert!(charges.ask(5, |_| Err(crate::Error::internal("refused"))).is_err());
+        charges.again_from(0);
+        let mut paid = 0;
+        charges.ask(5, |owed| Ok(paid = owed)).unwrap();
+        assert_eq!(paid, 5);
     }
 }
