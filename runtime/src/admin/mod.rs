@@ -6,10 +6,12 @@
 
 pub mod audit;
 pub mod functions;
+pub mod jobs;
 pub mod keys;
 pub mod operator;
 pub mod request;
 pub mod routes;
+pub mod schema;
 
 pub use request::AdminRequest;
 

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use super::{Admin, AdminRequest, audit, functions, keys};
+use super::{Admin, AdminRequest, audit, functions, jobs, keys, schema};
 use crate::auth::deploy_key::Scope;
 use crate::error::Result;
 use crate::http::Reply;
@@ -42,6 +42,12 @@ routes! {
     POST "keys/{name}/rotate" Keys      keys::rotate;
     POST "keys/{name}/revoke" Keys      keys::revoke;
     GET  "audit"              Keys      audit::list;
+    GET  "jobs"               Jobs      jobs::list;
+    GET  "jobs/{id}"          Jobs      jobs::show;
+    POST "jobs/{id}/retry"    Jobs      jobs::retry;
+    POST "jobs/{id}/cancel"   Jobs      jobs::cancel;
+    GET  "schema"             Functions schema::show;
+    POST "schema/apply"       Functions schema::apply;
 }
 
 /// What a method and a path lead to.

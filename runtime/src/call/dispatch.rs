@@ -215,7 +215,11 @@ impl Runtime {
                     gate.require_open()?;
                     bounded(out, limit, &path)
                 };
-                execute::mutation(call, capture, function, work).await
+                let done = execute::mutation(call.clone(), capture, function, work).await;
+                if done.is_ok() && function.entry.visibility == Visibility::Admin {
+                    self.after_admin_mutation(&call).await;
+                }
+                done
             }
             Prepared::Action(action) => {
                 // What an action does outside of the database cannot be taken back.

@@ -27,6 +27,8 @@ pub struct Call {
     charged: AtomicBool,
     /// What its functions charged beyond that.
     pub(crate) charges: Charges,
+    /// Whether it is a part of a migration that has not come to its end.
+    pub(crate) is_part: AtomicBool,
 }
 
 impl Call {
@@ -41,6 +43,7 @@ impl Call {
             began,
             charged: AtomicBool::new(false),
             charges: Charges::default(),
+            is_part: AtomicBool::new(false),
         }
     }
 }

@@ -237,16 +237,33 @@ impl Store {
         })
     }
 
-    /// Compares the schema once more, when a migration has run: what fits now is applied, and the store opens.
+    /// The difference between the schema in code and the database that keeps the store closed, in plain words.
+    pub fn difference(&self) -> Option<String> {
+        self.inner.shared.gate.difference()
+    }
+
+    /// Compares the schema once more, when a migration has run: what fits now is applied, and the store opens. Blocks
+    /// until the writer has done it, between two batches.
     ///
     /// # Errors
     /// The engine's.
     pub fn apply_schema(&self) -> Result<State, OpenError> {
         let inner = &self.inner;
-        let connection = Connection::open(&inner.common, Purpose::Write)?;
-        let difference = schema::apply(&connection, &inner.tables, inner.clock.now());
-        inner.common.newest.changed();
-        inner.shared.gate.set_schema(difference?);
+        let (shared, newest) = (inner.shared.clone(), inner.common.newest.clone());
+        let (tables, clock) = (inner.tables.clone(), inner.clock.clone());
+        let (done, applied) = mpsc::channel();
+        // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
+        let work = Box::new(move |connection: &Connection| {
+            let difference = schema::apply(connection, &tables, clock.now());
+            newest.changed();
+            // Whoever asked may be gone; the state is everybody's.
+            let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));
+        });
+        let closed = || OpenError::Engine("it is shutting down".to_owned());
+        if !inner.shared.queue.push_upkeep(work) {
+            return Err(closed());
+        }
+        applied.recv().map_err(|_| closed())??;
         Ok(self.state())
     }
 

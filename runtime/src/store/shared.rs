@@ -66,6 +66,11 @@ impl Gate {
         self.change(|reasons| reasons.schema = difference);
     }
 
+    /// The difference of [`Gate::set_schema`].
+    pub fn difference(&self) -> Option<String> {
+        self.reasons.lock().schema.clone()
+    }
+
     /// Serves nobody any more.
     pub fn shut(&self) {
         self.change(|reasons| reasons.shut = true);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::backup::BackupJob;
+use super::connection::Connection;
 use crate::store::engine::WriteJob;
 
 /// What the writer does next.
@@ -14,7 +15,12 @@ pub enum Work {
     Job(Box<dyn WriteJob>),
     /// A copy of the database.
     Backup(Box<BackupJob>),
+    /// Work on the database as a whole, between two batches.
+    Upkeep(Upkeep),
 }
+
+/// Work on the database as a whole.
+pub type Upkeep = Box<dyn FnOnce(&Connection) + Send>;
 
 /// What waiting for work ended in.
 pub enum Next {
@@ -81,6 +87,17 @@ impl Queue {
         true
     }
 
+    /// Lines up work on the database as a whole; says whether it was taken.
+    pub fn push_upkeep(&self, work: Upkeep) -> bool {
+        let mut line = self.line.lock();
+        if line.closed {
+            return false;
+        }
+        line.work.push_back(Work::Upkeep(work));
+        self.wake(line.asleep);
+        true
+    }
+
     fn wake(&self, asleep: bool) {
         if asleep {
             self.wake.notify_one();
@@ -130,7 +147,7 @@ impl Queue {
         let place = line.work.iter().position(|work| matches!(work, Work::Job(_)))?;
         match line.work.remove(place)? {
             Work::Job(job) => Some(job),
-            Work::Backup(_) => None,
+            Work::Backup(_) | Work::Upkeep(_) => None,
         }
     }
 

@@ -85,6 +85,11 @@ impl Writer {
                         Rc::ptr_eq(&self.connection, &connection) && !self.shared.queue.is_closed()
                     });
                 }
+                Next::Work(Work::Upkeep(work)) => {
+                    let connection = self.connection.clone();
+                    work(&connection);
+                    self.wal.committed(&connection);
+                }
                 Next::Idle => self.wal.idle(&self.connection),
                 Next::End => break,
             }

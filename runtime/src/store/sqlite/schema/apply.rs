@@ -1,5 +1,7 @@
 //! Brings the file to the schema in code, in one transaction, and keeps what was done in the table `_schema`.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension as _, params};
 use tracing::{debug, info};
 
@@ -19,18 +21,27 @@ const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
 enum Applied {
     /// It is what the code says; these changes were made.
     All(Vec<String>),
-    /// Nothing was changed: this stands in the way, in plain words.
-    Refused(String),
+    /// The application's tables were not changed: this stands in the way, in plain words.
+    Refused {
+        reason: String,
+        /// Whether the runtime's own tables were.
+        changed: bool,
+    },
 }
 
-/// Applies what the code adds. Returns the difference that cannot be applied, in plain words; then nothing was.
+/// Applies what the code adds. Returns the difference that cannot be applied, in plain words; then nothing was, in the
+/// application's tables.
 ///
 /// # Errors
 /// The engine's.
 pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis) -> Result<Option<String>, OpenError> {
     connection.run("BEGIN IMMEDIATE")?;
     let applied = within(&connection.sqlite, tables, now);
-    let end = if matches!(applied, Ok(Applied::All(_))) { "COMMIT" } else { "ROLLBACK" };
+    let end = if matches!(applied, Ok(Applied::All(_) | Applied::Refused { changed: true, .. })) {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
     if connection.in_transaction() {
         connection.run(end)?;
     }
@@ -44,7 +55,7 @@ pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis)
             }
             Ok(None)
         }
-        Applied::Refused(difference) => Ok(Some(difference)),
+        Applied::Refused { reason, .. } => Ok(Some(reason)),
     }
 }
 
@@ -53,21 +64,56 @@ fn within(connection: &rusqlite::Connection, tables: &[&'static TableDef], now: 
     let (version, stored) = stored(connection)?;
     let difference = difference(connection, &stored, tables)?;
     if !difference.refused.is_empty() {
-        return Ok(Applied::Refused(difference.refused.join("; ")));
+        return refuse(connection, version, &stored, tables, difference.refused.join("; "), now);
     }
     if version > 0 && difference.statements.is_empty() && difference.result == stored {
         return Ok(Applied::All(Vec::new()));
     }
     if let Some(collision) = run(connection, &difference)? {
-        return Ok(Applied::Refused(collision));
+        return Ok(Applied::Refused { reason: collision, changed: false });
     }
+    Ok(Applied::All(keep(connection, version, difference, now)?))
+}
+
+/// The application's tables stay as they are, and the old code still serves them. The runtime's own follow all the
+/// same: the operator needs them to bring the others up to date.
+fn refuse(
+    connection: &rusqlite::Connection,
+    version: i64,
+    stored: &Definition,
+    tables: &[&'static TableDef],
+    reason: String,
+    now: Millis,
+) -> Result<Applied, OpenError> {
+    let is_own = |name: &str| name.starts_with('_');
+    let own: Vec<_> = tables.iter().copied().filter(|table| is_own(table.name)).collect();
+    let (held, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        stored.tables.clone().into_iter().partition(|(name, _)| is_own(name));
+    let held = Definition { tables: held };
+    let mut difference = difference(connection, &held, &own)?;
+    let fits = difference.refused.is_empty() && !difference.statements.is_empty();
+    if !fits || run(connection, &difference)?.is_some() {
+        return Ok(Applied::Refused { reason, changed: false });
+    }
+    difference.result.tables.extend(others);
+    keep(connection, version, difference, now)?;
+    Ok(Applied::Refused { reason, changed: true })
+}
+
+/// Notes in the file what it holds from now on; the changes in words.
+fn keep(
+    connection: &rusqlite::Connection,
+    version: i64,
+    difference: Difference,
+    now: Millis,
+) -> Result<Vec<String>, OpenError> {
     let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
     let changes: Vec<String> = difference.statements.into_iter().map(|statement| statement.what).collect();
     connection.execute(
         "INSERT INTO \"_schema\" (\"version\", \"appliedAt\", \"changes\", \"definition\") VALUES (?1, ?2, ?3, ?4)",
         params![version + 1, now.0, changes.join("\n"), definition],
     )?;
-    Ok(Applied::All(changes))
+    Ok(changes)
 }
 
 /// The schema of a file beside the one in code.

@@ -1,0 +1,72 @@
+//! Whether the database fits the schema in code, what to do if not, and how far migrations are.
+
+use serde_json::{Value, json};
+
+use super::{Admin, AdminRequest, success};
+use crate::call::own;
+use crate::error::Result;
+use crate::function::{Kind, Visibility};
+use crate::http::Reply;
+use crate::migration::{self, Migration};
+use crate::registry::Registered;
+
+/// The folder of functions in which migrations are looked for, at any depth.
+pub const FOLDER: &str = "migrations";
+
+/// `GET schema`: `{state, difference?, migrations}`; a migration is an admin mutation in a module `migrations`, with
+/// how far it is.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+    success(&shown(admin).await?)
+}
+
+/// `POST schema/apply`: has the database follow the schema where it can now, and opens the store if nothing is left;
+/// then as `GET schema`.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn apply(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+    admin.runtime.apply_schema().await?;
+    success(&shown(admin).await?)
+}
+
+async fn shown(admin: &Admin) -> Result<Value> {
+    let begun = own::read_admin(&admin.runtime, migration::begun).await?;
+    let migrations: Vec<Value> = admin
+        .runtime
+        .registry()
+        .all()
+        .filter(|function| is_migration(function))
+        .map(|function| progress(function, begun.iter().map(|row| &**row).find(|row| row.name == *function.path)))
+        .collect();
+    let difference = admin.runtime.store().difference();
+    let state = if difference.is_some() { "closed" } else { "open" };
+    Ok(json!({ "state": state, "difference": difference, "migrations": migrations }))
+}
+
+fn is_migration(function: &Registered) -> bool {
+    let is_there =
+        function.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == FOLDER));
+    is_there && function.kind() == Kind::Mutation && function.entry.visibility == Visibility::Admin
+}
+
+fn progress(function: &Registered, begun: Option<&Migration>) -> Value {
+    let state = match begun {
+        None => "not begun",
+        Some(Migration { finished_at: None, .. }) => "begun",
+        Some(_) => "finished",
+    };
+    json!({
+        "name": &*function.path,
+        "doc": function.summary(),
+        "state": state,
+        "done": begun.map_or(0, |row| row.done),
+        "total": begun.map(|row| row.total),
+        "batches": begun.map_or(0, |row| row.batches),
+        "startedAt": begun.map(|row| row.started_at),
+        "updatedAt": begun.map(|row| row.updated_at),
+        "finishedAt": begun.and_then(|row| row.finished_at),
+    })
+}
