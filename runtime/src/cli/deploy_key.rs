@@ -1,11 +1,9 @@
 //! `deploy-key`: the keys by which automation and operators elsewhere get in.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Subcommand;
 use hyper::Method;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -172,7 +170,7 @@ impl Revoke {
         let reach = self.reach.open()?;
         let revoked: Value = reach.block_on(reach.admin(Method::POST, &of(&self.name, "revoke"), None))?;
         if self.json {
-            return print(&serde_json::to_string_pretty(&revoked)?);
+            return table::print(&serde_json::to_string_pretty(&revoked)?);
         }
         eprintln!("the deploy key {} is refused from now on", self.name);
         Ok(())
@@ -184,7 +182,7 @@ impl List {
         let reach = self.reach.open()?;
         let keys: Value = reach.block_on(reach.admin(Method::GET, "keys", None))?;
         if self.json {
-            return print(&serde_json::to_string_pretty(&keys)?);
+            return table::print(&serde_json::to_string_pretty(&keys)?);
         }
         let keys: Vec<Shown> = serde_json::from_value(keys)?;
         if keys.is_empty() {
@@ -194,14 +192,14 @@ impl List {
         let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"].map(str::to_owned);
         let rows = keys.into_iter().map(|key| {
             let state = match key.former_secret_until {
-                Some(until) => format!("{}, former secret until {}", key.state, time(until)),
+                Some(until) => format!("{}, former secret until {}", key.state, table::time(until)),
                 None => key.state,
             };
-            let used = key.last_used_at.map_or_else(|| "never".to_owned(), time);
-            let expires = key.expires_at.map_or_else(|| "never".to_owned(), time);
+            let used = key.last_used_at.map_or_else(|| "never".to_owned(), table::time);
+            let expires = key.expires_at.map_or_else(|| "never".to_owned(), table::time);
             [key.name, state, key.environment.to_string(), key.scopes.join(","), expires, used]
         });
-        print(&table::aligned(std::iter::once(head).chain(rows)))
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))
     }
 }
 
@@ -226,16 +224,16 @@ impl Audit {
         let reach = self.reach.open()?;
         let value = reach.block_on(entries(&reach, self.name.as_deref(), self.limit))?;
         if self.json {
-            return print(&serde_json::to_string_pretty(&value)?);
+            return table::print(&serde_json::to_string_pretty(&value)?);
         }
         let Entries { items, unwritten } = serde_json::from_value(value)?;
         let head = ["WHEN", "KEY", "WHAT", "OUTCOME", "REQUEST", "AS", "FROM"].map(str::to_owned);
         let rows = items.into_iter().map(|entry| {
             let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
             let (acting_as, peer) = (or_dash(entry.acting_as), or_dash(entry.peer));
-            [time(entry.at), entry.key, entry.what, entry.outcome, entry.request_id, acting_as, peer]
+            [table::time(entry.at), entry.key, entry.what, entry.outcome, entry.request_id, acting_as, peer]
         });
-        print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
         if unwritten > 0 {
             eprintln!("{unwritten} uses since the server's start are in its log only: too many came at once");
         }
@@ -244,49 +242,33 @@ impl Audit {
 }
 
 async fn entries(reach: &Reach, name: Option<&str>, limit: usize) -> Result<Value, Failure> {
-    let key = name.map(|name| format!("&key={}", encoded(name))).unwrap_or_default();
+    let key = name.map(|name| format!("&key={}", table::encoded(name))).unwrap_or_default();
     reach.admin(Method::GET, &format!("audit?limit={limit}{key}"), None).await
 }
 
 /// The key's text to standard output, everything else to standard error: `> file` keeps nothing but the key.
 fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
     if as_json {
-        return print(&serde_json::to_string_pretty(&answer)?);
+        return table::print(&serde_json::to_string_pretty(&answer)?);
     }
     let shown: Shown = serde_json::from_value(answer)?;
     let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
-    print(&key)?;
+    table::print(&key)?;
     eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
     if let Some(expires) = shown.expires_at {
-        eprintln!("it is refused from {} on", time(expires));
+        eprintln!("it is refused from {} on", table::time(expires));
     }
     if let Some(until) = shown.former_secret_until {
-        eprintln!("the former secret is accepted until {}", time(until));
+        eprintln!("the former secret is accepted until {}", table::time(until));
     }
     eprintln!("Keep it now: it is shown this once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
     Ok(())
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    // A reader that had enough (`| head`) is no failure; a key that reached nobody is.
-    match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
 fn of(name: &str, what: &str) -> String {
-    format!("keys/{}/{what}", encoded(name))
-}
-
-fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+    format!("keys/{}/{what}", table::encoded(name))
 }
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn time(millis: i64) -> String {
-    table::time(millis)
 }

@@ -8,6 +8,8 @@ pub mod codegen;
 pub mod deploy_key;
 pub mod dev;
 pub mod functions;
+pub mod jobs;
+pub mod migrate;
 pub mod openapi;
 pub mod health;
 mod one_line;
@@ -62,6 +64,8 @@ enum Command {
     Completions(completions::Completions),
     Man(completions::Man),
     DeployKey(deploy_key::DeployKey),
+    Jobs(jobs::Jobs),
+    Migrate(migrate::Migrate),
 }
 
 /// Runs the command line of this process. A program's `main` is `convoke::cli::main()`.
@@ -85,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
         Command::DeployKey(key) => key.run(),
+        Command::Jobs(jobs) => jobs.run(),
+        Command::Migrate(migrate) => migrate.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,11 @@
 //! Output for people: columns that line up, times that read.
 
+use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Failure;
 
 /// Rows as lines, each column as wide as its widest cell; the last one as it is.
 pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
@@ -18,6 +23,22 @@ pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]
 pub(crate) fn time(millis: i64) -> String {
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}
+
+/// Prints what a command is for. A reader that had enough (`| head`) is no failure.
+///
+/// # Errors
+/// What the system says if it cannot be written, as on a full disk.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A text as a part of a path or of a query.
+pub(crate) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 #[cfg(test)]
