@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -153,4 +154,100 @@ fn in_text_no_value_begins_a_line_or_moves_the_cursor() {
     }
     let of = |id: &str| lines.iter().filter(|line| line.contains(&format!("request_id=\"{id}\""))).count();
     assert_eq!((of("good"), of("argument"), of("unknown")), (2, 1, 1));
+}
+
+/// `hello logs` on the folder of a server.
+fn logs(serving: &Serving, args: &[&str]) -> Command {
+    let mut command = hello(serving.folder.path());
+    command.arg("logs").args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn shown(serving: &Serving, args: &[&str]) -> String {
+    let output = logs(serving, args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn live_calls_are_followed_with_what_they_logged_until_the_server_ends() {
+    let mut serving = Serving::start(&[]);
+    let route = "/api/run/greetings/sayHello";
+    let hello = r#"{"args":{"name":"Ada"}}"#;
+    serving.send(route, &[("x-request-id", "before")], hello);
+
+    let mut all = logs(&serving, &["--follow", "--json"]).spawn().unwrap();
+    let mut errors = logs(&serving, &["--follow", "--json", "--last", "0", "--outcome", "error"]).spawn().unwrap();
+    let mut all_lines = BufReader::new(all.stdout.take().unwrap()).lines();
+    let mut error_lines = BufReader::new(errors.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&all_lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(next()["requestId"], "before", "it begins with the last ones");
+
+    // Whether the other one follows already shows in nothing but an error of its own.
+    let first_error = loop {
+        serving.send(route, &[("x-request-id", "refused")], r#"{"args":{"nome":1}}"#);
+        std::thread::sleep(Duration::from_millis(50));
+        if shown(&serving, &["--request-id", "refused", "--json"]).lines().count() > 3 {
+            break error_lines.next().unwrap().unwrap();
+        }
+    };
+    let error: Value = serde_json::from_str(&first_error).unwrap();
+    assert_eq!((&error["requestId"], &error["outcome"]), (&json!("refused"), &json!("INVALID_ARGUMENT")));
+    assert!(error["error"].as_str().unwrap().contains("nome"), "{error}");
+
+    serving.send(route, &[("x-request-id", "during")], hello);
+    let during = loop {
+        let line = next();
+        if line["requestId"] == "during" {
+            break line;
+        }
+    };
+    assert_eq!((&during["function"], &during["kind"]), (&json!("greetings/sayHello"), &json!("query")));
+    assert_eq!((&during["outcome"], &during["logLines"]), (&json!("OK"), &json!(["[INFO] greeting Ada"])));
+    assert!(during["durationMs"].as_f64().unwrap() > 0.0);
+
+    let id = serving.process.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+    assert_eq!(serving.process.wait().unwrap().code(), Some(0), "who follows holds no drain");
+    for child in [&mut all, &mut errors] {
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn recent_calls_are_shown_to_people_and_picked_by_function_outcome_and_request() {
+    let serving = Serving::start(&[]);
+    serving.lines_of_everything();
+    let text = shown(&serving, &[]);
+    let good = text.lines().position(|line| line.contains("greetings/sayHello") && line.contains(" OK ")).unwrap();
+    let line = text.lines().nth(good).unwrap();
+    for part in ["query", "ada", " ms", "good"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(text.lines().nth(good + 1).unwrap().starts_with("    [INFO] greeting Ada"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    assert!(text.lines().all(|line| !line.starts_with("2030")), "no value begins a line:\n{text}");
+    for (args, ids) in [
+        (&["--function", "greetings/say*", "--outcome", "ok"][..], &["good"][..]),
+        (&["--outcome", "invalid_json"], &["json"]),
+        (&["--outcome", "error", "--function", "made*"], &["unknown"]),
+        (&["--request-id", "key"], &["key"]),
+        (&["--last", "1"], &["key"]),
+    ] {
+        let lines = shown(&serving, &[args, &["--json"]].concat());
+        let found: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(found.iter().map(|call| &call["requestId"]).collect::<Vec<_>>(), ids, "{args:?}");
+    }
+    let misspelt = logs(&serving, &["--outcome", "forbiden"]).output().unwrap();
+    assert_eq!(misspelt.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&misspelt.stderr).contains("ok, error, or a code such as"));
+}
+
+#[test]
+fn without_a_server_there_are_no_calls_and_the_command_says_what_to_name() {
+    let folder = TempDir::new().unwrap();
+    let output = hello(folder.path()).args(["logs", "--follow"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no server runs on ./data") && said.contains("--url"), "{said}");
 }

@@ -124,17 +124,34 @@ impl Gateway {
             Found::Route(route, parts) => (route, parts),
             Found::OtherMethods(allow) => {
                 let error = Error::new(Code::MethodNotAllowed, "This route has no such method.");
+                self.turned_away(incoming, &key, &error);
                 let allow = HeaderValue::try_from(allow).map(|allow| (ALLOW, allow));
                 return Reply { fields: allow.into_iter().collect(), ..failed(&error) };
             }
-            Found::Nothing => return failed(&Error::new(Code::RouteNotFound, "There is no such route.")),
+            Found::Nothing => {
+                let error = Error::new(Code::RouteNotFound, "There is no such route.");
+                self.turned_away(incoming, &key, &error);
+                return failed(&error);
+            }
         };
         let what = format!("{method} {path}");
         if !key.has_scope(route.scope) {
             return self.lacks(incoming, &key, what, route.scope).await;
         }
+        let began = self.runtime.clock().monotonic();
         let request = AdminRequest::new(&key, incoming, parts, query);
         let answered = (route.handler)(&self.admin, request).await;
+        let took = self.runtime.clock().monotonic().saturating_sub(began);
+        tracing::info!(
+            target: "convoke::admin",
+            request_id = &*incoming.request_id,
+            method = method.as_str(),
+            path,
+            outcome = answered.as_ref().err().map_or("OK", |error| error.code().as_str()),
+            took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            deploy_key = key.name,
+            "admin"
+        );
         let used = self.used(incoming, &key, what, answered.as_ref().err().map(Error::code));
         Audit::record(&self.runtime, used, *method != Method::GET).await;
         match answered {
@@ -180,6 +197,19 @@ impl Gateway {
             caller: &Caller::Nobody,
         });
         rejected(error)
+    }
+
+    /// Tells the operator's log of an admin request that no handler answers.
+    fn turned_away(&self, incoming: &Incoming, key: &Arc<DeployKeyCaller>, error: &Error) {
+        self.runtime.refused(Refused {
+            stage: Stage::Envelope,
+            code: error.code(),
+            message: error.message(),
+            request_id: &incoming.request_id,
+            asked: incoming.target.asked(),
+            peer: Some(incoming.peer),
+            caller: &Caller::DeployKey(key.clone()),
+        });
     }
 
     fn used(&self, incoming: &Incoming, key: &DeployKeyCaller, what: String, refused: Option<Code>) -> KeyUse {

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod functions;
 pub mod jobs;
 pub mod keys;
+pub mod logs;
 pub mod operator;
 pub mod request;
 pub mod routes;

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use super::{Admin, AdminRequest, audit, functions, jobs, keys, schema};
+use super::{Admin, AdminRequest, audit, functions, jobs, keys, logs, schema};
 use crate::auth::deploy_key::Scope;
 use crate::error::Result;
 use crate::http::Reply;
@@ -48,6 +48,7 @@ routes! {
     POST "jobs/{id}/cancel"   Jobs      jobs::cancel;
     GET  "schema"             Functions schema::show;
     POST "schema/apply"       Functions schema::apply;
+    GET  "logs"               Logs      logs::show;
 }
 
 /// What a method and a path lead to.

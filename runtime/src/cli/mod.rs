@@ -12,6 +12,7 @@ pub mod jobs;
 pub mod migrate;
 pub mod openapi;
 pub mod health;
+mod logs;
 mod one_line;
 pub(crate) mod reach;
 pub mod run;
@@ -66,6 +67,7 @@ enum Command {
     DeployKey(deploy_key::DeployKey),
     Jobs(jobs::Jobs),
     Migrate(migrate::Migrate),
+    Logs(logs::Logs),
 }
 
 /// Runs the command line of this process. A program's `main` is `convoke::cli::main()`.
@@ -91,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::DeployKey(key) => key.run(),
         Command::Jobs(jobs) => jobs.run(),
         Command::Migrate(migrate) => migrate.run(),
+        Command::Logs(logs) => logs.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,6 +4,7 @@
 //! that means the same in text and in JSON. The sequences that color a terminal pass: an escape character within a value
 //! was made visible before, where the event was formatted.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use tracing_subscriber::fmt::MakeWriter;
@@ -62,9 +63,25 @@ fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
         return None;
     }
     let text = String::from_utf8_lossy(line);
+    let mut escaped = match made_visible(&text, colored) {
+        Cow::Borrowed(_) => return None,
+        Cow::Owned(escaped) => escaped,
+    };
+    if line.len() < bytes.len() {
+        escaped.push('\n');
+    }
+    Some(escaped)
+}
+
+/// A text whose control characters, line breaks too, are written as escapes.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    made_visible(text, false)
+}
+
+fn made_visible(text: &str, colored: bool) -> Cow<'_, str> {
     let breaks = |c: char| (c.is_control() && !(colored && c == '\x1b')) || matches!(c, '\u{2028}' | '\u{2029}');
     if !text.contains(breaks) {
-        return None;
+        return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
@@ -76,10 +93,7 @@ fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
             c => escaped.push(c),
         }
     }
-    if line.len() < bytes.len() {
-        escaped.push('\n');
-    }
-    Some(escaped)
+    Cow::Owned(escaped)
 }
 
 #[cfg(test)]
