@@ -11,4 +11,3 @@ mod outbound;
 mod performance;
 mod scheduler;
 mod store;
-mod transfer;

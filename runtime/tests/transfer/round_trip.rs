@@ -62,7 +62,10 @@ fn ids_and_times_of_imported_rows_are_those_of_the_exported_ones() {
     let store = Store::open(StoreOptions::new(other.path()), &Limits::default(), clock(), TABLES.to_vec()).unwrap();
     let row = store
         .read_blocking(Access::Everyone, |transaction| {
-            crate::store::support::db(transaction).get(Id::<Crate>::from_bits(u128::MAX - 1)).unwrap().unwrap()
+            convoke::store::Db::new(transaction, 4 << 20, 16 << 20)
+                .get(Id::<Crate>::from_bits(u128::MAX - 1))
+                .unwrap()
+                .unwrap()
         })
         .unwrap();
     assert_eq!(row.creation_time(), Millis(99));
