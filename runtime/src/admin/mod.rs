@@ -5,6 +5,8 @@
 //! an envelope, or a stream. Who the caller is, and the record of every use of a key, are the gateway's affair.
 
 pub mod audit;
+pub mod backup;
+pub mod export;
 pub mod functions;
 pub mod jobs;
 pub mod keys;
@@ -13,6 +15,7 @@ pub mod operator;
 pub mod request;
 pub mod routes;
 pub mod schema;
+pub mod tables;
 
 pub use request::AdminRequest;
 

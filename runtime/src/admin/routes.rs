@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use super::{Admin, AdminRequest, audit, functions, jobs, keys, logs, schema};
+use super::{Admin, AdminRequest, audit, backup, export, functions, jobs, keys, logs, schema, tables};
 use crate::auth::deploy_key::Scope;
 use crate::error::Result;
 use crate::http::Reply;
@@ -49,6 +49,12 @@ routes! {
     GET  "schema"             Functions schema::show;
     POST "schema/apply"       Functions schema::apply;
     GET  "logs"               Logs      logs::show;
+    GET  "tables"             Data      tables::list;
+    GET  "tables/{name}"      Data      tables::rows;
+    GET  "export"             Data      export::export;
+    POST "backup"             Backup    backup::create;
+    GET  "backup/{name}"      Backup    backup::fetch;
+    DELETE "backup/{name}"    Backup    backup::remove;
 }
 
 /// What a method and a path lead to.

@@ -6,14 +6,21 @@ pub mod completions;
 pub mod config;
 pub mod codegen;
 pub mod deploy_key;
+pub mod backup;
+pub mod data;
 pub mod dev;
+pub mod export;
 pub mod functions;
 pub mod jobs;
 pub mod migrate;
 pub mod openapi;
 pub mod health;
+pub mod import;
+mod local;
 mod logs;
 mod one_line;
+mod progress;
+pub mod restore;
 pub(crate) mod reach;
 pub mod run;
 pub mod serve;
@@ -60,6 +67,11 @@ enum Command {
     OpenApi(openapi::OpenApi),
     Codegen(codegen::Codegen),
     Run(run::Run),
+    Data(data::Data),
+    Export(export::Export),
+    Import(import::Import),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Health(health::Health),
     Config(config::ConfigCommand),
     Completions(completions::Completions),
@@ -86,6 +98,11 @@ pub fn main() -> ExitCode {
         Command::OpenApi(openapi) => openapi.run(),
         Command::Codegen(codegen) => codegen.run(),
         Command::Run(run) => run.run(),
+        Command::Data(data) => data.run(),
+        Command::Export(export) => export.run(),
+        Command::Import(import) => import.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),

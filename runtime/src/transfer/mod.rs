@@ -3,16 +3,27 @@
 //! An archive is a tar file, gzipped: `manifest.json` (what is in it, with counts and checksums), `schema.json` (tables,
 //! columns, indexes), and `tables/<name>.jsonl`, one row a line, by id. The same rows give the same bytes. It is written
 //! from a finished copy of the database, and so as of one commit. In reading order: a row, the schema, the archive's
-//! members, writing one, reading one.
+//! members, writing one, reading one; then what backups need: room, names and checksums, the secrets beside them.
 
-pub mod archive;
-pub mod reader;
 pub mod row;
 pub mod shape;
+pub mod archive;
 pub mod writer;
+pub mod reader;
+pub mod space;
+pub mod backups;
+pub mod secrets;
 
 /// Tables whose rows never leave an installation: what opens the door of one must not open another's.
 pub const KEPT_BACK: &[&str] = &["_deployKeys"];
+
+/// Columns that are shown to nobody, by table and name.
+const HIDDEN: &[(&str, &str)] = &[("_deployKeys", "secrets")];
+
+/// Whether a column is shown to nobody, as a key's hash.
+pub fn is_hidden(table: &crate::store::TableDef, field: &crate::store::FieldDef) -> bool {
+    HIDDEN.contains(&(table.name, field.name))
+}
 
 /// Whether a table is one of the runtime's own.
 pub fn is_system(table: &crate::store::TableDef) -> bool {

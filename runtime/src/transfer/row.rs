@@ -24,7 +24,7 @@ pub const ID: &str = "_id";
 pub const CREATION_TIME: &str = "_creationTime";
 const ESCAPE: &str = "$text";
 
-/// Appends a row as JSON, without a line break.
+/// Appends a row as JSON, without a line break and without what is shown to nobody.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] if a value is not what its column holds.
@@ -33,7 +33,8 @@ pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Resu
     write_id(table.prefix, row.id()?, out);
     out.extend_from_slice(b",\"_creationTime\":");
     json(&row.creation_time()?, out)?;
-    for (place, field) in table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {
+    let shown = |field: &FieldDef| !field.retired && !super::is_hidden(table, field);
+    for (place, field) in table.fields.iter().enumerate().filter(|(_, field)| shown(field)) {
         out.push(b',');
         json(field.name, out)?;
         out.push(b':');

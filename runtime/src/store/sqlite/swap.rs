@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -35,10 +36,20 @@ pub fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
     file.set_len(0)?;
     file.write_all(&plan)?;
     file.sync_all()?;
+    give_to_owner(folder, &folder.join(new))?;
     sync_folder(&folder.join(new))?;
     fs::rename(&half_written, folder.join(PLAN))?;
     sync_folder(&half_written)?;
     resume(folder)
+}
+
+/// A file that the superuser makes for a server of another user is that user's: it could not open it otherwise.
+fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
+    let (owner, made) = (fs::metadata(folder)?, fs::metadata(file)?);
+    if (owner.uid(), owner.gid()) == (made.uid(), made.gid()) || made.uid() != 0 {
+        return Ok(());
+    }
+    std::os::unix::fs::chown(file, Some(owner.uid()), Some(owner.gid()))
 }
 
 /// Ends a replacement that was begun; nothing happens if none was.
