@@ -42,7 +42,9 @@ pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             Err(error) => tracing::error!(request_id = %request.request_id, "the export broke off: {error}"),
         }
     });
-    has_copied.await.map_err(Error::internal)??;
+    // Whoever may export is told what the disk said.
+    let failed = |error| Error::unavailable(format!("The database could not be copied: {error}"));
+    has_copied.await.map_err(Error::internal)?.map_err(failed)?;
     Ok(Reply::of(200, "application/gzip", body))
 }
 

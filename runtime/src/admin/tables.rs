@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -59,9 +60,9 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         having: request.query("where").map(|text| Having::read(table, &text)).transpose()?,
     };
     let page = read(admin, move |source| wanted.page(source)).await?;
-    let columns: Vec<_> =
-        shown(table).map(|field| json!({ "name": field.name, "type": shape::type_name(field.column) })).collect();
-    success(&json!({ "table": table.name, "columns": columns, "rows": page.rows, "cursor": page.cursor }))
+    let column = |field: &FieldDef| Column { name: field.name, r#type: shape::type_name(field.column) };
+    let columns = shown(table).map(column).collect();
+    success(&Rows { table: table.name, columns, rows: page.rows, cursor: page.cursor })
 }
 
 fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'static TableDef> {
@@ -122,6 +123,21 @@ struct Wanted {
     after: Option<u128>,
     id: Option<u128>,
     having: Option<Having>,
+}
+
+/// The answer; a row's members stay in the order of its columns.
+#[derive(Serialize)]
+struct Rows {
+    table: &'static str,
+    columns: Vec<Column>,
+    rows: Vec<Box<RawValue>>,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Column {
+    name: &'static str,
+    r#type: &'static str,
 }
 
 struct Page {

@@ -98,7 +98,8 @@ impl Backup {
             let to = backups::secrets_of(&path);
             let count = secrets::pack(&reach.config().data, &to)
                 .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
-            let _ = writeln!(out, "{}: {count} secrets; keep it as you keep the keys themselves", to.display());
+            let _ =
+                writeln!(out, "{}: {count} files of secrets; keep it as you keep the keys themselves", to.display());
         }
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());

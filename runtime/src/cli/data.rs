@@ -108,10 +108,11 @@ impl Data {
 
     async fn rows(&self, reach: &Reach, table: &str) -> Result<(), Failure> {
         let (mut cursor, mut left) = (self.cursor.clone(), if self.limit == 0 { usize::MAX } else { self.limit });
-        let (mut shown, mut columns) = (Vec::new(), Vec::new());
+        let (mut shown, mut columns, mut found) = (Vec::new(), Vec::new(), false);
         loop {
             let page: Page = reach.admin(Method::GET, &self.path(table, cursor.as_deref(), left), None).await?;
             left = left.saturating_sub(page.rows.len());
+            found |= !page.rows.is_empty();
             if columns.is_empty() {
                 columns = page.columns.into_iter().map(|column| column.name).collect();
             }
@@ -128,11 +129,10 @@ impl Data {
                 break;
             }
         }
-        if !self.json {
-            print(&as_columns(&columns, &shown)?)?;
-        }
-        if self.id.is_some() && left == usize::MAX.min(self.limit) {
-            return Err(Failure(format!("there is no row {} in {table}", self.id.as_deref().unwrap_or_default())));
+        match &self.id {
+            Some(id) if !found => return Err(Failure(format!("there is no row {id} in {table}"))),
+            _ if !self.json => print(&as_columns(&columns, &shown)?)?,
+            _ => {}
         }
         if let Some(cursor) = cursor {
             eprintln!("more rows: --cursor {cursor}");
