@@ -540,26 +540,6 @@ export interface Client {
       readonly listNoteOperations: ServerFunction<"query", ListNoteOperations, NoteOperations>;
     };
   };
-  readonly probes: {
-    /** Runs the query and returns how many statements it took. */
-    readonly costOfAMeeting: ServerFunction<"query", OneMeeting, number>;
-    /** Runs the query and returns how many statements it took. */
-    readonly costOfListingMeetings: EasyServerFunction<"query", ListUserMeetings, number>;
-    /** Runs the query and returns how many statements it took. */
-    readonly costOfListingParticipants: ServerFunction<"query", OneMeeting, number>;
-    /** Makes a meeting one on a media server, as if there had been one when it was made. */
-    readonly moveToServer: ServerFunction<"mutation", OneMeeting, null>;
-    /** Puts a row of the offline queue. */
-    readonly putOfflineOperation: ServerFunction<"mutation", PutOfflineOperation, null>;
-    /** Puts users into a meeting, each with a connected session. */
-    readonly putPeople: ServerFunction<"mutation", PutPeople, null>;
-    /** Puts an entry of the matching queue that is open for an hour. */
-    readonly putQueueEntry: ServerFunction<"mutation", PutWaitingEntry, null>;
-    /** Puts a media session as a client would report it. */
-    readonly putSession: ServerFunction<"mutation", PutSession, null>;
-    /** The move that `batchUpdatePresence` makes. */
-    readonly reportPresence: ServerFunction<"mutation", ReportPresence, null>;
-  };
   readonly profiles: {
     readonly queries: {
       /**
@@ -647,12 +627,6 @@ export interface Client {
        * `UNAUTHENTICATED`: nobody calls.
        */
       readonly validateSubscription: ServerFunction<"query", ValidateSubscription, SubscriptionValidity>;
-    };
-  };
-  readonly rights: {
-    readonly fixture: {
-      /** Puts an insight and a prompt of a user, and a match with somebody else. */
-      readonly putOwned: ServerFunction<"mutation", PutOwned, Owned>;
     };
   };
   readonly system: {
@@ -905,17 +879,6 @@ const FUNCTIONS: Tree = {
       listNoteOperations: "query",
     },
   },
-  probes: {
-    costOfAMeeting: "query",
-    costOfListingMeetings: "query",
-    costOfListingParticipants: "query",
-    moveToServer: "mutation",
-    putOfflineOperation: "mutation",
-    putPeople: "mutation",
-    putQueueEntry: "mutation",
-    putSession: "mutation",
-    reportPresence: "mutation",
-  },
   profiles: {
     queries: {
       getCurrentUserProfile: "query",
@@ -941,11 +904,6 @@ const FUNCTIONS: Tree = {
     subscriptions: {
       terminateSubscription: "mutation",
       validateSubscription: "query",
-    },
-  },
-  rights: {
-    fixture: {
-      putOwned: "mutation",
     },
   },
   system: {
@@ -2865,16 +2823,6 @@ export interface OwnMeeting {
   videoProvider: VideoProvider;
 }
 
-/** What `putOwned` made. */
-export interface Owned {
-  /** Id of a row of `insights`. */
-  insightId: InsightId;
-  /** Id of a row of `matches`. */
-  matchId: MatchId;
-  /** Id of a row of `prompts`. */
-  promptId: PromptId;
-}
-
 /** A part of a list, and where the next part begins. */
 export interface PageOfCatalogItem {
   /** What to send for the next part; absent at the end. */
@@ -3146,53 +3094,6 @@ export interface PublicProfile {
   userId: UserId;
 }
 
-/** What `putOfflineOperation` takes. */
-export interface PutOfflineOperation {
-  /** Id of a row of `meetings`. */
-  meetingId: MeetingId;
-  /** A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`. 1 … 128 characters. */
-  operationId: string;
-  status: OfflineStatus;
-  /** Id of a row of `users`. */
-  userId: UserId;
-}
-
-/** What `putOwned` takes. */
-export interface PutOwned {
-  /** Id of a row of `meetings`. */
-  meetingId: MeetingId;
-  /** Id of a row of `users`. */
-  partnerId: UserId;
-  /** Id of a row of `users`. */
-  userId: UserId;
-}
-
-/** What `putPeople` takes. */
-export interface PutPeople {
-  /** Id of a row of `meetings`. */
-  meetingId: MeetingId;
-  /** Subjects of users who are made as their first call would. At most 2000 items. */
-  subjects: readonly string[];
-}
-
-/** What `putSession` takes. */
-export interface PutSession {
-  /** Id of a row of `meetings`. */
-  meetingId: MeetingId;
-  /** A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`. 1 … 128 characters. */
-  sessionId: string;
-  state: SessionState;
-  /** Id of a row of `users`. */
-  userId: UserId;
-}
-
-/** What `putWaitingEntry` takes. */
-export interface PutWaitingEntry {
-  status: QueueStatus;
-  /** Id of a row of `users`. */
-  userId: UserId;
-}
-
 /**
  * How a queue is.
  * - `healthy`: It is drained as it should be.
@@ -3348,14 +3249,6 @@ export interface RemoveParticipant {
    * 1 … 255 characters.
    */
   userId?: string | null | undefined;
-}
-
-/** What `reportPresence` takes. */
-export interface ReportPresence {
-  /** Id of a row of `meetings`. */
-  meetingId: MeetingId;
-  metadata?: Metadata | null | undefined;
-  presence: PresenceChange;
 }
 
 /** What `retryFailedOperations` takes. */

@@ -195,6 +195,12 @@ impl Error {
         self
     }
 
+    /// The same, with its members written another way.
+    pub(crate) fn with_data(mut self, write: impl FnOnce(&Map<String, Value>) -> Map<String, Value>) -> Self {
+        self.0.data = write(&self.0.data);
+        self
+    }
+
     /// Adds the cause, for the log.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

@@ -1,11 +1,12 @@
 //! Every function by its path, and every mistake in that, found at start.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
+use crate::call::encoded::BytesWithin;
 use crate::function::{Entry, Kind, Submitted, Visibility};
 
 /// The registered functions.
@@ -32,6 +33,8 @@ pub struct Registered {
     pub(crate) pace: Arc<crate::store::FunctionPace>,
     /// Its calls that are not in the table of performance yet.
     pub(crate) recorder: Arc<crate::performance::recorder::Recorder>,
+    /// Where bytes are in its results, once somebody asked for them to be told apart.
+    bytes_within: Arc<OnceLock<Option<BytesWithin>>>,
 }
 
 /// Why a program's functions cannot be served.
@@ -95,7 +98,13 @@ impl Registry {
         if let Some(first) = self.by_path.get(&path) {
             return Err(format!("a second function `{path}`; the first is at {}", place(first)));
         }
-        let registered = Registered { path: path.clone(), entry, pace: Arc::default(), recorder: Arc::default() };
+        let registered = Registered {
+            path: path.clone(),
+            entry,
+            pace: Arc::default(),
+            recorder: Arc::default(),
+            bytes_within: Arc::default(),
+        };
         self.by_name.insert((entry.module, entry.name), registered.clone());
         self.by_path.insert(path, registered.clone());
         match &self.identity_hook {
@@ -199,6 +208,11 @@ impl Registered {
     /// What a call of it may do.
     pub fn kind(&self) -> Kind {
         self.entry.kind
+    }
+
+    /// Where bytes are in its results, if anywhere.
+    pub(crate) fn bytes_within(&self) -> Option<&BytesWithin> {
+        self.bytes_within.get_or_init(|| BytesWithin::the_result_of(self.entry)).as_ref()
     }
 
     /// Whether `{}` is enough to call it: no argument is required.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::decode::{self, Body, Envelope, Format};
+use super::encoded;
 use super::ended;
 use super::erased::Prepared;
 use super::execute;
@@ -21,7 +22,7 @@ use crate::refusals::{Refused, Stage};
 use crate::registry::Registered;
 use crate::runtime::Runtime;
 
-/// How a call ended: the value as JSON, or an error; and what the function logged.
+/// How a call ended: the value as JSON in the call's format, or an error; and what the function logged.
 #[derive(Debug)]
 pub struct Outcome {
     /// The value's JSON.
@@ -103,7 +104,10 @@ impl Runtime {
                 return (outcome, format);
             }
         };
-        let outcome = self.run_found(&function, args, caller, request_id).await;
+        let mut outcome = self.run_found(&function, args, caller, request_id).await;
+        if format == Format::ConvexEncoded {
+            outcome.result = outcome.result.and_then(|value| encoded::encode(&value, function.bytes_within()));
+        }
         (Outcome { function: Some(function), ..outcome }, format)
     }
 
@@ -225,7 +229,7 @@ impl Runtime {
                 // What an action does outside of the database cannot be taken back.
                 gate.require_open()?;
                 let permit = self.action_permit()?;
-                let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await?;
+                let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await.map_err(begun)?;
                 bounded(value, limit, &path)
             }
         };
@@ -259,6 +263,14 @@ impl Runtime {
         let log_lines = capture.take();
         self.ended(&call.ended(&function, By::Caller, result.as_ref().err(), &log_lines), &capture);
         result
+    }
+}
+
+/// A 503 says that nothing was begun. What an action met with on its way is told as its own.
+fn begun(error: Error) -> Error {
+    match error.code() {
+        Code::Overloaded | Code::NotReady => Error::unavailable(error.message().to_owned()).caused_by(error),
+        _ => error,
     }
 }
 

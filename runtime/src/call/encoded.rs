@@ -5,9 +5,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Error, Result};
+use crate::function::Entry;
 use crate::wire::INTEGER_MAX;
 
 /// Plain JSON of encoded JSON.
@@ -19,13 +21,96 @@ pub(crate) fn decode(json: &str) -> Result<String> {
     Ok(plain(value, "")?.to_string())
 }
 
-/// Encoded JSON of plain JSON that our own functions wrote.
+/// Encoded JSON of plain JSON that our own functions wrote; `bytes` knows which of its texts are bytes.
 ///
 /// # Errors
 /// `INTERNAL` if it is not JSON.
-pub(crate) fn encode(json: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>) -> Result<Vec<u8>> {
     let value: Value = serde_json::from_slice(json).map_err(Error::internal)?;
+    let value = match bytes {
+        Some(bytes) => bytes.tagged(value, &bytes.schema),
+        None => value,
+    };
     serde_json::to_vec(&tagged(value)).map_err(Error::internal)
+}
+
+/// Encoded JSON of an object that is one in itself: the data of an error.
+pub(crate) fn encode_members(members: &Map<String, Value>) -> Map<String, Value> {
+    members.iter().map(|(key, value)| (key.clone(), tagged(value.clone()))).collect()
+}
+
+/// Where bytes are in the result of a function: plain JSON has them as base64, like any text.
+pub(crate) struct BytesWithin {
+    schema: Value,
+    definitions: Map<String, Value>,
+}
+
+impl BytesWithin {
+    /// Of a function's result; nothing where there are none, which is most of them.
+    pub(crate) fn the_result_of(entry: &Entry) -> Option<Self> {
+        let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let schema = (entry.output_schema)(&mut generator).to_value();
+        let definitions = generator.take_definitions(true);
+        let has_bytes = is_somewhere(&schema) || definitions.values().any(is_somewhere);
+        has_bytes.then_some(Self { schema, definitions })
+    }
+
+    /// The value with its bytes as tagged objects.
+    fn tagged(&self, value: Value, schema: &Value) -> Value {
+        let schema = self.resolved(schema);
+        match value {
+            Value::String(text) if is_bytes(schema) => {
+                Value::Object(Map::from_iter([("$bytes".to_owned(), Value::String(text))]))
+            }
+            Value::Array(items) => {
+                let places = schema.get("prefixItems").and_then(Value::as_array);
+                let item = |place: usize| places.and_then(|places| places.get(place)).or_else(|| schema.get("items"));
+                let each = items.into_iter().enumerate();
+                each.map(|(place, value)| self.member(value, item(place))).collect()
+            }
+            Value::Object(members) => {
+                let named = |name: &String| schema.get("properties").and_then(|members| members.get(name));
+                let any = schema.get("additionalProperties");
+                let each = members.into_iter();
+                each.map(|(name, value)| (name.clone(), self.member(value, named(&name).or(any)))).collect()
+            }
+            other => other,
+        }
+    }
+
+    fn member(&self, value: Value, schema: Option<&Value>) -> Value {
+        match schema {
+            Some(schema) => self.tagged(value, schema),
+            None => value,
+        }
+    }
+
+    /// The schema behind a reference, and behind "or null".
+    fn resolved<'a>(&'a self, mut schema: &'a Value) -> &'a Value {
+        loop {
+            let behind = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"));
+            let either = || ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+            let not_null = || either()?.iter().find(|one| one.get("type").is_none_or(|kind| kind != "null"));
+            match behind.and_then(|name| self.definitions.get(name)).or_else(not_null) {
+                Some(next) => schema = next,
+                None => return schema,
+            }
+        }
+    }
+}
+
+fn is_bytes(schema: &Value) -> bool {
+    schema.get("contentEncoding").is_some_and(|encoding| encoding == "base64")
+}
+
+/// Whether there are bytes in a schema.
+fn is_somewhere(schema: &Value) -> bool {
+    is_bytes(schema)
+        || match schema {
+            Value::Object(members) => members.values().any(is_somewhere),
+            Value::Array(items) => items.iter().any(is_somewhere),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
 }
 
 fn plain(value: Value, path: &str) -> Result<Value> {
@@ -104,10 +189,28 @@ mod tests {
         let max = STANDARD.encode(i64::MAX.to_le_bytes());
         let plain = decode(&format!(r#"{{"a":{{"$integer":"{max}"}},"b":[{{"$bytes":"AQI="}}],"c":1.0}}"#)).unwrap();
         assert_eq!(plain, r#"{"a":9223372036854775807,"b":["AQI="],"c":1.0}"#);
-        assert_eq!(encode(b"[9223372036854775807,1,-0.0,null]").unwrap(), {
+        assert_eq!(encode(b"[9223372036854775807,1,-0.0,null]", None).unwrap(), {
             let zero = STANDARD.encode((-0.0f64).to_le_bytes());
             format!(r#"[{{"$integer":"{max}"}},1.0,{{"$float":"{zero}"}},null]"#).into_bytes()
         });
+    }
+
+    #[test]
+    fn bytes_are_tagged_where_the_schema_has_them_and_nowhere_else() {
+        use serde_json::json;
+        let bytes = || json!({ "type": "string", "contentEncoding": "base64" });
+        let item = json!({ "type": "object", "properties": { "a": bytes(), "b": { "type": "string" } } });
+        let within = BytesWithin {
+            schema: json!({ "anyOf": [{ "type": "array", "items": { "$ref": "#/$defs/Item" } }, { "type": "null" }] }),
+            definitions: Map::from_iter([("Item".to_owned(), item)]),
+        };
+        assert!(is_somewhere(&within.definitions["Item"]));
+        assert_eq!(
+            encode(br#"[{"a":"AQI=","b":"AQI="}]"#, Some(&within)).unwrap(),
+            br#"[{"a":{"$bytes":"AQI="},"b":"AQI="}]"#
+        );
+        let pair = BytesWithin { schema: json!({ "prefixItems": [true, bytes()] }), definitions: Map::new() };
+        assert_eq!(encode(br#"["AQI=","AQI="]"#, Some(&pair)).unwrap(), br#"["AQI=",{"$bytes":"AQI="}]"#);
     }
 
     #[test]

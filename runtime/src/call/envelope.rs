@@ -21,10 +21,18 @@ pub enum LogLinesOn {
 
 /// `{"status":"success","value":…,"errorMessage":"","errorData":{}}` or
 /// `{"status":"error","errorMessage":"…","errorData":{"code":…},"logLines":[…]}`, and its HTTP status.
+///
+/// The value is in the call's format already.
 pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, Vec<u8>) {
-    match outcome.result.and_then(|value| of_value(&value, format, &outcome.log_lines, log_lines)) {
+    match outcome.result.and_then(|value| of_value(&value, &outcome.log_lines, log_lines)) {
         Ok(body) => (200, body),
-        Err(error) => (error.code().status(), failure(&error, &outcome.log_lines)),
+        Err(error) => {
+            let error = match format {
+                Format::Json => error,
+                Format::ConvexEncoded => error.with_data(encoded::encode_members),
+            };
+            (error.code().status(), failure(&error, &outcome.log_lines))
+        }
     }
 }
 
@@ -35,12 +43,7 @@ pub fn success(value: &[u8]) -> Vec<u8> {
     body
 }
 
-fn of_value(value: &[u8], format: Format, lines: &LogLines, log_lines: LogLinesOn) -> Result<Vec<u8>, Error> {
-    let encoded = match format {
-        Format::Json => None,
-        Format::ConvexEncoded => Some(encoded::encode(value)?),
-    };
-    let value = encoded.as_deref().unwrap_or(value);
+fn of_value(value: &[u8], lines: &LogLines, log_lines: LogLinesOn) -> Result<Vec<u8>, Error> {
     let mut body = open(value);
     if log_lines == LogLinesOn::Always {
         body.extend_from_slice(b",\"logLines\":");

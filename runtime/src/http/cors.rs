@@ -65,7 +65,7 @@ pub(super) fn answer_preflight(response: &mut HeaderMap) {
     response.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
     response.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("authorization, content-type, x-request-id, traceparent, tracestate"),
+        HeaderValue::from_static("authorization, content-type, x-request-id, traceparent, tracestate, convex-client"),
     );
     // Two hours, the most that the widespread browsers keep it for.
     response.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));

@@ -12,6 +12,7 @@ mod body;
 mod chunked;
 mod connection;
 mod control;
+mod convention;
 mod cors;
 mod detach;
 mod fields;

@@ -75,6 +75,18 @@ const RUN: &str = "/api/run/";
 const ADMIN: &str = "/api/admin/";
 const DOCS: &str = "/docs/";
 const NOT_A_ROUTE: Refused = Refused { code: Code::RouteNotFound, message: "There is no such route." };
+const NO_TIMESTAMPS: Refused = Refused {
+    code: Code::RouteNotFound,
+    message: "Queries read the present; there is no reading at a timestamp. Use query().",
+};
+const NO_ANY_KIND: Refused = Refused {
+    code: Code::RouteNotFound,
+    message: "A call names its kind. Use query(), mutation() or action(), or POST /api/run/{module/path}/{function}.",
+};
+const NO_WEB_SOCKET: Refused = Refused {
+    code: Code::RouteNotFound,
+    message: "There is no WebSocket interface. Use the HTTP client of the same package.",
+};
 const NOT_UTF8: Refused = Refused { code: Code::BadRequest, message: "The path is not percent-encoded UTF-8." };
 
 /// What `method` on `uri` addresses. `local` tells whether the request was made on this
@@ -139,8 +151,18 @@ fn resource(listener: Listener, local: bool, path: &str) -> Result<(Allow, Resou
         "/docs" if serves_calls => (Allow::Get, Resource::Docs),
         _ if serves_calls && path.starts_with(DOCS) => (Allow::Get, Resource::Docs),
         _ if serves_calls && path.len() > ADMIN.len() && path.starts_with(ADMIN) => (Allow::Any, Resource::Admin),
-        _ => return Err(NOT_A_ROUTE),
+        _ => return Err(unknown(path)),
     })
+}
+
+/// Why there is no such route: what the clients of the convention can ask for and is not served here is told apart.
+fn unknown(path: &str) -> Refused {
+    match path {
+        "/api/query_ts" | "/api/query_at_ts" => NO_TIMESTAMPS,
+        "/api/function" => NO_ANY_KIND,
+        _ if path.starts_with("/api/") && path.ends_with("/sync") => NO_WEB_SOCKET,
+        _ => NOT_A_ROUTE,
+    }
 }
 
 fn run_path(uri: Uri) -> Result<RunPath, Refused> {

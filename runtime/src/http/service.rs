@@ -19,6 +19,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use super::connection::Connection;
+use super::convention;
 use super::fields::{Field, Fields};
 use super::handler::{Handler, Incoming, JSON, Refusal, Reply, Target};
 use super::outgoing::{Body, Outgoing};
@@ -38,6 +39,7 @@ pub(super) async fn answer<H: Handler>(
     let (mut parts, body) = request.into_parts();
     let uri = std::mem::take(&mut parts.uri);
     let fields = Fields::of(&parts.headers);
+    let is_of_the_convention = convention::speaks(&parts.headers);
     let (id, id_field) = RequestId::of(fields.request_id.once());
     let mut dressing = Dressing::of(&connection, &parts.method, uri.path(), &fields);
     let mut reply = match exchange(&connection, &parts, uri.clone(), &fields, body, id, &mut dressing).await {
@@ -52,6 +54,9 @@ pub(super) async fn answer<H: Handler>(
             refused.reply()
         }
     };
+    if is_of_the_convention {
+        reply = convention::retold(reply);
+    }
     if reply.body.is_stream() {
         let server = Arc::clone(&connection.server);
         reply.body = reply.body.until(async move { server.draining().await });

@@ -3016,18 +3016,6 @@ pub struct OwnMeeting {
     pub video_provider: VideoProvider,
 }
 
-/// What `putOwned` made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Owned {
-    /// Id of a row of `insights`.
-    pub insight_id: InsightId,
-    /// Id of a row of `matches`.
-    pub match_id: MatchId,
-    /// Id of a row of `prompts`.
-    pub prompt_id: PromptId,
-}
-
 /// A part of a list, and where the next part begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -3281,63 +3269,6 @@ pub struct PublicProfile {
     pub user_id: UserId,
 }
 
-/// What `putOfflineOperation` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PutOfflineOperation {
-    /// Id of a row of `meetings`.
-    pub meeting_id: MeetingId,
-    /// A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`. 1 … 128 characters.
-    pub operation_id: String,
-    pub status: OfflineStatus,
-    /// Id of a row of `users`.
-    pub user_id: UserId,
-}
-
-/// What `putOwned` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PutOwned {
-    /// Id of a row of `meetings`.
-    pub meeting_id: MeetingId,
-    /// Id of a row of `users`.
-    pub partner_id: UserId,
-    /// Id of a row of `users`.
-    pub user_id: UserId,
-}
-
-/// What `putPeople` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PutPeople {
-    /// Id of a row of `meetings`.
-    pub meeting_id: MeetingId,
-    /// Subjects of users who are made as their first call would. At most 2000 items.
-    pub subjects: Vec<String>,
-}
-
-/// What `putSession` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PutSession {
-    /// Id of a row of `meetings`.
-    pub meeting_id: MeetingId,
-    /// A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`. 1 … 128 characters.
-    pub session_id: String,
-    pub state: SessionState,
-    /// Id of a row of `users`.
-    pub user_id: UserId,
-}
-
-/// What `putWaitingEntry` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PutWaitingEntry {
-    pub status: QueueStatus,
-    /// Id of a row of `users`.
-    pub user_id: UserId,
-}
-
 /// What `queueOfflineOperations` takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -3487,28 +3418,6 @@ impl RemoveParticipant {
             email: None,
             meeting_id,
             user_id: None,
-        }
-    }
-}
-
-/// What `reportPresence` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportPresence {
-    /// Id of a row of `meetings`.
-    pub meeting_id: MeetingId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Metadata>,
-    pub presence: PresenceChange,
-}
-
-impl ReportPresence {
-    /// With what is required, and nothing else.
-    pub fn new(meeting_id: MeetingId, presence: PresenceChange) -> Self {
-        Self {
-            meeting_id,
-            metadata: None,
-            presence,
         }
     }
 }
@@ -4403,11 +4312,6 @@ impl Client {
         modules::Notes(self)
     }
 
-    /// The functions under `probes`.
-    pub fn probes(&self) -> modules::Probes<'_> {
-        modules::Probes(self)
-    }
-
     /// The functions under `profiles`.
     pub fn profiles(&self) -> modules::Profiles<'_> {
         modules::Profiles(self)
@@ -4421,11 +4325,6 @@ impl Client {
     /// The functions under `realtime`.
     pub fn realtime(&self) -> modules::Realtime<'_> {
         modules::Realtime(self)
-    }
-
-    /// The functions under `rights`.
-    pub fn rights(&self) -> modules::Rights<'_> {
-        modules::Rights(self)
     }
 
     /// The functions under `system`.
@@ -5289,58 +5188,6 @@ pub mod modules {
 
     }
 
-    /// The functions under `probes`.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Probes<'c>(pub(super) &'c Client);
-
-    impl<'c> Probes<'c> {
-        /// Runs the query and returns how many statements it took.
-        pub fn cost_of_ameeting(&self, args: &OneMeeting) -> Call<'c, i64> {
-            self.0.call("probes/costOfAMeeting", Kind::Query, args)
-        }
-
-        /// Runs the query and returns how many statements it took.
-        pub fn cost_of_listing_meetings(&self, args: &ListUserMeetings) -> Call<'c, i64> {
-            self.0.call("probes/costOfListingMeetings", Kind::Query, args)
-        }
-
-        /// Runs the query and returns how many statements it took.
-        pub fn cost_of_listing_participants(&self, args: &OneMeeting) -> Call<'c, i64> {
-            self.0.call("probes/costOfListingParticipants", Kind::Query, args)
-        }
-
-        /// Makes a meeting one on a media server, as if there had been one when it was made.
-        pub fn move_to_server(&self, args: &OneMeeting) -> Call<'c, ()> {
-            self.0.call("probes/moveToServer", Kind::Mutation, args)
-        }
-
-        /// Puts a row of the offline queue.
-        pub fn put_offline_operation(&self, args: &PutOfflineOperation) -> Call<'c, ()> {
-            self.0.call("probes/putOfflineOperation", Kind::Mutation, args)
-        }
-
-        /// Puts users into a meeting, each with a connected session.
-        pub fn put_people(&self, args: &PutPeople) -> Call<'c, ()> {
-            self.0.call("probes/putPeople", Kind::Mutation, args)
-        }
-
-        /// Puts an entry of the matching queue that is open for an hour.
-        pub fn put_queue_entry(&self, args: &PutWaitingEntry) -> Call<'c, ()> {
-            self.0.call("probes/putQueueEntry", Kind::Mutation, args)
-        }
-
-        /// Puts a media session as a client would report it.
-        pub fn put_session(&self, args: &PutSession) -> Call<'c, ()> {
-            self.0.call("probes/putSession", Kind::Mutation, args)
-        }
-
-        /// The move that `batchUpdatePresence` makes.
-        pub fn report_presence(&self, args: &ReportPresence) -> Call<'c, ()> {
-            self.0.call("probes/reportPresence", Kind::Mutation, args)
-        }
-
-    }
-
     /// The functions under `profiles`.
     #[derive(Clone, Copy, Debug)]
     pub struct Profiles<'c>(pub(super) &'c Client);
@@ -5510,30 +5357,6 @@ pub mod modules {
         /// `UNAUTHENTICATED`: nobody calls.
         pub fn validate_subscription(&self, args: &ValidateSubscription) -> Call<'c, SubscriptionValidity> {
             self.0.call("realtime/subscriptions/validateSubscription", Kind::Query, args)
-        }
-
-    }
-
-    /// The functions under `rights`.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Rights<'c>(pub(super) &'c Client);
-
-    impl<'c> Rights<'c> {
-        /// The functions under `rights/fixture`.
-        pub fn fixture(&self) -> RightsFixture<'c> {
-            RightsFixture(self.0)
-        }
-
-    }
-
-    /// The functions under `rights/fixture`.
-    #[derive(Clone, Copy, Debug)]
-    pub struct RightsFixture<'c>(pub(super) &'c Client);
-
-    impl<'c> RightsFixture<'c> {
-        /// Puts an insight and a prompt of a user, and a match with somebody else.
-        pub fn put_owned(&self, args: &PutOwned) -> Call<'c, Owned> {
-            self.0.call("rights/fixture/putOwned", Kind::Mutation, args)
         }
 
     }

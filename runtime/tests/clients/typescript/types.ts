@@ -1,0 +1,92 @@
+// What must not compile: each line that TypeScript accepts after all is an error of its own.
+
+import type {
+  Client,
+  ConvokeError,
+  Gender,
+  MeetingCreated,
+  MeetingId,
+  OwnAccount,
+  Result,
+  SaveOnboarding,
+  UserId,
+} from "./application.js";
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function same<T extends true>(_: T): void {
+  return;
+}
+
+export async function misuse(client: Client, user: UserId, onboarding: SaveOnboarding): Promise<void> {
+  // Arguments: missing, unknown, of another type, of another list.
+  // @ts-expect-error a title is required
+  await client.meetings.lifecycle.createMeeting({});
+  // @ts-expect-error arguments are required
+  await client.meetings.lifecycle.createMeeting();
+  // @ts-expect-error there is no such argument
+  await client.meetings.lifecycle.createMeeting({ title: "a", colour: "red" });
+  // @ts-expect-error a number is no text
+  await client.meetings.lifecycle.createMeeting({ title: 7 });
+  // @ts-expect-error not one of the words
+  await client.users.mutations.saveOnboarding({ ...onboarding, gender: "robot" });
+  // @ts-expect-error nothing is taken
+  await client.users.queries.getCurrentUser({ userId: user });
+  // @ts-expect-error the id of a row of another table
+  await client.meetings.queries.getMeeting({ meetingId: user });
+  // @ts-expect-error there is no such function
+  await client.meetings.lifecycle.makeMeeting({ title: "a" });
+  // @ts-expect-error internal functions are in no client
+  await client.notes.drain();
+  // @ts-expect-error there is no such option
+  await client.users.queries.getCurrentUser({}, { patience: 7 });
+
+  // What does: a plain string is an id, optional arguments may be absent, null, or undefined.
+  await client.meetings.queries.getMeeting({ meetingId: "meeting_01h455vb4pex5vsknk084sn02q" });
+  await client.users.mutations.saveOnboarding({ ...onboarding, linkedinUrl: null, idempotencyKey: undefined });
+  await client.users.queries.getCurrentUser();
+  await client.users.queries.getCurrentUser({}, { signal: undefined, timeoutMs: 5 });
+
+  // Results.
+  const created = await client.meetings.lifecycle.createMeeting({ title: "a" });
+  same<Equal<typeof created, MeetingCreated>>(true);
+  same<Equal<typeof created.meetingId, MeetingId>>(true);
+  const account = await client.users.queries.getCurrentUser();
+  same<Equal<typeof account, OwnAccount>>(true);
+  // What may be absent is undefined when it is read, and never null.
+  same<Equal<typeof account.email, string | undefined>>(true);
+  const profile = await client.profiles.queries.getCurrentUserProfile();
+  // @ts-expect-error there may be none
+  void profile.bio;
+  // @ts-expect-error results have no other members
+  void created.title;
+  same<Equal<Gender, "male" | "female" | "non-binary" | "prefer-not-to-say">>(true);
+
+  // Results that do not reject.
+  const looked = await client.users.queries.getCurrentUser.safe();
+  same<Equal<typeof looked, Result<OwnAccount>>>(true);
+  // @ts-expect-error a failure has no value
+  void looked.value;
+  if (looked.ok) same<Equal<typeof looked.value, OwnAccount>>(true);
+  else same<Equal<typeof looked.error, ConvokeError>>(true);
+}
+
+// Errors: the code decides what the data is; every code can be told apart, and no other is there.
+export function told(error: ConvokeError): string {
+  switch (error.code) {
+    case "INVALID_ARGUMENT":
+      same<Equal<typeof error.data.field, string>>(true);
+      return error.data.field;
+    case "FUNCTION_NOT_FOUND":
+      return error.data.nearest ?? "";
+    case "NOT_FOUND":
+      // @ts-expect-error only an argument has a field that is surely a text
+      return error.data.field satisfies string;
+    // @ts-expect-error there is no such code
+    case "NOT_THERE":
+      return "";
+    default:
+      // @ts-expect-error the codes above are out by now
+      void (error.code === "INVALID_ARGUMENT");
+      return error.message;
+  }
+}
