@@ -212,6 +212,11 @@ fn live_calls_are_followed_with_what_they_logged_until_the_server_ends() {
     for child in [&mut all, &mut errors] {
         assert!(child.wait().unwrap().success());
     }
+    let log = serving.log();
+    let admin = log.lines().find(|line| line.contains(r#" admin request_id="#)).unwrap_or_else(|| panic!("{log}"));
+    for part in [r#"method="GET""#, r#"path="logs""#, r#"outcome="OK""#, r#"deploy_key="operator""#] {
+        assert!(admin.contains(part), "an admin request has its line too: {admin}");
+    }
 }
 
 #[test]

@@ -58,6 +58,11 @@ pub struct Subscriptions {
     traffic: Mutex<Traffic>,
 }
 
+convoke::gauge!("app_subscriptions", "Subscriptions that are open now.", |runtime| {
+    let all = runtime.memory::<Subscriptions>();
+    all.leases.get().map_or(0.0, |leases| leases.len(runtime.clock().now()) as f64)
+});
+
 /// A validation that succeeded.
 pub struct Validation {
     pub resource: Resource,

@@ -28,6 +28,8 @@ macro_rules! gauge {
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     let mut gauges: Vec<&SubmittedGauge> = inventory::iter::<SubmittedGauge>().collect();
     gauges.sort_by_key(|gauge| gauge.name);
+    // A page with two families of one name is refused whole.
+    gauges.dedup_by_key(|gauge| gauge.name);
     for gauge in gauges {
         families.gauge(gauge.name, gauge.help, (gauge.read)(runtime));
     }

@@ -157,6 +157,16 @@ fn repetitions_and_used_up_rates_are_counted() {
     assert_eq!(page.value(r#"convoke_rate_limited_total{class="write"}"#), 0.0);
 }
 
+convoke::gauge!("test_twice", "A figure of the application.", |runtime| runtime.limits().readers as f64 * 2.0);
+
+#[test]
+fn an_applications_figure_stands_among_the_others() {
+    let app = TestApp::new();
+    let server = app.serve();
+    let page = Samples::scrape(&app, &server);
+    assert_eq!(page.value("test_twice"), 2.0 * page.value("convoke_store_readers"));
+}
+
 #[test]
 fn the_process_the_build_and_the_files_are_there() {
     let app = TestApp::new();
