@@ -75,6 +75,10 @@ impl Gateway {
         };
         let key = match &caller {
             Caller::DeployKey(key) => Some(key.clone()),
+            // The operator, as a user who is seen for the first time.
+            Caller::User(identity) if incoming.is_operator && incoming.authorization.is_none() => {
+                Some(operator::key(Some(identity.clone())))
+            }
             Caller::Nobody | Caller::User(_) | Caller::System => None,
         };
         if let Some(key) = &key

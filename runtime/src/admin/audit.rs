@@ -66,6 +66,17 @@ struct Line {
     writing: bool,
 }
 
+impl Line {
+    /// Lines a use up, or gives it back if too many wait.
+    fn enter(&mut self, used: KeyUse, written: Option<oneshot::Sender<()>>) -> Result<(), KeyUse> {
+        if self.waiting.len() >= WAITING_MAX {
+            return Err(used);
+        }
+        self.waiting.push_back((used, written));
+        Ok(())
+    }
+}
+
 impl Audit {
     /// Records a use. `wait` until its entry is written, for what changes something.
     pub(crate) async fn record(runtime: &Runtime, used: KeyUse, wait: bool) {
@@ -79,11 +90,10 @@ impl Audit {
 
     fn push(&self, runtime: &Runtime, used: KeyUse, written: Option<oneshot::Sender<()>>) {
         let mut line = self.line.lock();
-        if line.waiting.len() >= WAITING_MAX {
+        if let Err(used) = line.enter(used, written) {
             drop(line);
             return self.give_up(&used, "too many wait");
         }
-        line.waiting.push_back((used, written));
         if !line.writing
             && let Ok(executor) = Handle::try_current()
         {
@@ -186,4 +196,34 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         })
         .collect();
     success(&json!({ "items": items, "cursor": page.cursor, "unwritten": admin.runtime.audit().unwritten() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used() -> KeyUse {
+        KeyUse {
+            key: "ci".to_owned(),
+            what: "query a/b".to_owned(),
+            outcome: "OK".to_owned(),
+            request_id: "r".to_owned(),
+            acting_as: None,
+            peer: None,
+            at: Millis(0),
+        }
+    }
+
+    #[test]
+    fn so_many_wait_and_no_more_and_what_is_not_written_is_counted() {
+        let audit = Audit::default();
+        let mut line = Line::default();
+        for _ in 0..WAITING_MAX {
+            assert!(line.enter(used(), None).is_ok());
+        }
+        let over = line.enter(used(), None).unwrap_err();
+        assert_eq!((line.waiting.len(), audit.unwritten()), (WAITING_MAX, 0));
+        audit.give_up(&over, "too many wait");
+        assert_eq!(audit.unwritten(), 1);
+    }
 }

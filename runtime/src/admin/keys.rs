@@ -23,6 +23,11 @@ use crate::store::{DbMut, Doc};
 /// Keys of one installation. Each is held in memory, and a list of more is nobody's to read.
 pub const KEYS_MAX: usize = 1_000;
 
+/// The longest life of a key: longer ones end never.
+pub const LIFE_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+/// The longest time for which two secrets of a key are accepted.
+pub const OVERLAP_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// What a key may do unless told: call functions, in its own name only.
 pub const DEFAULT_SCOPES: &[Scope] = &[Scope::Functions];
 
@@ -70,7 +75,8 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         return Err(Error::invalid("environment", message));
     }
     let now = admin.runtime.clock().now();
-    let expires_at = expires_in.map(|millis| now + Duration::from_millis(millis));
+    let expires_in = expires_in.map(|millis| at_most("expiresIn", millis, LIFE_MAX)).transpose()?;
+    let expires_at = expires_in.map(|life| now + life);
     let (text, stored) = deploy_key::mint(environment, &name, scopes, expires_at).map_err(|error| match error {
         MintError::Name => Error::invalid("name", error.to_string()),
         MintError::NoRandomness(_) => Error::internal(error),
@@ -116,7 +122,7 @@ struct Rotate {
 /// store.
 pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Rotate { overlap } = request.args()?;
-    let overlap = Duration::from_millis(overlap.unwrap_or(0));
+    let overlap = at_most("overlap", overlap.unwrap_or(0), OVERLAP_MAX)?;
     let name = request.part(0).to_owned();
     let now = admin.runtime.clock().now();
     let held = own::read_admin(&admin.runtime, {
@@ -192,6 +198,15 @@ fn may_grant(caller: &DeployKeyCaller, scopes: &[Scope]) -> Result<()> {
             Err(Error::new(Code::InsufficientScope, message).with("scope", scope.as_str()))
         }
     }
+}
+
+fn at_most(field: &str, millis: u64, max: Duration) -> Result<Duration> {
+    let given = Duration::from_millis(millis);
+    if given <= max {
+        return Ok(given);
+    }
+    let max = humantime::format_duration(max);
+    Err(Error::invalid(field, format!("{field} is at most {max} (got {millis} milliseconds)")))
 }
 
 fn require_valid(key: &DeployKey, now: Millis) -> Result<()> {

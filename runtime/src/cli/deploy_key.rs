@@ -1,5 +1,6 @@
 //! `deploy-key`: the keys by which automation and operators elsewhere get in.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -253,7 +254,10 @@ fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
     }
     let shown: Shown = serde_json::from_value(answer)?;
     let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
-    table::print(&key)?;
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{key}") {
+        let name = shown.name;
+        return Err(Failure(format!("the key {name} was {done} and could not be shown ({error}); rotate it")));
+    }
     eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
     if let Some(expires) = shown.expires_at {
         eprintln!("it is refused from {} on", table::time(expires));

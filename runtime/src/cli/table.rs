@@ -21,7 +21,9 @@ pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]
 
 /// Milliseconds since the epoch as `2026-03-01T12:00:00Z`.
 pub(crate) fn time(millis: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    /// The end of the year 9999, the last that the format has.
+    const MILLIS_MAX: u64 = 253_402_300_799_999;
+    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0).min(MILLIS_MAX));
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
@@ -54,5 +56,6 @@ mod tests {
     #[test]
     fn a_time_reads_in_utc() {
         assert_eq!(time(1_700_000_000_999), "2023-11-14T22:13:20Z");
+        assert_eq!(time(i64::MAX), "9999-12-31T23:59:59Z");
     }
 }

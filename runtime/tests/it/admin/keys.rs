@@ -80,6 +80,7 @@ fn what_cannot_be_a_key_is_refused_by_its_field() {
         (json!({ "name": "a", "scopes": ["everything"] }), "scopes[0]"),
         (json!({ "name": "a", "environment": "production" }), "environment"),
         (json!({ "name": "a", "expiresIn": -1 }), "expiresIn"),
+        (json!({ "name": "a", "expiresIn": 9_000_000_000_000_000_u64 }), "expiresIn"),
     ] {
         let reply = door.operator(Method::POST, KEYS, Some(&body));
         assert_eq!((reply.code(), &reply.body["errorData"]["field"]), ("INVALID_ARGUMENT", &json!(field)), "{body}");

@@ -1,6 +1,7 @@
 //! The operator's door from outside: real sockets, real deploy keys.
 
 mod door;
+mod jobs;
 mod keys;
 
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke::http::{DrainOutcome, Handler, HttpOptions, Incoming, Reply, Server, Target, Traffic};
+use convoke::http::{Body, DrainOutcome, Ending, Handler, HttpOptions, Incoming, Reply, Server, Target, Traffic};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -24,6 +24,8 @@ pub struct Seen {
     pub ended: AtomicUsize,
     pub unready: AtomicBool,
     pub release: Notify,
+    /// Streams whose producer was told that nobody takes them any more.
+    pub gone: AtomicUsize,
 }
 
 impl Handler for Echo {
@@ -58,6 +60,7 @@ impl Echo {
                 let challenge = Some(r#"Bearer error="invalid_token""#.to_owned());
                 return Reply { www_authenticate: challenge, ..Reply::json(401, "{}") };
             }
+            "t/stream" | "t/download" | "t/broken" | "t/endless" | "t/quiet" => return self.stream(&path),
             "t/busy" => return Reply { retry_after_s: Some(7), ..Reply::json(503, "{}") },
             _ => {}
         }
@@ -71,6 +74,39 @@ impl Echo {
             "body": String::from_utf8_lossy(&request.body[..request.body.len().min(100)]),
         });
         Reply::json(200, shown.to_string())
+    }
+}
+
+impl Echo {
+    fn stream(&self, path: &str) -> Reply {
+        let ending = if path == "t/endless" { Ending::Never } else { Ending::Whole };
+        let (sender, body) = Body::stream(ending);
+        let (seen, path) = (self.0.clone(), path.to_owned());
+        let body = if path == "t/download" { body.with_length(4_000_000) } else { body };
+        tokio::spawn(async move {
+            let (pieces, piece) = match &*path {
+                "t/stream" => (1_000, Bytes::from_static(b"{}\n")),
+                "t/download" => (400, Bytes::from(vec![7; 10_000])),
+                "t/endless" => (usize::MAX, Bytes::from(vec![b'x'; 1_000])),
+                _ => (1, Bytes::from_static(b"{}\n")),
+            };
+            for _ in 0..pieces {
+                if sender.send(piece.clone()).await.is_err() {
+                    seen.gone.fetch_add(1, Ordering::SeqCst);
+                    return;
+                }
+            }
+            match &*path {
+                "t/broken" => return,
+                "t/quiet" => {
+                    seen.release.notified().await;
+                    sender.send("late\n").await.unwrap();
+                }
+                _ => {}
+            }
+            sender.finish();
+        });
+        Reply::of(200, "application/x-ndjson", body)
     }
 }
 

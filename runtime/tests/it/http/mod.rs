@@ -7,4 +7,5 @@ mod limits;
 mod malformed;
 mod pages;
 mod shutdown;
+mod streams;
 mod tls;

@@ -279,3 +279,55 @@ async fn a_closed_store_refuses_queries_on_the_hot_path_too() {
     assert!(matches!(read(Access::Everyone).await, Err(StoreError::Closed(_))));
     read(Access::Admin).await.unwrap();
 }
+
+#[test]
+fn the_runtimes_own_tables_follow_while_the_applications_keep_the_store_closed() {
+    let (folder, old) = two_meetings();
+    let own = named("_notes", "note", vec![field::<String>("text")], vec![]);
+    let new = table(vec![field::<i64>("title")], vec![]);
+    let store = open(folder.path(), &[new, own]);
+    assert!(reason(&store).starts_with("table meetings: field title changed"));
+    let written = super::support::start_as(&store, Access::Admin, move |transaction| {
+        transaction.insert(own, 7, 1, &[text("by the operator")])
+    });
+    written.wait().unwrap();
+    drop(store);
+    // The application's table is as it was: the old code serves it.
+    let store = open(folder.path(), &[old, own]);
+    assert_eq!((reason(&store).as_str(), rows(&store, &Plan::new(old, None)).len()), ("open", 2));
+    assert_eq!(rows(&store, &Plan::new(own, None)), [[text("by the operator")]]);
+}
+
+#[test]
+fn the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations() {
+    let folder = tempfile::tempdir().unwrap();
+    let optional = table(vec![field::<Option<String>>("title")], vec![]);
+    let store = open(folder.path(), &[optional]);
+    for id in 1..=300 {
+        insert(&store, optional, id, vec![Value::Null]).unwrap();
+    }
+    drop(store);
+    let required = table(vec![field::<String>("title")], vec![index("by_title", vec![key(0)], false)]);
+    let store = open(folder.path(), &[required]);
+    assert_ne!(reason(&store), "open");
+    let comparing = {
+        let store = store.clone();
+        std::thread::spawn(move || {
+            let mut compared = 0;
+            while store.apply_schema().unwrap() != State::Open {
+                compared += 1;
+            }
+            compared
+        })
+    };
+    for id in 1..=300 {
+        let filled = super::support::start_as(&store, Access::Admin, move |transaction| {
+            transaction.update(required, id, &[(0, text("filled"))])
+        });
+        assert!(filled.wait().unwrap(), "row {id}");
+    }
+    assert!(comparing.join().unwrap() > 0);
+    assert_eq!((reason(&store).as_str(), store.difference()), ("open", None));
+    assert_eq!(rows(&store, &Plan::new(required, Some(&required.indexes[0]))).len(), 300);
+    insert(&store, required, 301, vec![text("new")]).unwrap();
+}
