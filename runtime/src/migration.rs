@@ -233,6 +233,18 @@ impl Runtime {
         Ok(())
     }
 
+    /// Before a part of a migration while the schema keeps the store closed: what only adds is applied first, once a
+    /// process, so that the migration finds the fields of its code.
+    pub(crate) async fn before_migration(&self) -> Result<()> {
+        if self.store().difference().is_none() || self.is_expanded().swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let store = self.store().clone();
+        let applied = tokio::task::spawn_blocking(move || store.apply_schema_in_part()).await;
+        applied.map_err(Error::internal)?.map_err(Error::internal)?;
+        Ok(())
+    }
+
     /// After an admin mutation while the schema keeps the store closed: it may have been what was missing. A part of a
     /// migration is not, and comparing may cost a look at every row.
     pub(crate) async fn after_admin_mutation(&self, call: &Call) {

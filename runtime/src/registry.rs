@@ -195,6 +195,13 @@ impl std::fmt::Debug for Registered {
 }
 
 impl Registered {
+    /// Whether it is a migration: an admin mutation in a module `migrations`, at any depth.
+    pub fn is_migration(&self) -> bool {
+        self.entry.visibility == Visibility::Admin
+            && self.kind() == Kind::Mutation
+            && self.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == "migrations"))
+    }
+
     /// Whether a caller from outside may name it.
     pub fn is_callable_from_outside(&self) -> bool {
         self.entry.visibility != Visibility::Internal

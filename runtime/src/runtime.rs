@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -42,6 +43,8 @@ struct Inner {
     seen: Seen,
     deploy_keys: Arc<KeyRing>,
     audit: Audit,
+    /// Whether this process has applied of the schema what a migration needs.
+    is_expanded: AtomicBool,
     actions: Arc<Semaphore>,
     settings: toml::Table,
     /// Values of one type each: settings that were read, and state of the application in memory.
@@ -139,6 +142,7 @@ impl Runtime {
             seen: Seen::new(identify::REMEMBERED_MAX),
             deploy_keys: Arc::default(),
             audit: Audit::default(),
+            is_expanded: AtomicBool::new(false),
             actions: Arc::new(Semaphore::new(limits.actions_max)),
             limits,
             settings,
@@ -168,6 +172,10 @@ impl Runtime {
     /// The deploy keys of the installation.
     pub fn deploy_keys(&self) -> &Arc<KeyRing> {
         &self.0.deploy_keys
+    }
+
+    pub(crate) fn is_expanded(&self) -> &AtomicBool {
+        &self.0.is_expanded
     }
 
     /// The record of their uses.

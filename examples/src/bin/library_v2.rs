@@ -32,6 +32,8 @@ mod library {
         /// How often the row was changed since it was made.
         pub edits: i64,
         pub shelf: Shelf,
+        /// Nobody knows that of the books from before.
+        pub isbn: Option<String>,
     }
 
     /// How many books a shelf holds.

@@ -5,13 +5,9 @@ use serde_json::{Value, json};
 use super::{Admin, AdminRequest, success};
 use crate::call::own;
 use crate::error::Result;
-use crate::function::{Kind, Visibility};
 use crate::http::Reply;
 use crate::migration::{self, Migration};
 use crate::registry::Registered;
-
-/// The folder of functions in which migrations are looked for, at any depth.
-pub const FOLDER: &str = "migrations";
 
 /// `GET schema`: `{state, difference?, migrations}`; a migration is an admin mutation in a module `migrations`, with
 /// how far it is.
@@ -38,18 +34,12 @@ async fn shown(admin: &Admin) -> Result<Value> {
         .runtime
         .registry()
         .all()
-        .filter(|function| is_migration(function))
+        .filter(|function| function.is_migration())
         .map(|function| progress(function, begun.iter().map(|row| &**row).find(|row| row.name == *function.path)))
         .collect();
     let difference = admin.runtime.store().difference();
     let state = if difference.is_some() { "closed" } else { "open" };
     Ok(json!({ "state": state, "difference": difference, "migrations": migrations }))
-}
-
-fn is_migration(function: &Registered) -> bool {
-    let is_there =
-        function.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == FOLDER));
-    is_there && function.kind() == Kind::Mutation && function.entry.visibility == Visibility::Admin
 }
 
 fn progress(function: &Registered, begun: Option<&Migration>) -> Value {

@@ -213,6 +213,10 @@ impl Runtime {
                 execute::query(call, capture, function, work).await
             }
             Prepared::Mutation(mutation) => {
+                if function.is_migration() {
+                    gate.require_open()?;
+                    self.before_migration().await?;
+                }
                 let work = move |ctx: &mut _| {
                     let mut out = Vec::new();
                     mutation.run(ctx, &mut out)?;

@@ -19,9 +19,10 @@ use super::sqlite::file::DatabaseFile;
 use super::sqlite::folder::Folder;
 use super::sqlite::queue::{Queue, Refusal};
 use super::sqlite::readers::Readers;
+use super::sqlite::schema::{self, Extent};
 use super::sqlite::wal::Bounds;
+use super::sqlite::watchdog;
 use super::sqlite::writer::Writer;
-use super::sqlite::{schema, watchdog};
 use super::table::TableDef;
 use super::transaction::Transaction;
 use crate::clock::Clock;
@@ -212,7 +213,7 @@ impl Store {
             newest: Arc::default(),
         };
         let connection = Connection::open(&common, Purpose::Write)?;
-        shared.gate.set_schema(schema::apply(&connection, &tables, clock.now())?);
+        shared.gate.set_schema(schema::apply(&connection, &tables, Extent::Whole, clock.now())?);
         let greatest_id = schema::greatest_id(&connection)?;
         let readers = Arc::new(Readers::open(&common, limits)?);
         let bounds = Bounds { checkpoint_bytes: options.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
@@ -248,13 +249,26 @@ impl Store {
     /// # Errors
     /// The engine's.
     pub fn apply_schema(&self) -> Result<State, OpenError> {
+        self.follow_schema(Extent::Whole)
+    }
+
+    /// Has the database follow the schema in what it can, so that a migration finds the fields that the code has; the
+    /// store stays closed for the rest. From then on the former code does not serve it any more.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn apply_schema_in_part(&self) -> Result<State, OpenError> {
+        self.follow_schema(Extent::Part)
+    }
+
+    fn follow_schema(&self, extent: Extent) -> Result<State, OpenError> {
         let inner = &self.inner;
         let (shared, newest) = (inner.shared.clone(), inner.common.newest.clone());
         let (tables, clock) = (inner.tables.clone(), inner.clock.clone());
         let (done, applied) = mpsc::channel();
         // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
         let work = Box::new(move |connection: &Connection| {
-            let difference = schema::apply(connection, &tables, clock.now());
+            let difference = schema::apply(connection, &tables, extent, clock.now());
             newest.changed();
             // Whoever asked may be gone; the state is everybody's.
             let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));

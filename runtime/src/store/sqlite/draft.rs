@@ -39,7 +39,7 @@ impl Draft {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags(path, flags)?;
         let connection = Connection::settle(sqlite, &common(path, clock.clone()), Purpose::Build)?;
-        if let Some(refused) = schema::apply(&connection, tables, clock.now())? {
+        if let Some(refused) = schema::apply(&connection, tables, schema::Extent::Whole, clock.now())? {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }
         connection.run("BEGIN IMMEDIATE")?;

@@ -146,6 +146,30 @@ fn every_use_is_in_the_record_with_what_it_was_and_how_it_ended() {
 }
 
 #[test]
+fn a_stream_ends_within_a_second_of_its_keys_revocation_and_others_go_on() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let (key, other) = (door.key("logs", &["logs"]), door.key("other", &["logs"]));
+    let follow = "/api/admin/logs?follow=true";
+    let (mut cut, mut kept) = app.block_on(async {
+        (
+            door.open(Some(&key), Method::GET, follow, None).await,
+            door.open(Some(&other), Method::GET, follow, None).await,
+        )
+    });
+    assert_eq!((cut.status().as_u16(), kept.status().as_u16()), (200, 200));
+    door.operator(Method::POST, "/api/admin/keys/logs/revoke", None).value();
+    app.block_on(async {
+        let ended =
+            tokio::time::timeout(Duration::from_secs(1), async { while cut.chunk().await.unwrap().is_some() {} });
+        ended.await.expect("the stream of a revoked key goes on");
+    });
+    door.server.call(None, "call/functions/increment", &json!({ "name": "a" }));
+    let line = app.block_on(async { kept.chunk().await.unwrap().unwrap() });
+    assert!(String::from_utf8_lossy(&line).contains("call/functions/increment"));
+}
+
+#[test]
 fn a_users_call_leaves_no_use_and_old_uses_go() {
     let app = TestApp::new();
     let door = Door::of(&app);

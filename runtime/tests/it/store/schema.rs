@@ -331,3 +331,52 @@ fn the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations
     assert_eq!(rows(&store, &Plan::new(required, Some(&required.indexes[0]))).len(), 300);
     insert(&store, required, 301, vec![text("new")]).unwrap();
 }
+
+#[test]
+fn in_part_the_file_follows_in_what_it_can_and_a_migration_does_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let former = table(vec![field::<Option<String>>("title"), field::<String>("kind")], vec![]);
+    let store = open(folder.path(), &[former]);
+    for id in 1..=2 {
+        insert(&store, former, id, vec![Value::Null, text("k")]).unwrap();
+    }
+    drop(store);
+    let fields =
+        vec![field::<String>("title"), field::<String>("kind"), field::<i64>("size"), field::<Option<bool>>("open")];
+    let new = table(fields, vec![index("one_kind", vec![key(1)], true)]);
+    let store = open(folder.path(), &[new]);
+    let refused = "table meetings: field title is no longer an Option, and rows without a value exist; write a migration \
+                   that fills them, or give it a default; table meetings: field size was added without a default; make \
+                   it an Option or give it one";
+    assert_eq!(reason(&store), refused);
+    let collides = "table meetings: index one_kind added, but rows collide in it; write a migration";
+    assert_ne!(store.apply_schema_in_part().unwrap(), State::Open);
+    assert_eq!(reason(&store), format!("{refused}; {collides}"));
+    // Also after a restart, when the field that was added is one that rows lack.
+    drop(store);
+    let store = open(folder.path(), &[new]);
+    store.apply_schema_in_part().unwrap();
+    for part in ["field title is no longer", "field size is no longer", collides] {
+        assert!(reason(&store).contains(part), "{}", reason(&store));
+    }
+    let set = |id: u128, changes: &'static [(usize, &'static str, i64)]| {
+        let filled = super::support::start_as(&store, Access::Admin, move |transaction| {
+            let value = |(place, words, number): &(usize, &str, i64)| match words.is_empty() {
+                true => (*place, Value::Integer(*number)),
+                false => (*place, text(words)),
+            };
+            transaction.update(new, id, &changes.iter().map(value).collect::<Vec<_>>())
+        });
+        assert!(filled.wait().unwrap());
+    };
+    set(1, &[(0, "filled", 0), (2, "", 7)]);
+    set(2, &[(0, "filled", 0), (2, "", 8)]);
+    store.apply_schema_in_part().unwrap();
+    assert_eq!(reason(&store), collides);
+    set(2, &[(1, "l", 0)]);
+    assert_eq!(store.apply_schema().unwrap(), State::Open);
+    let row = |kind, size| vec![text("filled"), text(kind), Value::Integer(size), Value::Null];
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[0]))), [row("k", 7), row("l", 8)]);
+    drop(store);
+    assert_eq!(open(folder.path(), &[new]).state(), State::Open);
+}

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, params};
 use tracing::{debug, info};
 
 use super::definition::Definition;
-use super::difference::{Difference, difference};
+use super::difference::{Difference, Statement, difference};
 use crate::clock::Millis;
 use crate::store::handle::OpenError;
 use crate::store::sqlite::connection::Connection;
@@ -17,14 +17,23 @@ use crate::store::table::TableDef;
 const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
     (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
 
+/// How far the file is to follow the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// In everything, or, in the application's tables, in nothing.
+    Whole,
+    /// In what can be: so that a migration finds the fields of the new code. The former code serves it no more.
+    Part,
+}
+
 /// What became of the schema.
 enum Applied {
     /// It is what the code says; these changes were made.
     All(Vec<String>),
-    /// The application's tables were not changed: this stands in the way, in plain words.
+    /// Not all of it was changed: this stands in the way, in plain words.
     Refused {
         reason: String,
-        /// Whether the runtime's own tables were.
+        /// Whether anything was.
         changed: bool,
     },
 }
@@ -34,9 +43,14 @@ enum Applied {
 ///
 /// # Errors
 /// The engine's.
-pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis) -> Result<Option<String>, OpenError> {
+pub fn apply(
+    connection: &Connection,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    now: Millis,
+) -> Result<Option<String>, OpenError> {
     connection.run("BEGIN IMMEDIATE")?;
-    let applied = within(&connection.sqlite, tables, now);
+    let applied = within(&connection.sqlite, tables, extent, now);
     let end = if matches!(applied, Ok(Applied::All(_) | Applied::Refused { changed: true, .. })) {
         "COMMIT"
     } else {
@@ -59,10 +73,18 @@ pub fn apply(connection: &Connection, tables: &[&'static TableDef], now: Millis)
     }
 }
 
-fn within(connection: &rusqlite::Connection, tables: &[&'static TableDef], now: Millis) -> Result<Applied, OpenError> {
+fn within(
+    connection: &rusqlite::Connection,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    now: Millis,
+) -> Result<Applied, OpenError> {
     connection.execute_batch(OWN_TABLE)?;
     let (version, stored) = stored(connection)?;
     let difference = difference(connection, &stored, tables)?;
+    if extent == Extent::Part {
+        return part(connection, version, &stored, difference, now);
+    }
     if !difference.refused.is_empty() {
         return refuse(connection, version, &stored, tables, difference.refused.join("; "), now);
     }
@@ -73,6 +95,40 @@ fn within(connection: &rusqlite::Connection, tables: &[&'static TableDef], now: 
         return Ok(Applied::Refused { reason: collision, changed: false });
     }
     Ok(Applied::All(keep(connection, version, difference, now)?))
+}
+
+/// Runs what can be run. What is refused, and an index in which rows collide, stands as it did.
+fn part(
+    connection: &rusqlite::Connection,
+    version: i64,
+    stored: &Definition,
+    mut difference: Difference,
+    now: Millis,
+) -> Result<Applied, OpenError> {
+    let mut ran = Vec::new();
+    for statement in std::mem::take(&mut difference.statements) {
+        match (connection.execute_batch(&statement.sql), &statement.index) {
+            (Ok(()), _) => ran.push(statement),
+            (Err(error), Some((table, index)))
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+            {
+                difference.refused.push(collision(&statement));
+                if let Some(table) = difference.result.tables.get_mut(table) {
+                    table.indexes.remove(index);
+                }
+            }
+            (Err(error), _) => return Err(error.into()),
+        }
+    }
+    let reason = difference.refused.join("; ");
+    let (is_whole, changed) = (difference.refused.is_empty(), !ran.is_empty() || difference.result != *stored);
+    difference.statements = ran;
+    let changes = if changed { keep(connection, version, difference, now)? } else { Vec::new() };
+    Ok(if is_whole { Applied::All(changes) } else { Applied::Refused { reason, changed } })
+}
+
+fn collision(statement: &Statement) -> String {
+    format!("{}, but rows collide in it; write a migration", statement.what)
 }
 
 /// The application's tables stay as they are, and the old code still serves them. The runtime's own follow all the
@@ -171,7 +227,7 @@ fn run(connection: &rusqlite::Connection, difference: &Difference) -> Result<Opt
     for statement in &difference.statements {
         match connection.execute_batch(&statement.sql) {
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                return Ok(Some(format!("{}, but rows collide in it; write a migration", statement.what)));
+                return Ok(Some(collision(statement)));
             }
             result => result?,
         }

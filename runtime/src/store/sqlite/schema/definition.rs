@@ -58,6 +58,11 @@ impl TableShape {
 }
 
 impl FieldShape {
+    /// Enters it under this name as a field that some rows have no value for.
+    pub fn without_values(self, name: &str, table: &mut TableShape) {
+        table.fields.insert(name.to_owned(), Self { nullable: true, ..self });
+    }
+
     /// The shape of a field in code.
     pub fn of(field: &FieldDef) -> Self {
         let column = format!("{:?}", field.column);

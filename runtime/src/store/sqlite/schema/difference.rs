@@ -13,7 +13,7 @@ pub struct Difference {
     pub statements: Vec<Statement>,
     /// What cannot be applied, a sentence each.
     pub refused: Vec<String>,
-    /// The schema when it is done.
+    /// The schema when the statements have run: what is refused stands in it as it is in the file.
     pub result: Definition,
 }
 
@@ -24,6 +24,8 @@ pub struct Statement {
     pub sql: String,
     /// What it does, for the log and for the reader of `_schema`.
     pub what: String,
+    /// The table and the index that it makes, if it makes one that was not there.
+    pub index: Option<(String, String)>,
 }
 
 /// Compares the file with the code.
@@ -60,7 +62,7 @@ pub fn difference(
 
 impl Difference {
     fn run(&mut self, sql: String, what: String) {
-        self.statements.push(Statement { sql, what });
+        self.statements.push(Statement { sql, what, index: None });
     }
 
     fn create(&mut self, table: &TableDef) -> TableShape {
@@ -76,13 +78,14 @@ impl Difference {
         let mut shape = TableShape::of(table);
         let mut change = Change { table, connection, statements: Vec::new(), refused: Vec::new() };
         if old.prefix != table.prefix {
+            shape.prefix.clone_from(&old.prefix);
             change.refuse(&format!(
                 "the prefix of its ids changed from {} to {}, and clients hold such ids",
                 old.prefix, table.prefix
             ));
         }
         for field in table.fields {
-            change.field(field, old.fields.get(field.name))?;
+            change.field(field, old.fields.get(field.name), &mut shape)?;
         }
         for (name, field) in
             old.fields.iter().filter(|(name, _)| table.field(name).is_none_or(|place| table.fields[place].retired))
@@ -92,7 +95,7 @@ impl Difference {
                 change
                     .refuse(&format!("field {name} was removed; mark it #[retired] instead, so that its values stay"));
             }
-            shape.fields.insert(name.clone(), FieldShape { retired: true, ..field.clone() });
+            shape.fields.insert(name.clone(), FieldShape { retired, ..field.clone() });
         }
         if !change.refused.is_empty() && is_empty(connection, table.name)? {
             let what = format!("table {} made anew; it had no rows", table.name);
@@ -122,7 +125,9 @@ impl Difference {
     fn create_indexes(&mut self, table: &TableDef, old: &TableShape, new: &TableShape) {
         for (name, sql) in &new.indexes {
             if old.indexes.get(name) != Some(sql) {
-                self.run(sql.clone(), format!("table {}: index {name} added", table.name));
+                let what = format!("table {}: index {name} added", table.name);
+                let index = Some((table.name.to_owned(), name.clone()));
+                self.statements.push(Statement { sql: sql.clone(), what, index });
             }
         }
     }
@@ -138,26 +143,27 @@ struct Change<'a> {
 
 impl Change<'_> {
     fn run(&mut self, sql: String, what: &str) {
-        self.statements.push(Statement { sql, what: format!("table {}: {what}", self.table.name) });
+        self.statements.push(Statement { sql, what: format!("table {}: {what}", self.table.name), index: None });
     }
 
     fn refuse(&mut self, why: &str) {
         self.refused.push(format!("table {}: {why}", self.table.name));
     }
 
-    fn field(&mut self, field: &FieldDef, old: Option<&FieldShape>) -> rusqlite::Result<()> {
+    fn field(&mut self, field: &FieldDef, old: Option<&FieldShape>, shape: &mut TableShape) -> rusqlite::Result<()> {
         match old {
             _ if field.retired => {}
-            None => self.add(field)?,
-            Some(old) => self.compare(field, old)?,
+            None => self.add(field, shape)?,
+            Some(old) => self.compare(field, old, shape)?,
         }
         Ok(())
     }
 
-    fn add(&mut self, field: &FieldDef) -> rusqlite::Result<()> {
+    fn add(&mut self, field: &FieldDef, shape: &mut TableShape) -> rusqlite::Result<()> {
         if !field.nullable && field.default.is_none() && !is_empty(self.connection, self.table.name)? {
             self.refuse(&format!("field {} was added without a default; make it an Option or give it one", field.name));
-            return Ok(());
+            // Without a value in any row: a migration may give them theirs.
+            FieldShape::of(field).without_values(field.name, shape);
         }
         let mut sql = format!(
             "ALTER TABLE {} ADD COLUMN {} {}",
@@ -173,9 +179,10 @@ impl Change<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, field: &FieldDef, old: &FieldShape) -> rusqlite::Result<()> {
+    fn compare(&mut self, field: &FieldDef, old: &FieldShape, shape: &mut TableShape) -> rusqlite::Result<()> {
         let new = FieldShape::of(field);
         if old.holds != new.holds {
+            shape.fields.insert(field.name.to_owned(), old.clone());
             self.refuse(&format!(
                 "field {} changed from {} to {}; write a migration that fills a new field, and mark this one #[retired]",
                 field.name, old.holds, new.holds
@@ -193,11 +200,14 @@ impl Change<'_> {
                 let sql = format!("UPDATE {table} SET {name} = {value} WHERE {name} IS NULL");
                 self.run(sql, &format!("field {}: its default fills rows without a value", field.name));
             }
-            None => self.refuse(&format!(
+            None => {
+                new.without_values(field.name, shape);
+                self.refuse(&format!(
                 "field {} is no longer an Option, and rows without a value exist; write a migration that fills them, \
                  or give it a default",
                 field.name
-            )),
+            ));
+            }
         }
         Ok(())
     }

@@ -9,5 +9,5 @@ mod check;
 mod definition;
 mod difference;
 
-pub use apply::{Inspected, apply, greatest_id, inspect};
+pub use apply::{Extent, Inspected, apply, greatest_id, inspect};
 pub use check::check;
