@@ -14,6 +14,8 @@ pub struct Title(String);
 pub struct Book {
     pub title: Title,
     pub isbn: Option<String>,
+    /// What stands on its back. Books from before this field existed have none until they are migrated.
+    pub mark: Option<String>,
     /// Books from before this field existed read 0.
     #[default(0)]
     pub times_borrowed: i64,
@@ -32,7 +34,8 @@ pub struct Add {
 #[mutation]
 pub fn add(ctx: &mut MutationCtx, args: Add) -> Result<Id<Book>> {
     require_user(ctx)?;
-    let id = ctx.db_mut().insert(Book { title: args.title, isbn: None, times_borrowed: 0 })?;
+    let mark = Some(mark(&args.title));
+    let id = ctx.db_mut().insert(Book { title: args.title, isbn: None, mark, times_borrowed: 0 })?;
     info!("{id} is on the shelf");
     Ok(id)
 }
@@ -48,6 +51,11 @@ pub struct List {
 #[query]
 pub fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Book>>> {
     Ok(ctx.db().query(Book::by_title).page(args.cursor.as_ref(), 20)?)
+}
+
+/// The mark of a book: the first three letters of its title.
+pub fn mark(title: &str) -> String {
+    title.chars().filter(|c| c.is_alphanumeric()).take(3).flat_map(char::to_uppercase).collect()
 }
 
 /// The name of whoever is signed in. A helper that only reads takes any context.

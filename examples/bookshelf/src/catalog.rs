@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 use convoke::serde_json::Value;
 
-use crate::books::{Book, Title};
+use crate::books::{Book, Title, mark};
 
 convoke::section! {
     /// The catalog that books are looked up in; its key is the secret CATALOG_KEY.
@@ -62,6 +62,7 @@ pub struct Keep {
 /// Stores a book that was found; a second time it is the same book.
 #[mutation(internal)]
 pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Id<Book>> {
-    let book = Book { title: args.title, isbn: Some(args.isbn.into_string()), times_borrowed: 0 };
+    let mark = Some(mark(&args.title));
+    let book = Book { title: args.title, isbn: Some(args.isbn.into_string()), mark, times_borrowed: 0 };
     Ok(ctx.db_mut().insert_unique(Book::by_isbn, book)?.into_doc().id())
 }

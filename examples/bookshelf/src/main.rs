@@ -3,6 +3,7 @@
 mod books;
 mod catalog;
 mod loans;
+mod migrations;
 mod upkeep;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use convoke::NoArgs;
 use convoke::serde_json::{Value, json};
 use convoke::testing::TestApp;
 
@@ -65,6 +66,28 @@ fn who_does_not_bring_a_book_back_is_reminded_and_then_given_up() {
 
     app.advance(91 * DAY);
     assert_eq!(app.count::<Loan>(), 0);
+}
+
+mod before {
+    use convoke::prelude::*;
+
+    use crate::books::{Book, Title};
+
+    /// Adds a book as it was done before there were marks.
+    #[mutation(internal)]
+    pub fn add_old(ctx: &mut MutationCtx) -> Result<Id<Book>> {
+        let title = Title::new("Gödel, Escher, Bach").map_err(Error::internal)?;
+        Ok(ctx.db_mut().insert(Book { title, isbn: None, mark: None, times_borrowed: 0 })?)
+    }
+}
+
+#[test]
+fn old_books_get_a_mark() {
+    let app = TestApp::new();
+    app.nobody().run::<before::add_old>(NoArgs {}).unwrap();
+    let migrated = app.deploy_key(&["*"]).call("migrations/markBooks", json!({}));
+    assert_eq!(migrated.value(), &json!({ "done": 1, "total": 1, "finished": true }));
+    assert_eq!(app.nobody().call("books/list", json!({})).value()["items"][0]["mark"], "GÖD");
 }
 
 #[test]
