@@ -16,7 +16,7 @@ fn every_path_that_a_document_names_exists() {
     for document in ["README.md", "ARCHITECTURE.md", "docs/operate.md", "docs/develop.md"] {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
         let named: Vec<&str> = paths(&text).collect();
-        assert!(named.len() > 3, "{document} names paths in backticks");
+        assert!(named.len() > 1, "{document} names paths in backticks");
         for path in named {
             // README asks the reader to make this one.
             assert!(

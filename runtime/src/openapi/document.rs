@@ -209,12 +209,16 @@ fn write(value: &Value, indent: usize, out: &mut String) {
         Value::Array(items) => items.iter().all(is_plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     };
-    let start = out.len();
-    write_with(value, None, indent, out);
-    if compact && (is_plain(value) || out.len() - start + indent <= LINE_MAX) {
-        return;
+    // Only what holds nothing nested is tried on one line: trying everything would write each level twice as often as the
+    // one around it.
+    if compact {
+        let start = out.len();
+        write_with(value, None, indent, out);
+        if is_plain(value) || out.len() - start + indent <= LINE_MAX {
+            return;
+        }
+        out.truncate(start);
     }
-    out.truncate(start);
     write_with(value, Some(indent + 2), indent, out);
 }
 
