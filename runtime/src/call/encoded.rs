@@ -165,7 +165,9 @@ fn tagged(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(tagged).collect(),
         Value::Object(members) => members.into_iter().map(|(key, value)| (key, tagged(value))).collect(),
         Value::Number(number) => match number.as_i64() {
-            Some(integer) if integer.abs() > INTEGER_MAX => tag("$integer", &integer.to_le_bytes()),
+            Some(integer) if integer.unsigned_abs() > INTEGER_MAX.unsigned_abs() => {
+                tag("$integer", &integer.to_le_bytes())
+            }
             _ => match number.as_f64() {
                 Some(float) if float == 0.0 && float.is_sign_negative() => tag("$float", &float.to_le_bytes()),
                 Some(float) => Value::from(float),
@@ -189,6 +191,12 @@ mod tests {
         let max = STANDARD.encode(i64::MAX.to_le_bytes());
         let plain = decode(&format!(r#"{{"a":{{"$integer":"{max}"}},"b":[{{"$bytes":"AQI="}}],"c":1.0}}"#)).unwrap();
         assert_eq!(plain, r#"{"a":9223372036854775807,"b":["AQI="],"c":1.0}"#);
+        let min = STANDARD.encode(i64::MIN.to_le_bytes());
+        assert_eq!(
+            encode(b"-9223372036854775808", None).unwrap(),
+            format!(r#"{{"$integer":"{min}"}}"#).as_bytes(),
+            "the least integer, which has no absolute value"
+        );
         assert_eq!(encode(b"[9223372036854775807,1,-0.0,null]", None).unwrap(), {
             let zero = STANDARD.encode((-0.0f64).to_le_bytes());
             format!(r#"[{{"$integer":"{max}"}},1.0,{{"$float":"{zero}"}},null]"#).into_bytes()

@@ -14,6 +14,11 @@ finish() {
 }
 trap finish EXIT
 
+# need COMMAND PACKAGE …: installs the packages where the command is missing.
+need() {
+  command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -qq -y "${@:2}" >/dev/null; }
+}
+
 build_servers() {
   cargo build --quiet -p functions --bin convoke
   cargo build --quiet -p convoke --example client_probes

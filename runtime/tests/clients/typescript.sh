@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../../.."
 source runtime/tests/clients/servers.sh
 
-command -v npm >/dev/null || { apt-get update -qq && apt-get install -qq -y nodejs npm >/dev/null; }
+need npm nodejs npm
 build_servers
 
 work=$target/clients/typescript
