@@ -94,9 +94,14 @@ async fn a_chunked_body_that_breaks_the_grammar_fails_its_call_and_ends_the_conn
     let server = serve(|_| {}).await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
                 Transfer-Encoding: chunked\r\n\r\n";
-    for body in
-        ["2\n{}\r\n0\r\n\r\n", "x\r\n", "2\r\n{}0\r\n\r\n", "ffffffffffffffffff\r\n", "2;a\nb\r\n{}\r\n0\r\n\r\n"]
-    {
+    for body in [
+        "2\n{}\r\n0\r\n\r\n",
+        "x\r\n",
+        "2\r\n{}0\r\n\r\n",
+        "ffffffffffffffffff\r\n",
+        "2;a\nb\r\n{}\r\n0\r\n\r\n",
+        "2 \r\n{}\r\n0\r\n\r\n",
+    ] {
         let mut client = server.client().await;
         client.send(format!("{head}{body}{}", post("/api/mutation", "{}"))).await;
         let response = client.response().await;
