@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
@@ -24,6 +24,7 @@ use super::route::Listener;
 use super::server::{Phase, Shared};
 use super::service;
 use super::wire::{Protocol, Wire};
+use crate::limits::Limits;
 
 /// The beginning of every HTTP/2 connection (RFC 9113 §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -58,7 +59,7 @@ impl<H: Handler> Connection<H> {
         slot: OwnedSemaphorePermit,
         place: Option<Place>,
     ) -> Arc<Self> {
-        let activity = Arc::new(Activity::new(server.limits.http2_streams_max));
+        let activity = Arc::new(Activity::new(&server.limits));
         let late = server.phase() != Phase::Serving;
         let number = server.open(Arc::clone(&activity));
         Arc::new(Self { server, listener, peer, activity, late, number, _slot: slot, _place: place })
@@ -159,10 +160,7 @@ impl<H: Handler> Drop for Connection<H> {
 }
 
 /// Waits for the first byte of a connection, and for as many as tell its protocol. `None` if the client closes before.
-async fn read_first<S: AsyncRead + Unpin>(
-    stream: &mut S,
-    limits: &crate::limits::Limits,
-) -> io::Result<Option<(Protocol, BytesMut)>> {
+async fn read_first<S: AsyncRead + Unpin>(stream: &mut S, limits: &Limits) -> io::Result<Option<(Protocol, BytesMut)>> {
     let mut first = BytesMut::with_capacity(2048);
     if tokio::time::timeout(limits.first_byte_timeout, stream.read_buf(&mut first)).await?? == 0 {
         return Ok(None);
@@ -221,18 +219,23 @@ pub(super) struct Activity {
     started: AtomicU64,
     strikes: AtomicU64,
     calls_max: usize,
+    /// Bytes of responses that the client has not taken.
+    held: AtomicUsize,
+    held_max: usize,
     write_blocked: AtomicBool,
     asked_to_close: AtomicBool,
     refusal: Mutex<Option<Refused>>,
 }
 
 impl Activity {
-    fn new(calls_max: u32) -> Self {
+    fn new(limits: &Limits) -> Self {
         Self {
             calls: AtomicUsize::new(0),
             started: AtomicU64::new(0),
             strikes: AtomicU64::new(0),
-            calls_max: calls_max as usize,
+            calls_max: limits.http2_streams_max as usize,
+            held: AtomicUsize::new(0),
+            held_max: limits.response_bytes_max,
             write_blocked: AtomicBool::new(false),
             asked_to_close: AtomicBool::new(false),
             refusal: Mutex::new(None),
@@ -256,9 +259,19 @@ impl Activity {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Whether more calls are under way than the connection may have streams, because abandoned ones still run.
+    /// Whether more is under way than a connection may have: more calls than streams, because abandoned ones still run,
+    /// or more of finished responses than one may be large, because the client keeps its windows shut.
     pub(super) fn is_overrun(&self) -> bool {
-        self.calls() > self.calls_max
+        self.calls() > self.calls_max || self.held.load(Ordering::Relaxed) > self.held_max
+    }
+
+    /// Counts a response until it is sent or given up. Small ones are bounded by the number of streams.
+    pub(super) fn hold(self: &Arc<Self>, response: Bytes) -> Bytes {
+        if response.len() < HELD_BYTES_MIN {
+            return response;
+        }
+        self.held.fetch_add(response.len(), Ordering::Relaxed);
+        Bytes::from_owner(Held { response, activity: Arc::clone(self) })
     }
 
     /// Whether nothing is under way, neither a call nor a response.
@@ -297,6 +310,27 @@ impl Activity {
     /// The answer to the wire's stand-in.
     pub(super) fn refusal(&self) -> Option<Refused> {
         *self.refusal.lock()
+    }
+}
+
+/// A response from here on counts among those that a connection holds.
+const HELD_BYTES_MIN: usize = 64 * 1024;
+
+/// A response that is not sent yet.
+struct Held {
+    response: Bytes,
+    activity: Arc<Activity>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.response
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.activity.held.fetch_sub(self.response.len(), Ordering::Relaxed);
     }
 }
 

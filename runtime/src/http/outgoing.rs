@@ -157,6 +157,14 @@ impl Body {
         }
     }
 
+    /// Whole bytes as others; a stream stays as it is.
+    pub(super) fn map_whole(self, map: impl FnOnce(Bytes) -> Bytes) -> Self {
+        match self.0 {
+            Kind::Whole(bytes) => Self(Kind::Whole(map(bytes))),
+            stream @ Kind::Stream(_) => Self(stream),
+        }
+    }
+
     /// Its length, where that is known.
     pub(super) fn length(&self) -> Option<u64> {
         match &self.0 {

@@ -16,7 +16,7 @@ use hyper::header::{
     X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use super::connection::Connection;
 use super::convention;
@@ -61,12 +61,15 @@ pub(super) async fn answer<H: Handler>(
         let server = Arc::clone(&connection.server);
         reply.body = reply.body.until(async move { server.draining().await });
     }
+    if parts.version == Version::HTTP_2 {
+        reply.body = reply.body.map_whole(|whole| connection.activity.hold(whole));
+    }
     Ok(dressing.put_on(reply, id_field).map(|body| Outgoing::new(body, call)))
 }
 
 const DRAINING: Refused = Refused { code: Code::NotReady, message: "The server is shutting down." };
 const OVERRUN: Refused =
-    Refused { code: Code::Overloaded, message: "Too many calls of this connection are still running." };
+    Refused { code: Code::Overloaded, message: "Too many calls or responses of this connection are still under way." };
 const TOO_MANY: Refused = Refused { code: Code::TooManyRequests, message: "Too many calls from this address." };
 const WRONG_METHOD: Refused = Refused { code: Code::MethodNotAllowed, message: "This route has no such method." };
 const NOT_JSON: Refused =

@@ -282,6 +282,32 @@ async fn a_client_that_keeps_its_window_shut_is_dropped() {
 }
 
 #[tokio::test]
+async fn responses_that_are_not_taken_keep_a_connection_from_asking_for_more() {
+    let server = serve(|_| {}).await;
+    let mut frames = Frames::to(&server).await;
+    // One response is larger than a connection may hold; its window lets a part of it through.
+    assert!(frames.call(1, "/api/run/t/large").await);
+    server.reached(1).await;
+    until(|| server.seen.ended.load(Ordering::SeqCst) == 1).await;
+    for stream in (3..200).step_by(2) {
+        if !frames.call(stream, "/api/run/t/large").await {
+            break;
+        }
+    }
+    // Every request is answered or the connection ends; none of them reaches the handler.
+    let mut refused = 0;
+    while refused < 50 {
+        match frames.next().await {
+            Some((HEADERS, stream, _)) if stream > 1 => refused += 1,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    assert!(refused > 0);
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn an_idle_connection_is_closed_though_it_pings() {
     let server = serve(|options| options.limits.idle_timeout = Duration::from_millis(200)).await;
     let (mut sender, driver) = connect(&server).await;
