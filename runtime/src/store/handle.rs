@@ -268,8 +268,7 @@ impl Store {
         let (done, applied) = mpsc::channel();
         // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
         let work = Box::new(move |connection: &Connection| {
-            let difference = schema::apply(connection, &tables, extent, clock.now());
-            newest.changed();
+            let difference = newest.change(|| schema::apply(connection, &tables, extent, clock.now()));
             // Whoever asked may be gone; the state is everybody's.
             let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));
         });
@@ -342,7 +341,7 @@ impl Store {
         if let Some(reason) = shared.gate.refuses_write(job.access()) {
             return Err((job, StoreError::Closed(reason)));
         }
-        if shared.figures.wal_bytes.load(std::sync::atomic::Ordering::Relaxed) > self.inner.wal_bytes_max {
+        if self.wal_bytes() > self.inner.wal_bytes_max {
             return Err((job, StoreError::QueueFull("writer")));
         }
         shared.queue.push(job).map_err(|(job, refusal)| {
@@ -367,10 +366,18 @@ impl Store {
         if let State::Closed { reason } = self.state() {
             return Err(reason);
         }
+        let wal_bytes = self.wal_bytes();
+        if wal_bytes > self.inner.wal_bytes_max {
+            return Err(format!("writes wait until the log can be copied back: it has {wal_bytes} bytes"));
+        }
         match self.stuck() {
             Some((name, since)) => Err(format!("the mutation {name} has been running for {} ms", since.as_millis())),
             None => Ok(()),
         }
+    }
+
+    fn wal_bytes(&self) -> u64 {
+        self.inner.shared.figures.wal_bytes.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The mutation that does not return and so holds up all others, if there is one, and how long it has been running.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed},
 };
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub struct Common {
     pub newest: Arc<Newest>,
 }
 
-/// Counts the states of the database: whoever may have changed it says so before anybody is answered.
+/// Counts the states of the database: even numbers, and odd ones while it changes from one to the next.
 #[derive(Debug, Default)]
 pub struct Newest(AtomicU64);
 
@@ -70,9 +70,12 @@ impl Newest {
         self.0.load(Acquire)
     }
 
-    /// There is a newer state, perhaps.
-    pub fn changed(&self) {
-        self.0.fetch_add(1, Release);
+    /// Runs what may make a new state: whoever looks meanwhile opens a snapshot of his own, which may show it already.
+    pub fn change<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.0.fetch_add(1, AcqRel);
+        let done = work();
+        self.0.fetch_add(1, AcqRel);
+        done
     }
 }
 
@@ -165,7 +168,7 @@ impl Connection {
     /// The engine's.
     pub fn open_snapshot(&self) -> rusqlite::Result<()> {
         let newest = self.newest.number();
-        if self.snapshot.get() == Some(newest) && self.in_transaction() {
+        if self.snapshot.get() == Some(newest) && newest.is_multiple_of(2) && self.in_transaction() {
             return Ok(());
         }
         self.end_snapshot()?;

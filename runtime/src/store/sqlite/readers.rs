@@ -171,8 +171,14 @@ impl Lease {
         })?;
         let transaction = Rc::new(SqliteTransaction::new(Source::Reader(self), timeout));
         let result = read(transaction.clone());
+        transaction.finish();
+        let died = transaction.died();
         transaction.close();
-        Ok(result)
+        match died {
+            Some(late @ StoreError::Deadline { .. }) => Err(late),
+            // The function knows: what it asked for next failed.
+            Some(_) | None => Ok(result),
+        }
     }
 }
 

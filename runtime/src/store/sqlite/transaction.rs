@@ -74,6 +74,13 @@ impl SqliteTransaction {
         self.poison.borrow().as_ref().map(|poison| self.error(poison))
     }
 
+    /// Its function returned: too late counts as not at all, also if the function has asked for nothing since.
+    pub fn finish(&self) {
+        if self.source.guard.must_stop() == Some(Stop::Deadline) {
+            self.poison.borrow_mut().get_or_insert(Poison::Deadline);
+        }
+    }
+
     /// Nothing more runs in it from here.
     pub fn close(&self) {
         // Once a transaction instead of once a statement: the counter is shared by all threads.

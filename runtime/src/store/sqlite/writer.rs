@@ -77,13 +77,19 @@ impl Writer {
                 Next::Work(Work::Job(job)) => self.batch(job),
                 Next::Work(Work::Backup(backup)) => {
                     let connection = self.connection.clone();
-                    backup.run(&connection, || {
-                        if let Some(job) = self.shared.queue.waiting() {
-                            self.batch(job);
-                        }
-                        // A backup copies from one connection: with another one it would have to begin again.
-                        Rc::ptr_eq(&self.connection, &connection) && !self.shared.queue.is_closed()
+                    let copying = AssertUnwindSafe(|| {
+                        backup.run(&connection, || {
+                            if let Some(job) = self.shared.queue.waiting() {
+                                self.batch(job);
+                            }
+                            // A backup copies from one connection: with another one it would have to begin again.
+                            Rc::ptr_eq(&self.connection, &connection) && !self.shared.queue.is_closed()
+                        });
                     });
+                    // Whoever is told of its progress must not end the writer.
+                    if let Err(panic) = catch_unwind(copying) {
+                        error!("a backup panicked: {}", panic_message(&*panic));
+                    }
                 }
                 Next::Work(Work::Upkeep(work)) => {
                     let connection = self.connection.clone();
@@ -141,6 +147,7 @@ impl Writer {
         self.shared.current.begin(job.name(), self.common.clock.monotonic());
         let transaction = Rc::new(SqliteTransaction::new(Source::Writer(connection.clone()), limit));
         let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
+        transaction.finish();
         self.shared.current.end();
         connection.guard.end();
         let outcome = match (transaction.died(), said) {
@@ -175,8 +182,7 @@ impl Writer {
     /// Commits, and answers everybody.
     fn commit(&mut self) {
         let begun = self.common.clock.monotonic();
-        let committed = control(&self.connection, "COMMIT");
-        self.common.newest.changed();
+        let committed = self.common.newest.change(|| control(&self.connection, "COMMIT"));
         let took = self.common.clock.monotonic().saturating_sub(begun);
         match committed {
             Ok(()) => {
@@ -274,8 +280,7 @@ impl Writer {
         // A commit of its own: it proves that the disk takes one, and writes over what the failed one left in the log.
         begin(&connection)?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"")?;
-        control(&connection, "COMMIT")?;
-        self.common.newest.changed();
+        self.common.newest.change(|| control(&connection, "COMMIT"))?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone())?;
         self.connection = Rc::new(connection);
         Ok(())
