@@ -101,9 +101,10 @@ const COMPLAINT: Duration = Duration::from_secs(60);
 pub(crate) async fn run(runtime: Runtime, mut stop: watch::Receiver<bool>) {
     let mut running = Running::default();
     let mut silent_until = Millis(0);
+    let mut looked_at = runtime.clock().now();
     while !*stop.borrow_and_update() {
         runtime.scheduler().looks();
-        let until = match start_due(&runtime, &mut running).await {
+        let until = match start_due(&runtime, &mut running, &mut looked_at).await {
             Ok(until) => until,
             Err(error) => {
                 let now = runtime.clock().now();
@@ -130,10 +131,14 @@ pub(crate) async fn run(runtime: Runtime, mut stop: watch::Receiver<bool>) {
     let _ = tokio::time::timeout(runtime.limits().drain_timeout, drain).await;
 }
 
-/// Starts what is due; returns when to look again.
-async fn start_due(runtime: &Runtime, running: &mut Running) -> Result<Millis> {
+/// Starts what is due; returns when to look again. `looked_at` is when this was done last.
+async fn start_due(runtime: &Runtime, running: &mut Running, looked_at: &mut Millis) -> Result<Millis> {
     runtime.prepare_jobs().await?;
     let now = runtime.clock().now();
+    if now < *looked_at {
+        runtime.enter_crons().await?;
+    }
+    *looked_at = now;
     let free = [JobKind::Mutation, JobKind::Action].map(|kind| {
         let busy = running.of(kind);
         (kind, SLOTS - busy, busy)

@@ -57,14 +57,20 @@ impl Crons {
         self.0.iter().find(|declared| *declared.path == *cron.path && declared.expression == cron.expression)
     }
 
-    /// Adds rows for crons that are new in the program, and removes those of crons that are gone from it.
+    /// Adds rows for crons that are new in the program, removes those of crons that are gone from it, and brings forward
+    /// what lies too far ahead: the clock was set back since it was stored.
     pub(crate) fn enter(&self, db: &mut DbMut, now: Millis) -> Result<()> {
         let mut known = HashSet::new();
         for row in db.scan::<Cron>().take(usize::MAX)? {
-            if self.find(&row).is_some() {
-                known.insert((row.path.clone(), row.expression.clone()));
-            } else {
+            let Some(declared) = self.find(&row) else {
                 db.delete(row.id())?;
+                continue;
+            };
+            known.insert((row.path.clone(), row.expression.clone()));
+            if let Some(next_at) = next_after(&declared.parsed, now)
+                && next_at < row.next_at
+            {
+                db.patch_doc(row, |row| row.next_at = next_at)?;
             }
         }
         for declared in &*self.0 {

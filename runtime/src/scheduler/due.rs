@@ -105,11 +105,16 @@ impl Runtime {
     pub(crate) async fn prepare_jobs(&self) -> Result<()> {
         let prepare = async {
             run::recover(self).await?;
-            let crons = self.scheduler().crons.clone();
-            let now = self.clock().now();
-            own::write(self, "enter the crons", move |db| crons.enter(db, now)).await
+            self.enter_crons().await
         };
         self.scheduler().prepared.get_or_try_init(|| prepare).await?;
         Ok(())
+    }
+
+    /// Has the table of crons agree with the program and the clock: at start, and when the clock was set back.
+    pub(super) async fn enter_crons(&self) -> Result<()> {
+        let crons = self.scheduler().crons.clone();
+        let now = self.clock().now();
+        own::write(self, "enter the crons", move |db| crons.enter(db, now)).await
     }
 }

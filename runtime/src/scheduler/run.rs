@@ -13,15 +13,15 @@ use crate::call::erased::Prepared;
 use crate::call::{execute, own};
 use crate::context::MutationCtx;
 use crate::context::shared::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::logs::{Capture, LogLines};
 use crate::performance::recorder::By;
 use crate::registry::Registered;
 use crate::runtime::Runtime;
-use crate::store::Doc;
+use crate::store::{Doc, StoreError};
 
-/// How long the end of an action is tried to be written again after a failure of the store.
-const SETTLE_PAUSE: Duration = Duration::from_millis(500);
+/// The first and the longest pause before the end of an action is tried to be written again.
+const SETTLE_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +104,11 @@ fn no_room(runtime: &Runtime) -> Ended {
     Ended::NoRoom
 }
 
-/// Whether the error is of the store or of a queue and says nothing about the function.
+/// Whether the error is of the store or of its queue and says nothing about the function, which may use the same codes.
 fn is_of_the_store(error: &Error) -> bool {
-    matches!(error.code(), Code::Overloaded | Code::NotReady | Code::CommitUnknown)
+    use std::error::Error as _;
+    let failure = error.source().and_then(|cause| cause.downcast_ref::<StoreError>());
+    matches!(failure, Some(StoreError::QueueFull(_) | StoreError::Closed(_) | StoreError::CommitUnknown(_)))
 }
 
 async fn claim(runtime: &Runtime, job: &Doc<Job>) -> Result<bool> {
@@ -114,19 +116,25 @@ async fn claim(runtime: &Runtime, job: &Doc<Job>) -> Result<bool> {
     own::write(runtime, "claim a job", move |db| job::claim(db, id, run_at, boot, now)).await
 }
 
-/// Writes how an action ended, again and again while the store refuses: what is left as running counts as interrupted
-/// after a restart.
+/// Writes how an action ended, again and again until it is written: what is left as running counts as interrupted after
+/// a restart, and keeps its cron from being fired until then.
 async fn settle(runtime: &Runtime, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<Ended> {
     let id = job.id();
     let tries = job::tries(function.entry);
+    let mut pause = SETTLE_PAUSES.0;
     loop {
         let settled = match &result {
             Ok(()) => own::write(runtime, "end a job", move |db| Ok(db.delete(id)?)).await.map(|_| Ended::Ran),
             Err(error) => failed(runtime, job, tries, Failure::of(error, job.run_at)).await,
         };
         match settled {
-            Err(error) if is_of_the_store(&error) => tokio::time::sleep(SETTLE_PAUSE).await,
-            settled => return settled,
+            Ok(ended) => return Ok(ended),
+            Err(error) => {
+                let path = &*job.path;
+                tracing::warn!(target: "convoke::job", job = %id, function = path, "its end is not written yet: {}", error.chain());
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(SETTLE_PAUSES.1);
+            }
         }
     }
 }

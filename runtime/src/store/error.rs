@@ -86,7 +86,9 @@ impl From<StoreError> for Error {
             StoreError::UniqueViolation { .. } => Error::conflict("It exists already").caused_by(error),
             StoreError::Deadline { limit_ms } => Error::timeout(format!("The call ran longer than {limit_ms} ms")),
             StoreError::Interrupted => Error::unavailable("The read was interrupted; try again"),
-            StoreError::QueueFull(_) => Error::overloaded("Too many calls are waiting; try again in a second"),
+            StoreError::QueueFull(_) => {
+                Error::overloaded("Too many calls are waiting; try again in a second").caused_by(error)
+            }
             StoreError::BadCursor => Error::invalid("cursor", "cursor: must be one that a page of this list returned"),
             StoreError::Unstorable { field, reason, .. } => Error::invalid(*field, format!("{field}: {reason}")),
             StoreError::CommitUnknown(_) => {

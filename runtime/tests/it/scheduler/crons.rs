@@ -63,3 +63,15 @@ fn a_cron_that_fails_goes_on_at_its_next_time_and_leaves_few_failures() {
     assert_eq!(failed.len(), 2, "{failed:#?}");
     assert!(failed.iter().all(|job| job.path == "scheduler/functions/onLeapDays"));
 }
+
+#[test]
+fn a_clock_that_was_set_back_silences_no_cron() {
+    let mut app = TestApp::new();
+    let start = convoke::testing::START;
+    app.clock().advance(Duration::from_secs(366 * 86_400));
+    app.run_due();
+    app.clock().set(start);
+    app.restart();
+    app.advance(Duration::from_secs(86_400));
+    assert_eq!(ran_at(&app), [4 * HOUR + HOUR / 2]);
+}
