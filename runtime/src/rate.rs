@@ -119,14 +119,16 @@ impl Rates {
         let full = f64::from(class.calls);
         let bucket = shard.buckets.entry((key, class.name)).or_insert(Bucket { tokens: full, at: now });
         bucket.tokens = class.refilled(bucket, now);
-        // A clock that jumped back neither refills nor empties.
-        bucket.at = bucket.at.max(now);
+        // From a clock that jumped back on, it refills again.
+        bucket.at = now;
+        // What costs more than a bucket holds empties a full one beyond that, instead of never being let through.
         let cost = f64::from(cost);
-        if bucket.tokens >= cost {
+        let needed = cost.min(full);
+        if bucket.tokens >= needed {
             bucket.tokens -= cost;
             return Ok(());
         }
-        let missing = cost - bucket.tokens;
+        let missing = needed - bucket.tokens;
         drop(shard);
         if let Some(limited) = self.limited.get(class.name) {
             limited.fetch_add(1, Relaxed);

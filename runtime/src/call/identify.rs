@@ -53,9 +53,18 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
     let key = identity.token_identifier();
     let remembered = Some(fingerprint(identity));
     let issued_at = identity.issued_at.unwrap_or(0);
-    if runtime.seen().get(&key).is_some_and(|(seen, at)| seen == remembered || issued_at < at) {
-        return Ok(());
-    }
+    let known_at = match runtime.seen().get(&key) {
+        Some((seen, at)) if seen == remembered => {
+            // From a newer token with the same claims on, those between the two are old too.
+            if issued_at > at {
+                runtime.seen().insert(key, (seen, issued_at));
+            }
+            return Ok(());
+        }
+        Some((_, at)) if issued_at < at => return Ok(()),
+        Some((_, at)) => at,
+        None => 0,
+    };
     let hook = hook.clone();
     let claims = digest(identity);
     let identity = identity.clone();
@@ -70,7 +79,7 @@ pub(crate) async fn first_sight(call: &Arc<Call>, capture: &Capture) -> Result<(
     };
     match &stored {
         Some((seen, at)) if *seen == claims => {
-            runtime.seen().insert(key, (remembered, *at));
+            runtime.seen().insert(key, (remembered, issued_at.max(known_at).max(*at)));
             return Ok(());
         }
         Some((_, at)) if issued_at < *at => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::shared::{Call, Context};
 use crate::call::execute::Run;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::function::Function;
 use crate::logs::Capture;
@@ -32,7 +33,7 @@ impl ActionCtx {
         F::Kind: Run<F>,
     {
         self.call.runtime.count_nested(F::ENTRY);
-        <F::Kind as Run<F>>::run(self.call.clone(), self.capture.clone(), args.into())
+        <F::Kind as Run<F>>::run(Arc::new(self.call.begun_now()), self.capture.clone(), args.into())
     }
 
     /// Runs a future beside the action; what it logs is the action's.
@@ -98,5 +99,9 @@ impl ActionCtx {
 impl Context for ActionCtx {
     fn call(&self) -> &Arc<Call> {
         &self.call
+    }
+
+    fn now(&self) -> Millis {
+        self.call.runtime.clock().now()
     }
 }

@@ -19,38 +19,43 @@ pub struct Call {
     pub(crate) entry: &'static Entry,
     pub(crate) caller: Caller,
     pub(crate) request_id: Arc<str>,
-    /// When the call began: the only time a query or mutation sees, the same in every attempt.
+    /// When the query or mutation began: the only time it sees, the same in every attempt.
     pub(crate) now: Millis,
     /// When the call began, in monotonic time.
     pub(crate) began: Duration,
-    /// Whether the call was charged to its caller's rate already.
-    charged: AtomicBool,
-    /// What its functions charged beyond that.
-    pub(crate) charges: Charges,
+    /// What was charged to its caller's rate.
+    pub(crate) charges: Arc<Charges>,
     /// Whether it is a part of a migration that has not come to its end.
-    pub(crate) is_part: AtomicBool,
+    pub(crate) is_part: Arc<AtomicBool>,
 }
 
 impl Call {
     pub(crate) fn new(runtime: Runtime, entry: &'static Entry, caller: Caller, request_id: Arc<str>) -> Self {
         let (now, began) = (runtime.clock().now(), runtime.clock().monotonic());
+        Self { runtime, entry, caller, request_id, now, began, charges: Arc::default(), is_part: Arc::default() }
+    }
+
+    /// The same call for a transaction that begins now: an action may have waited since it began.
+    pub(crate) fn begun_now(&self) -> Self {
         Self {
-            runtime,
-            entry,
-            caller,
-            request_id,
-            now,
-            began,
-            charged: AtomicBool::new(false),
-            charges: Charges::default(),
-            is_part: AtomicBool::new(false),
+            runtime: self.runtime.clone(),
+            entry: self.entry,
+            caller: self.caller.clone(),
+            request_id: self.request_id.clone(),
+            now: self.runtime.clock().now(),
+            began: self.began,
+            charges: self.charges.clone(),
+            is_part: self.is_part.clone(),
         }
     }
 }
 
-/// What a call was charged beyond the call itself. A mutation that is run again asks for the same once more, and pays once.
+/// What a call was charged: for itself once, and beyond that. A mutation that is run again asks for the same once more,
+/// and pays once.
 #[derive(Debug, Default)]
 pub(crate) struct Charges {
+    /// Whether the call itself was paid.
+    call: AtomicBool,
     asked: AtomicU32,
     paid: AtomicU32,
 }
@@ -59,12 +64,12 @@ impl Charges {
     /// Asks for `cost`, and pays what is not paid yet.
     fn ask(&self, cost: u32, pay: impl FnOnce(u32) -> Result<()>) -> Result<()> {
         let asked = self.asked.load(Ordering::Relaxed).saturating_add(cost);
-        self.asked.store(asked, Ordering::Relaxed);
         let owed = asked.saturating_sub(self.paid.load(Ordering::Relaxed));
         if owed > 0 {
             pay(owed)?;
             self.paid.store(asked, Ordering::Relaxed);
         }
+        self.asked.store(asked, Ordering::Relaxed);
         Ok(())
     }
 
@@ -95,7 +100,7 @@ pub trait Context {
         self.call().caller.identity().map(|identity| &**identity)
     }
 
-    /// When the call began, the same in every attempt of a mutation.
+    /// When the query or mutation began, the same in every attempt; in an action, which may wait, the time now.
     fn now(&self) -> Millis {
         self.call().now
     }
@@ -137,9 +142,9 @@ pub trait Context {
     /// `RATE_LIMITED` when the caller's bucket of the function's class is empty; `retryAfterMs` says when it is not.
     fn charge_call(&self) -> Result<()> {
         let call = self.call();
-        if !call.charged.load(Ordering::Relaxed) {
+        if !call.charges.call.load(Ordering::Relaxed) {
             call.runtime.charge(&call.caller, call.entry, 1)?;
-            call.charged.store(true, Ordering::Relaxed);
+            call.charges.call.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -183,12 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_is_not_paid() {
+    fn what_was_refused_is_not_owed() {
         let charges = Charges::default();
         assert!(charges.ask(5, |_| Err(crate::Error::internal("refused"))).is_err());
-        charges.again_from(0);
         let mut paid = 0;
-        charges.ask(5, |owed| Ok(paid = owed)).unwrap();
-        assert_eq!(paid, 5);
+        charges.ask(2, |owed| Ok(paid = owed)).unwrap();
+        assert_eq!(paid, 2);
     }
 }

@@ -86,3 +86,19 @@ fn an_internal_function_answers_exactly_like_an_unknown_one() {
     let near = app.nobody().call("call/functions/incremet", json!({}));
     assert_eq!(near.message(), "No function \"call/functions/incremet\"; did you mean \"call/functions/increment\"?");
 }
+
+#[test]
+fn each_transaction_of_an_action_has_the_time_it_began_at() {
+    let app = TestApp::new();
+    let pause = app.runtime().memory::<super::functions::Pause>();
+    let nobody = app.nobody();
+    let call = nobody.call_async("call/functions/timesAroundAPause", json!({}));
+    let meanwhile = async {
+        pause.reached.notified().await;
+        app.clock().advance(std::time::Duration::from_secs(60));
+        pause.go_on.notify_one();
+    };
+    let (reply, ()) = app.block_on(futures_util::future::join(call, meanwhile));
+    let start = convoke::testing::START.0;
+    assert_eq!(reply.value(), &json!([start, start + 60_000, start + 60_000]));
+}

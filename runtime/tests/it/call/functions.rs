@@ -283,3 +283,37 @@ pub fn charged(ctx: &QueryCtx) -> Result<()> {
 }
 
 convoke::rate_class!("small", 3, per 60 s);
+
+/// Where an action waits for its test.
+#[derive(Default)]
+pub struct Pause {
+    pub reached: tokio::sync::Notify,
+    pub go_on: tokio::sync::Notify,
+}
+
+/// The time that a query sees.
+#[query(internal)]
+pub fn time_of_query(ctx: &QueryCtx) -> Result<Millis> {
+    Ok(ctx.now())
+}
+
+/// The times that the queries before and after a pause see.
+#[action]
+pub async fn times_around_a_pause(ctx: &ActionCtx) -> Result<Vec<Millis>> {
+    let before = ctx.run::<time_of_query>(NoArgs {}).await?;
+    let pause = ctx.memory::<Pause>();
+    pause.reached.notify_one();
+    pause.go_on.notified().await;
+    Ok(vec![before, ctx.run::<time_of_query>(NoArgs {}).await?, ctx.now()])
+}
+
+#[args]
+pub struct Cost {
+    pub cost: i64,
+}
+
+/// Charges something against a small class.
+#[query(rate = "small")]
+pub fn charged_for(ctx: &QueryCtx, args: Cost) -> Result<()> {
+    ctx.charge(u32::try_from(args.cost).unwrap_or(0))
+}

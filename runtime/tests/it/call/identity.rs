@@ -27,7 +27,8 @@ fn the_hook_runs_before_the_first_call_and_when_claims_change_and_not_for_an_old
     let call = |email, issued_at| app.identity(ada(email, issued_at)).call(SEEN, json!({})).value().clone();
     assert_eq!(call("a@example.com", 100), json!(1));
     assert_eq!(call("a@example.com", 200), json!(1));
-    assert_eq!(call("b@example.com", 150), json!(2));
+    assert_eq!(call("b@example.com", 150), json!(1), "a token between two with the same claims is older too");
+    assert_eq!(call("b@example.com", 250), json!(2));
     assert_eq!(call("a@example.com", 120), json!(2), "an older token changes nothing");
     assert_eq!(app.count::<Person>(), 1);
     assert_eq!(app.read(|db| Ok(db.scan::<Person>().first()?.unwrap().email.clone())).unwrap(), "b@example.com");
@@ -108,4 +109,28 @@ fn a_call_by_type_is_held_to_the_same_rights() {
     assert_eq!(app.nobody().run::<for_admins>(()).unwrap_err().code(), convoke::Code::Unauthenticated);
     assert_eq!(app.user("ada").run::<for_admins>(()).unwrap_err().code(), convoke::Code::Forbidden);
     assert_eq!(app.deploy_key(&[]).run::<for_admins>(()).unwrap(), "yes");
+}
+
+#[test]
+fn what_costs_more_than_a_bucket_holds_needs_a_full_one_and_leaves_a_debt() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
+    charge(5).value();
+    assert_eq!(charge(1).data()["retryAfterMs"], json!(60_000));
+    app.advance(Duration::from_secs(60));
+    charge(1).value();
+    assert_eq!(charge(5).data()["retryAfterMs"], json!(60_000), "until it is full");
+}
+
+#[test]
+fn a_bucket_refills_also_after_the_clock_was_set_back() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
+    charge(3).value();
+    app.clock().set(convoke::Millis(app.now().0 - 3_600_000));
+    assert_eq!(charge(1).code(), "RATE_LIMITED");
+    app.advance(Duration::from_secs(20));
+    charge(1).value();
 }
