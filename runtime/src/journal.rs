@@ -23,6 +23,8 @@ pub const RECENT_MAX: usize = 256;
 const SHARD_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of log lines that one entry keeps.
 const ENTRY_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of what went wrong that one entry keeps.
+const ERROR_BYTES_MAX: usize = 4 * 1024;
 /// Entries that wait for one who follows.
 const WAITING_MAX: usize = 512;
 /// Who may follow at once.
@@ -65,6 +67,13 @@ pub struct Entry {
     /// What the function logged.
     #[serde(skip_serializing_if = "LogLines::is_empty")]
     pub log_lines: LogLines,
+}
+
+impl Entry {
+    /// Bytes of what it holds that may be large.
+    fn bytes(&self) -> usize {
+        self.log_lines.bytes() + self.error.as_ref().map_or(0, |error| error.len())
+    }
 }
 
 fn outcome<S: Serializer>(outcome: &Option<Code>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -115,6 +124,9 @@ impl Journal {
 
     fn show(&self, mut entry: Entry) -> Entry {
         entry.log_lines.keep(ENTRY_BYTES_MAX);
+        if let Some(error) = entry.error.take_if(|error| error.len() > ERROR_BYTES_MAX) {
+            entry.error = Some(error[..error.floor_char_boundary(ERROR_BYTES_MAX)].into());
+        }
         if self.is_followed() {
             // Fails if the last one has just gone.
             let _ = self.sender.send(Arc::new(entry.clone()));
@@ -148,10 +160,10 @@ impl Journal {
 
 impl Ring {
     fn push(&mut self, entry: Entry) {
-        self.bytes += entry.log_lines.bytes();
+        self.bytes += entry.bytes();
         while self.entries.len() >= RECENT_MAX || (self.bytes > SHARD_BYTES_MAX && !self.entries.is_empty()) {
             let oldest = self.entries.pop_front();
-            self.bytes -= oldest.map_or(0, |entry| entry.log_lines.bytes());
+            self.bytes -= oldest.map_or(0, |entry| entry.bytes());
         }
         self.entries.push_back(entry);
     }

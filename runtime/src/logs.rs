@@ -107,13 +107,30 @@ pub struct Capture(Arc<Sink>);
 struct Sink {
     lines: Mutex<LogLines>,
     /// Lines that the operator has not got yet: the subscriber that collects them must not call another one.
-    pending: Mutex<Vec<(Level, String)>>,
+    pending: Mutex<Pending>,
     lines_max: usize,
     line_bytes_max: usize,
     request_id: Arc<str>,
     path: Arc<str>,
     /// What the program had installed when the call began.
     operator: Dispatch,
+}
+
+/// As many as the caller gets, each time they are passed on.
+#[derive(Default)]
+struct Pending {
+    lines: Vec<(Level, String)>,
+    left_out: usize,
+}
+
+impl Pending {
+    fn push(&mut self, level: Level, line: &str, lines_max: usize) {
+        if self.lines.len() < lines_max {
+            self.lines.push((level, line.to_owned()));
+        } else {
+            self.left_out += 1;
+        }
+    }
 }
 
 thread_local! {
@@ -171,12 +188,12 @@ impl Capture {
     /// Passes the lines since last time on to the operator, under the request id.
     fn pass_on(&self) {
         let pending = std::mem::take(&mut *self.0.pending.lock());
-        if pending.is_empty() {
+        if pending.lines.is_empty() {
             return;
         }
         dispatcher::with_default(&self.0.operator, || {
             let (request_id, function) = (&*self.0.request_id, &*self.0.path);
-            for (level, line) in &pending {
+            for (level, line) in &pending.lines {
                 let text = line.split_once("] ").map_or(line.as_str(), |(_, text)| text);
                 match *level {
                     Level::ERROR => tracing::error!(target: "convoke::function", request_id, function, "{text}"),
@@ -184,6 +201,10 @@ impl Capture {
                     Level::INFO => tracing::info!(target: "convoke::function", request_id, function, "{text}"),
                     _ => tracing::debug!(target: "convoke::function", request_id, function, "{text}"),
                 }
+            }
+            if pending.left_out > 0 {
+                let left_out = pending.left_out;
+                tracing::warn!(target: "convoke::function", request_id, function, "{left_out} more log lines were left out");
             }
         });
     }
@@ -299,7 +320,7 @@ impl Subscriber for Collector {
         let metadata = event.metadata();
         if self.is_of_functions(metadata) {
             let line = line(event, sink.line_bytes_max);
-            sink.pending.lock().push((*metadata.level(), line.clone()));
+            sink.pending.lock().push(*metadata.level(), &line, sink.lines_max);
             sink.lines.lock().push(line, sink.lines_max);
         } else if sink.operator.enabled(metadata) {
             sink.operator.event(event);
@@ -333,9 +354,9 @@ fn with_operator<R>(work: impl Fn(&Dispatch) -> R) -> R {
 
 /// `[LEVEL] message key=value`, cut at `bytes_max`.
 fn line(event: &Event<'_>, bytes_max: usize) -> String {
-    let mut line = Line(format!("[{}] ", event.metadata().level()));
+    let mut line = Line { text: format!("[{}] ", event.metadata().level()), bytes_max };
     event.record(&mut line);
-    let mut text = line.0;
+    let mut text = line.text;
     if text.len() > bytes_max {
         let mut end = bytes_max.saturating_sub('…'.len_utf8());
         while !text.is_char_boundary(end) {
@@ -347,21 +368,37 @@ fn line(event: &Event<'_>, bytes_max: usize) -> String {
     text
 }
 
-struct Line(String);
+/// What is written beyond `bytes_max` is not even formatted.
+struct Line {
+    text: String,
+    bytes_max: usize,
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.text.len() > self.bytes_max {
+            return Err(fmt::Error);
+        }
+        let left = self.bytes_max + 1 - self.text.len();
+        // One byte more than fits tells that something was cut.
+        self.text.push_str(&text[..text.ceil_char_boundary(left)]);
+        Ok(())
+    }
+}
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // The message is the first field of an event that has one.
         let _ = match field.name() {
-            "message" => write!(self.0, "{value:?}"),
-            name => write!(self.0, " {name}={value:?}"),
+            "message" => write!(self, "{value:?}"),
+            name => write!(self, " {name}={value:?}"),
         };
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
         let _ = match field.name() {
-            "message" => self.0.write_str(value),
-            name => write!(self.0, " {name}={value}"),
+            "message" => self.write_str(value),
+            name => write!(self, " {name}={value}"),
         };
     }
 }

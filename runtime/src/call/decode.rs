@@ -191,7 +191,7 @@ fn refusal<A: Args>(json: &str) -> Error {
     match serde_path_to_error::deserialize::<_, A>(&mut reader) {
         Ok(_) => Error::internal("arguments were refused once and accepted the second time"),
         Err(error) => {
-            let path = error.path().to_string();
+            let path = shortened(&error.path().to_string());
             sentence(if path == "." { "" } else { &path }, error.inner())
         }
     }
@@ -208,6 +208,7 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
         return Error::invalid(field, message);
     }
     if let Some(name) = quoted(text, "unknown field `") {
+        let name = &*shortened(name);
         let field =
             if path == name || path.ends_with(&format!(".{name}")) { path.to_owned() } else { join(path, name) };
         let message = format!("Unknown argument: {field}");
@@ -220,6 +221,15 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
     // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
     let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };
     Error::invalid(path, format!("{before}{text}"))
+}
+
+/// A name or path of the caller's as an error repeats it: an error is small, however large what was sent.
+fn shortened(text: &str) -> String {
+    const REPEATED_BYTES_MAX: usize = 200;
+    match text.len() {
+        0..=REPEATED_BYTES_MAX => text.to_owned(),
+        _ => format!("{}…", &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]),
+    }
 }
 
 fn prefix(path: &str) -> String {

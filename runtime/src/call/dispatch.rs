@@ -237,11 +237,16 @@ impl Runtime {
                 bounded(value, limit, &path)
             }
         };
-        if matches!(gate, Gate::Shut) {
-            // What the function said was not for this caller; the operator has it.
-            lines.restart();
+        if matches!(gate, Gate::Open) {
+            return result;
         }
-        result
+        // What the function said was not for this caller; the operator has it.
+        lines.restart();
+        result.or_else(|error| match error.code() {
+            Code::Unauthenticated | Code::Forbidden | Code::RateLimited => Err(error),
+            // Anything else would tell of what is behind the gate.
+            _ => gate.require_open().map(|()| Vec::new()),
+        })
     }
 
     /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.
@@ -288,7 +293,7 @@ fn shortened(text: &str) -> &str {
 /// touch is the function's to say.
 ///
 /// A query or mutation is asked first, so that what it knows of the caller comes before what his token lacks: an account
-/// that is closed is told so. Behind a shut gate nothing is answered and nothing is kept.
+/// that is closed is told so. Behind a shut gate nothing is kept and nothing else is told.
 #[derive(Clone, Copy)]
 enum Gate {
     Open,

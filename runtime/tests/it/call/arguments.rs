@@ -67,3 +67,12 @@ fn a_function_without_arguments_takes_an_empty_object_and_nothing_else() {
     assert_eq!(app.nobody().call("call/functions/nothing", json!({})).value(), &json!(null));
     assert_eq!(app.nobody().call("call/functions/nothing", json!({ "x": 1 })).message(), "Unknown argument: x");
 }
+
+#[test]
+fn an_error_is_small_however_large_the_name_that_was_sent() {
+    let app = TestApp::new();
+    let name = "ü".repeat(100_000);
+    let reply = app.nobody().call("call/functions/charged", json!({ name: 1 }));
+    assert_eq!(reply.code(), "INVALID_ARGUMENT");
+    assert!(reply.message().len() < 500 && reply.data().to_string().len() < 500, "{}", reply.message());
+}
