@@ -253,7 +253,11 @@ impl Handler for Gateway {
     }
 
     fn ready(&self) -> Result<(), String> {
-        self.runtime.ready()
+        self.runtime.ready()?;
+        match self.authenticator.has_no_keys() {
+            true => Err("the keys of no identity provider could be fetched yet, so nobody can be let in".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn refused(&self, refusal: Refusal<'_>) {

@@ -185,7 +185,12 @@ async fn change(
         db.get(id)?.ok_or_else(|| Error::internal("a deploy key is gone in its own transaction"))
     });
     let written = written.await;
-    keys.refresh(&admin.runtime).await?;
+    match (&written, keys.refresh(&admin.runtime).await) {
+        (_, Ok(())) => {}
+        // What is written holds at once, also while nothing can be read.
+        (Ok(row), Err(_)) => keys.put(row),
+        (Err(_), Err(error)) => return Err(error),
+    }
     written
 }
 

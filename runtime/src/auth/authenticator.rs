@@ -114,7 +114,12 @@ impl Authenticator {
         AuthError::DeployKeyRequired { scheme: self.config.deploy_key_schemes.first().into() }
     }
 
-    /// The issuers whose keys were never fetched, for `/readyz` and the log.
+    /// Whether there are providers and the keys of none of them were ever fetched: no user can be let in.
+    pub fn has_no_keys(&self) -> bool {
+        self.bearer.has_no_keys()
+    }
+
+    /// The issuers whose keys were never fetched, for the log and the metrics.
     pub fn issuers_without_keys(&self) -> Vec<&str> {
         self.bearer.without_keys()
     }

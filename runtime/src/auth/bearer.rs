@@ -87,6 +87,11 @@ impl BearerTokens {
         without.map(|(issuer, _)| issuer.as_str()).collect()
     }
 
+    /// Whether there are providers and none of them has keys.
+    pub fn has_no_keys(&self) -> bool {
+        !self.providers.is_empty() && self.providers.iter().all(|(_, provider)| provider.keys.current().is_none())
+    }
+
     /// Whom a token names that was verified before.
     pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
         self.remembered.get(token, self.clock.now()).inspect(|_| {

@@ -97,6 +97,20 @@ struct Held {
     written: AtomicI64,
 }
 
+impl Held {
+    /// The key of a row, with what is in memory of its last use; `None` if the row makes no sense.
+    fn of(row: &Doc<DeployKey>, former: &HashMap<String, Held>) -> Option<Self> {
+        let Some(key) = row.stored() else {
+            let (key, environment) = (&row.name, &row.environment);
+            tracing::warn!(key, environment, "a deploy key that cannot be read is refused");
+            return None;
+        };
+        let written = row.last_used_at.map_or(0, Millis::get);
+        let used = former.get(&row.name).map_or(0, |held| held.used.load(Ordering::Relaxed)).max(written);
+        Some(Self { id: row.id(), key, used: AtomicI64::new(used), written: AtomicI64::new(written) })
+    }
+}
+
 impl DeployKeys for KeyRing {
     fn find(&self, name: &str) -> Option<StoredKey> {
         self.keys.read().get(name).map(|held| held.key.clone())
@@ -115,20 +129,20 @@ impl KeyRing {
         let mut keys = self.keys.write();
         let mut next = HashMap::with_capacity(rows.len());
         for row in rows {
-            let Some(key) = row.stored() else {
-                tracing::warn!(
-                    key = row.name,
-                    environment = row.environment,
-                    "a deploy key that cannot be read is refused"
-                );
-                continue;
-            };
-            let written = row.last_used_at.map_or(0, Millis::get);
-            let used = keys.get(&row.name).map_or(0, |held| held.used.load(Ordering::Relaxed)).max(written);
-            let held = Held { id: row.id(), key, used: AtomicI64::new(used), written: AtomicI64::new(written) };
-            next.insert(row.name.clone(), held);
+            if let Some(held) = Held::of(row, &keys) {
+                next.insert(row.name.clone(), held);
+            }
         }
         *keys = next;
+    }
+
+    /// One key of the table in place of what is in memory of it.
+    pub(crate) fn put(&self, row: &Doc<DeployKey>) {
+        let mut keys = self.keys.write();
+        match Held::of(row, &keys) {
+            Some(held) => keys.insert(row.name.clone(), held),
+            None => keys.remove(&row.name),
+        };
     }
 
     /// Reads the table again.
