@@ -9,7 +9,7 @@ use schema::{DisplayName, Profile, User};
 /// A person as lists show one.
 ///
 /// ```json
-/// {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}
+/// {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": ""}
 /// ```
 #[value(output)]
 pub struct Person {

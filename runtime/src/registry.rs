@@ -224,15 +224,19 @@ impl Registered {
 
     /// Whether `{}` is enough to call it: no argument is required.
     pub fn needs_no_arguments(&self) -> bool {
-        self.example_arguments().as_object().is_none_or(serde_json::Map::is_empty)
+        self.arguments_schema().get("required").is_none()
     }
 
-    /// Arguments of the right form: made-up values for those that are required.
+    /// Arguments of the right form: the author's, or made-up values for those that are required.
     pub fn example_arguments(&self) -> Value {
+        example(&self.arguments_schema(), "args")
+    }
+
+    fn arguments_schema(&self) -> Value {
         // Inlined, since a reference would hide what is required behind it.
         let settings =
             schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-        example(&(self.entry.args_schema)(&mut settings.into_generator()).to_value(), "args")
+        (self.entry.args_schema)(&mut settings.into_generator()).to_value()
     }
 }
 

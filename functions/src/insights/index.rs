@@ -20,10 +20,12 @@ pub struct GenerateInsights {
 /// What [`generate_insights`] returns.
 ///
 /// ```json
-/// {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfj…", "insight_01jgfk…"]}
+/// {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "insight_01jgfks5r2a4n8w7k0q3d6m9vt"]}
 /// ```
 #[value(output)]
 pub struct InsightsGenerated {
+    /// Always true: what cannot be done is an error.
     pub success: bool,
     /// How many were made, or made again, by this call.
     pub insights_generated: i64,

@@ -11,7 +11,8 @@ use crate::access;
 /// What the caller takes from one meeting.
 ///
 /// ```json
-/// {"_id": "insight_01jgfj…", "userId": "user_01jgfj…", "meetingId": "meeting_01jgfj…",
+/// {"_id": "insight_01jgfjs5r2a4n8w7k0q3d6m9vt", "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
 ///  "actionItems": ["Ada: send the report by Friday"],
 ///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
@@ -24,10 +25,13 @@ pub struct OwnInsight {
     pub id: Id<Insight>,
     pub user_id: Id<User>,
     pub meeting_id: Id<Meeting>,
+    /// What the meeting was about, for him, in a few sentences.
     pub summary: String,
     /// The caller's own first.
     pub action_items: Vec<String>,
+    /// What he could do next, the surest first.
     pub recommendations: Vec<Recommendation>,
+    /// Where what it says comes from.
     pub links: Vec<InsightLink>,
     /// What made it, with its version.
     pub generator: String,
@@ -56,8 +60,9 @@ pub struct ListUserInsights {
     pub cursor: Option<Cursor>,
 }
 
-/// The caller's insights of all meetings, by age: also of meetings that he was removed from since, whose insights stay
-/// his.
+/// The caller's insights of all meetings, oldest first.
+///
+/// Also of meetings that he was removed from since, whose insights stay his.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

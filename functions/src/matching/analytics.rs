@@ -20,7 +20,8 @@ pub struct GetMatchHistory {
 /// A match that the caller had.
 ///
 /// ```json
-/// {"_id": "outcome_01jgfj…", "matchId": "match_01jgfj…", "createdAt": 1767225600000,
+/// {"_id": "outcome_01jgfjs5r2a4n8w7k0q3d6m9vt", "matchId": "match_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "createdAt": 1767225600000,
 ///  "features": {"interestOverlap": 1, "experienceGap": 0.5, "industryMatch": 0.5, "timezoneCompatibility": 1,
 ///   "vectorSimilarity": 0.4, "orgConstraintMatch": 1, "languageOverlap": 0.5, "roleComplementarity": 0.7},
 ///  "outcome": "accepted", "feedback": {"rating": 5}}
@@ -154,10 +155,13 @@ fn require_move(from: Outcome, to: Outcome, window_to: Millis, now: Millis) -> R
 /// ```
 #[value(output)]
 pub struct MatchingStats {
+    /// All that he was matched in.
     pub total_matches: i64,
     /// By what the caller says of them now.
     pub accepted: i64,
+    /// Those that the caller declined.
     pub declined: i64,
+    /// Those that took place, as the caller says.
     pub completed: i64,
     /// Completed ones of all; 0 without any.
     pub success_rate: f64,
@@ -172,6 +176,7 @@ pub struct MatchingStats {
 pub struct AverageFeature {
     /// Its name as in a match's features.
     pub feature: String,
+    /// 0 … 1, over the caller's matches.
     pub average: f64,
 }
 

@@ -32,6 +32,7 @@ pub struct MatchingCycle {
     pub total_weight: i64,
     /// `exact`, `thinned` or `greedy`.
     pub method: String,
+    /// How long it took, in milliseconds.
     pub duration_ms: i64,
 }
 

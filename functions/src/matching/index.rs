@@ -14,6 +14,11 @@ use crate::{access, audit};
 const AHEAD_MAX: Duration = days(30);
 
 /// What [`enter_matching_queue`] takes.
+///
+/// ```json
+/// {"availableFrom": 1767225600000, "availableTo": 1767229200000,
+///  "constraints": {"interests": ["machine-learning"], "roles": ["mentor"], "orgConstraints": "any"}}
+/// ```
 #[args]
 pub struct EnterMatchingQueue {
     /// Free from; up to five minutes ago counts as now.
@@ -31,6 +36,7 @@ pub struct EnterMatchingQueue {
 /// - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the
 ///   past", "Availability window cannot exceed 30 days"; one that starts more than 30 days ahead.
 /// - `CONFLICT`: "User is already in the matching queue", with `queueId`.
+/// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 #[mutation]
 pub fn enter_matching_queue(ctx: &mut MutationCtx, args: EnterMatchingQueue) -> Result<Id<QueueEntry>> {
     require_order(args.available_from, args.available_to)?;

@@ -35,7 +35,8 @@ pub fn cancel_queue_entry(ctx: &mut MutationCtx) -> Result<()> {
 /// Where the caller's newest entry is.
 ///
 /// ```json
-/// {"_id": "queue_01jgfj…", "status": "waiting", "availableFrom": 1767225600000, "availableTo": 1767229200000,
+/// {"_id": "queue_01jgfjs5r2a4n8w7k0q3d6m9vt", "status": "waiting", "availableFrom": 1767225600000,
+///  "availableTo": 1767229200000,
 ///  "constraints": {"interests": [], "roles": []}, "createdAt": 1767225600000, "queuePosition": 1,
 ///  "estimatedWaitMs": 120000}
 /// ```

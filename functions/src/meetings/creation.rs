@@ -36,7 +36,7 @@ pub struct NewMeeting {
 /// What [`super::lifecycle::create_meeting`] returns.
 ///
 /// ```json
-/// {"meetingId": "meeting_01jgfj…", "webrtcReady": true, "videoProvider": "webrtc",
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "webrtcReady": true, "videoProvider": "webrtc",
 ///  "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
 /// ```
 #[value]
@@ -51,7 +51,9 @@ pub struct MeetingCreated {
 /// What a meeting can do.
 #[value]
 pub struct Features {
+    /// Whether it may be recorded.
     pub recording: bool,
+    /// Whether what is said is taken into a transcript.
     pub transcription: bool,
     pub max_participants: MaxParticipants,
 }

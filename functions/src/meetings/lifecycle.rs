@@ -15,6 +15,13 @@ use crate::audit;
 use crate::prompts::scheduling as prompts;
 
 /// What [`create_meeting`] takes.
+///
+/// ```json
+/// {"title": "Planning", "description": "What comes next, and who does it.", "scheduledAt": 1767225600000,
+///  "duration": 1800000, "participantEmails": ["grace@example.com"], "recordingEnabled": false,
+///  "transcriptionEnabled": true, "meetingType": "small-group", "maxParticipants": 8,
+///  "idempotencyKey": "5f0c8a52-1f0e-4c0a-9a51-6f1e2b7d3c44"}
+/// ```
 #[args]
 pub struct CreateMeeting {
     pub title: MeetingTitle,
@@ -27,8 +34,10 @@ pub struct CreateMeeting {
     /// Whom to invite. Users with that verified address take part at once, others when they first log in with it.
     #[default(List::default())]
     pub participant_emails: List<ParticipantEmail, 0, 500>,
+    /// Whether it may be recorded.
     #[default(false)]
     pub recording_enabled: bool,
+    /// Whether what is said is taken into a transcript.
     #[default(true)]
     pub transcription_enabled: bool,
     /// Absent: by `maxParticipants`.
@@ -183,8 +192,10 @@ pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
     Ok(DONE)
 }
 
-/// How the caller connects to a meeting: the media server's address, or servers that help clients find each other, with
-/// credentials that last an hour.
+/// How the caller connects to a meeting.
+///
+/// The media server's address, if the meeting has one, and servers that help clients find each other, with credentials
+/// that last an hour.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in it.
@@ -226,7 +237,9 @@ pub struct UpdateMeeting {
     /// `""` clears it.
     pub description: Option<MeetingDescription>,
     pub duration: Option<MeetingDuration>,
+    /// Whether it may be recorded.
     pub recording_enabled: Option<bool>,
+    /// Whether what is said is taken into a transcript.
     pub transcription_enabled: Option<bool>,
     /// Not below those who are in it now.
     pub max_participants: Option<MaxParticipants>,
@@ -285,6 +298,7 @@ pub struct AddParticipant {
     /// An id, or the `sub` of a token of the caller's issuer.
     pub user_id: Option<UserRef>,
     pub email: Option<EmailAddress>,
+    /// What he is to be; an invited address can only become a participant.
     #[default(Role::Participant)]
     pub role: Role,
 }
@@ -292,7 +306,7 @@ pub struct AddParticipant {
 /// What [`add_participant`] returns.
 ///
 /// ```json
-/// {"participantId": "participant_01jgfj…", "invited": false}
+/// {"participantId": "participant_01jgfjs5r2a4n8w7k0q3d6m9vt", "invited": false}
 /// ```
 #[value]
 pub struct ParticipantAdded {

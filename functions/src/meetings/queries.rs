@@ -19,9 +19,11 @@ use crate::paging;
 /// A participant as lists show one.
 ///
 /// ```json
-/// {"_id": "participant_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…",
-///  "userId": "user_01jgfj…", "role": "host", "presence": "joined", "joinedAt": 1767225600000,
-///  "createdAt": 1767225600000, "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""},
+/// {"_id": "participant_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000,
+///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "role": "host", "presence": "joined", "joinedAt": 1767225600000,
+///  "createdAt": 1767225600000, "user": {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada",
+///  "avatarUrl": ""},
 ///  "webrtcConnected": false, "webrtcSessionCount": 0}
 /// ```
 #[value(output)]
@@ -86,8 +88,9 @@ pub fn list_meeting_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec
 /// A meeting as one of its people sees it.
 ///
 /// ```json
-/// {"_id": "meeting_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
-///  "organizerId": "user_01jgfj…", "title": "Planning", "duration": 1800000, "meetingType": "small-group",
+/// {"_id": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
+///  "organizerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "title": "Planning", "duration": 1800000,
+///  "meetingType": "small-group",
 ///  "maxParticipants": 10, "recordingEnabled": false, "transcriptionEnabled": true, "videoProvider": "webrtc",
 ///  "roomId": "3f0c…", "state": "active", "startedAt": 1767225600000, "updatedAt": 1767225600000,
 ///  "userRole": "host", "userPresence": "joined", "openSessions": 1}
@@ -107,9 +110,12 @@ pub struct OwnMeeting {
     pub duration: MeetingDuration,
     pub meeting_type: MeetingType,
     pub max_participants: MaxParticipants,
+    /// Whether it may be recorded.
     pub recording_enabled: bool,
+    /// Whether what is said is taken into a transcript.
     pub transcription_enabled: bool,
     pub video_provider: VideoProvider,
+    /// The room at the provider.
     pub room_id: String,
     pub state: MeetingState,
     pub started_at: Option<Millis>,

@@ -22,6 +22,10 @@ const BUCKETS_MAX: i64 = 2_000;
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 
 /// What [`get_performance_trends`] takes.
+///
+/// ```json
+/// {"functionName": "meetings/lifecycle/createMeeting", "timeWindowMs": 3600000, "bucketSizeMs": 60000}
+/// ```
 #[args]
 pub struct GetPerformanceTrends {
     /// How much time one point covers, in milliseconds.
@@ -53,7 +57,9 @@ pub struct PerformanceTrends {
 pub struct TrendPoint {
     /// When it begins: a multiple of its size.
     pub timestamp: Millis,
+    /// How many there are.
     pub call_count: u64,
+    /// How many of them ended with an error.
     pub error_count: u64,
     /// Over all calls; 0 without any.
     pub avg_latency: f64,
@@ -151,13 +157,19 @@ pub struct FunctionBreakdown {
 pub struct FunctionPerformance {
     /// Its path.
     pub function_name: String,
+    /// How often it was called.
     pub call_count: u64,
+    /// How many of the calls ended with an error.
     pub error_count: u64,
     /// 0 … 1.
     pub success_rate: f64,
+    /// The mean over all calls.
     pub avg_latency: f64,
+    /// Half of the calls took at most so long.
     pub p50: f64,
+    /// 95 % of the calls took at most so long.
     pub p95: f64,
+    /// 99 % of the calls took at most so long.
     pub p99: f64,
     /// Of a query: whether 95 % took at most 120 ms and 99 % at most 250 ms. Nothing is promised of the others.
     pub slo_compliant: bool,
@@ -166,8 +178,11 @@ pub struct FunctionPerformance {
 /// All calls together.
 #[value(output)]
 pub struct PerformanceSummary {
+    /// Functions that were called.
     pub function_count: usize,
+    /// Calls of all functions.
     pub call_count: u64,
+    /// How many of them ended with an error.
     pub error_count: u64,
     /// 0 … 1; 1 without calls.
     pub success_rate: f64,
@@ -261,6 +276,7 @@ pub struct SubscriptionMetrics {
 /// One subscription.
 #[value(output)]
 pub struct SubscriptionFigures {
+    /// The client's own name of it.
     pub subscription_id: String,
     /// Since it follows what it follows.
     pub duration_ms: i64,
@@ -268,9 +284,11 @@ pub struct SubscriptionFigures {
     pub update_count: u64,
     /// How long that took, in milliseconds.
     pub avg_latency: f64,
+    /// How often it is validated.
     pub updates_per_second: f64,
     /// How often it was found not valid.
     pub errors: u64,
+    /// When it was validated last.
     pub last_update: Millis,
     /// Whether validating takes at most 150 ms and comes at most ten times a second.
     pub slo_compliant: bool,
@@ -279,7 +297,9 @@ pub struct SubscriptionFigures {
 /// Subscriptions together.
 #[value(output)]
 pub struct GlobalStats {
+    /// How many there are.
     pub total_active_subscriptions: usize,
+    /// How often they were validated, all together.
     pub total_updates: u64,
     /// The mean over the subscriptions; 0 without any.
     pub avg_updates_per_second: f64,

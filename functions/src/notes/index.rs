@@ -26,6 +26,11 @@ use crate::{access, audit};
 const BATCH_MAX: usize = 100;
 
 /// What [`apply_note_operation`] takes.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "clientSequence": 0, "expectedVersion": 0,
+///  "operation": {"type": "insert", "position": 0, "content": "Agenda"}, "operationId": "tab-1.1"}
+/// ```
 #[args]
 pub struct ApplyNoteOperation {
     /// The meeting whose notes change.
@@ -47,7 +52,7 @@ pub struct ApplyNoteOperation {
 /// What became of an operation.
 ///
 /// ```json
-/// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvw…"],
+/// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvws5r2a4n8w7k0q3d6m9vt"],
 ///  "transformedOperation": {"type": "delete", "position": 2, "content": "", "length": 2},
 ///  "transformedOperations": [{"type": "delete", "position": 2, "content": "", "length": 2},
 ///                            {"type": "delete", "position": 4, "content": "", "length": 3}]}
@@ -156,8 +161,10 @@ pub struct NoteOperationsApplied {
 /// Applies edits that were made one after the other: all of them, as one version, or none.
 ///
 /// # Errors
-/// Those of [`apply_note_operation`]; a field begins with `operations[i]`. An id that is known from elsewhere than the
-/// same batch is a `CONFLICT`.
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `INVALID_ARGUMENT`: an edit does not fit the text it was made on; `field` begins with `operations[i]`.
+/// - `CONFLICT`: the version is ahead; the base lies too far behind; an id is known from elsewhere than the same batch.
+/// - `FAILED_PRECONDITION`: "Meeting is cancelled"; "Document too large".
 #[mutation(rate = "notes")]
 pub fn batch_apply_note_operations(
     ctx: &mut MutationCtx,

@@ -46,6 +46,12 @@ pub struct QueueOfflineOperations {
 
 /// An operation as a client kept it while it was offline. What the client says of its author, its attempts and what it
 /// was transformed from is trusted nowhere.
+///
+/// ```json
+/// {"id": "op-1", "clientId": "tab-1", "authorId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "attempts": 0, "position": 0,
+///  "queuedAt": 1767225600000, "sequence": 1, "timestamp": 1767225600000, "status": "pending", "type": "insert",
+///  "content": "Agenda"}
+/// ```
 #[value]
 pub struct SentOfflineOperation {
     /// The client's id of it.
@@ -104,7 +110,9 @@ pub struct OfflineOperationsQueued {
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: …" (its id).
 /// - `CONFLICT`: an id came with other content before; the base is ahead of the notes, or too far behind.
-/// - `RATE_LIMITED`: too many of this client's operations are pending.
+/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FAILED_PRECONDITION`: "Meeting is cancelled".
+/// - `RATE_LIMITED`: too many calls by this caller, or too many of this client's operations are pending.
 #[mutation(rate = "notes")]
 pub fn queue_offline_operations(
     ctx: &mut MutationCtx,
@@ -162,11 +170,12 @@ pub struct OfflineOperationError {
     pub error: String,
 }
 
-/// Drains the queue of one of the caller's clients now, instead of in the background; each 50 operations are one
-/// version.
+/// Drains the queue of one of the caller's clients now, instead of in the background.
+///
+/// Each 50 operations are one version of the notes. Call it again while `remainingInQueue` is not 0.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[mutation(rate = "notes")]
 pub fn sync_offline_operations(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<OfflineOperationsSynced> {
     let seat = access::participant(ctx, args.meeting_id)?;
@@ -216,7 +225,7 @@ pub struct SyncedOperationsCleared {
 /// late repetition is not applied again.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[mutation(rate = "notes")]
 pub fn clear_synced_operations(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<SyncedOperationsCleared> {
     let seat = access::participant(ctx, args.meeting_id)?;
@@ -240,10 +249,13 @@ pub struct GetOfflineQueueStatus {
 /// A client's offline queue in figures. Cleared operations are not in it.
 #[value(output)]
 pub struct OfflineQueueStatus {
+    /// Operations that wait.
     pub pending: i64,
     /// Always 0: taking and applying are one transaction.
     pub syncing: i64,
+    /// Operations that are in the notes.
     pub synced: i64,
+    /// Operations that were refused.
     pub failed: i64,
     /// All of them.
     pub total_queued: i64,
@@ -269,7 +281,7 @@ pub enum QueueHealth {
 /// How the offline queue of one of the caller's clients is.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_offline_queue_status(ctx: &QueryCtx, args: GetOfflineQueueStatus) -> Result<OfflineQueueStatus> {
     let seat = access::participant(ctx, args.meeting_id)?;
@@ -322,11 +334,13 @@ pub struct FailedOperationsRetried {
     pub retried: i64,
 }
 
-/// Makes the failed operations of one of the caller's clients pending again, as a chain of its own on the notes as they
-/// are now; as many as the limit of pending operations leaves room for.
+/// Makes the failed operations of one of the caller's clients pending again.
+///
+/// They become a chain of its own on the notes as they are now; as many as the limit of pending operations leaves room
+/// for.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[mutation(rate = "notes")]
 pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperations) -> Result<FailedOperationsRetried> {
     let quotas = ctx.settings::<Quotas>();

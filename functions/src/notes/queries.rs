@@ -31,10 +31,10 @@ pub struct MeetingNotes {
     pub updated_at: Millis,
 }
 
-/// The notes of a meeting.
+/// The notes of a meeting as they are now: the text, and where its log ends.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_meeting_notes(ctx: &QueryCtx, args: GetMeetingNotes) -> Result<MeetingNotes> {
     let seat = access::participant(ctx, args.meeting_id)?;
@@ -88,10 +88,12 @@ pub struct LoggedOperation {
     pub created_at: Millis,
 }
 
-/// The log of a meeting's notes from one entry on: `limit` entries, or as many as fit a page.
+/// The log of a meeting's notes from one entry on.
+///
+/// `limit` entries, or as many as fit a page.
 ///
 /// # Errors
-/// Those of [`access::participant`].
+/// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn list_note_operations(ctx: &QueryCtx, args: ListNoteOperations) -> Result<NoteOperations> {
     let seat = access::participant(ctx, args.meeting_id)?;

@@ -33,16 +33,19 @@ pub struct GetPublicProfile {
 /// What others see of a user.
 ///
 /// ```json
-/// {"userId": "user_01jgfj…", "displayName": "Ada", "avatarUrl": "", "languages": ["English"], "interests": ["chess"]}
+/// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": "", "languages": ["English"],
+///  "interests": ["chess"]}
 /// ```
 #[value(output)]
 pub struct PublicProfile {
     pub user_id: Id<User>,
+    /// What he is called.
     pub display_name: String,
     /// `""` when there is none.
     pub avatar_url: String,
     pub bio: Option<Bio>,
     pub goals: Option<Goals>,
+    /// What he speaks, by any name.
     pub languages: Vec<LanguageName>,
     pub experience: Option<Experience>,
     pub field: Option<ShortText>,
@@ -80,8 +83,9 @@ impl PublicProfile {
     }
 }
 
-/// What others see of a user: for himself, people of his organization, of a meeting that both have joined, or of a
-/// match that neither declined.
+/// What others see of a user.
+///
+/// For himself, people of his organization, of a meeting that both have joined, or of a match that neither declined.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has nothing to do with him, or there is no such user.

@@ -18,19 +18,22 @@ pub struct GetPrompts {
 /// Something that the caller could say.
 ///
 /// ```json
-/// {"_id": "prompt_01jgfj…", "content": "What should be settled at the end of “Planning”?", "relevance": 0.5,
+/// {"_id": "prompt_01jgfjs5r2a4n8w7k0q3d6m9vt", "content": "What should be settled at the end of “Planning”?",
+///  "relevance": 0.5,
 ///  "tags": ["title"], "createdAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct ShownPrompt {
     #[value(rename = "_id")]
     pub id: Id<Prompt>,
+    /// The prompt itself, one or two sentences.
     pub content: String,
     /// How much it suggests itself.
     pub relevance: Score,
     /// Why it was made, the kind of evidence first.
     pub tags: Vec<String>,
     pub created_at: Millis,
+    /// What the caller did with it, if anything.
     pub feedback: Option<PromptFeedback>,
 }
 

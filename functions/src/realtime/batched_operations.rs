@@ -13,6 +13,10 @@ use crate::meetings::presence;
 const BATCH: Duration = Duration::from_secs(1);
 
 /// What [`batch_update_presence`] takes.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"muted": true}}
+/// ```
 #[args]
 pub struct BatchUpdatePresence {
     pub meeting_id: Id<Meeting>,

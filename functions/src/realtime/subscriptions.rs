@@ -18,6 +18,11 @@ const HOLDS: Duration = Duration::from_secs(5 * 60);
 const MISSED: Duration = Duration::from_secs(10 * 60);
 
 /// What [`validate_subscription`] takes.
+///
+/// ```json
+/// {"subscriptionId": "notes-1", "resourceType": "meetingNotes", "resourceId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "lastValidated": 1767225600000}
+/// ```
 #[args]
 pub struct ValidateSubscription {
     /// When the client validated it last.
@@ -38,6 +43,7 @@ pub struct ValidateSubscription {
 /// ```
 #[value(output)]
 pub struct SubscriptionValidity {
+    /// Whether the caller may go on following.
     pub valid: bool,
     /// What the caller may do with what he follows; none if it is not valid.
     pub permissions: Vec<String>,

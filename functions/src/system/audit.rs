@@ -26,9 +26,10 @@ pub struct ListAuditEntries {
 /// An entry of the audit.
 ///
 /// ```json
-/// {"_id": "audit_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000, "actor": "user_01jgfj…",
-///  "action": "participant.role", "resourceType": "meeting", "resourceId": "meeting_01jgfj…",
-///  "metadata": {"userId": "user_01jgfj…", "from": "participant", "to": "host"}}
+/// {"_id": "audit_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
+///  "actor": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "action": "participant.role", "resourceType": "meeting", "resourceId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "metadata": {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "from": "participant", "to": "host"}}
 /// ```
 #[value(output)]
 pub struct ListedEntry {
@@ -39,8 +40,11 @@ pub struct ListedEntry {
     pub created_at: Millis,
     /// A user's id, `deploy-key:<name>`, or `system`.
     pub actor: Actor,
+    /// What was done, such as `participant.role`.
     pub action: String,
+    /// The kind of what it was done to, such as `meeting`.
     pub resource_type: String,
+    /// The id of what it was done to.
     pub resource_id: String,
     /// The issuer of the resource's owner.
     pub issuer: Option<String>,

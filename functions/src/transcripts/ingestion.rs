@@ -14,6 +14,11 @@ use crate::meetings::{seats, state};
 use crate::{audit, prompts};
 
 /// What [`ingest_transcript_chunk`] takes.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000,
+///  "endTime": 1767225602000, "language": "en", "chunkId": "chunk-1"}
+/// ```
 #[args]
 pub struct IngestTranscriptChunk {
     pub meeting_id: Id<Meeting>,
@@ -57,7 +62,8 @@ pub struct ChunkIngested {
 /// # Errors
 /// - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
 /// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
-/// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker.
+/// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+/// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
 #[mutation(rate = "transcripts")]
 pub fn ingest_transcript_chunk(ctx: &mut MutationCtx, args: IngestTranscriptChunk) -> Result<ChunkIngested> {
@@ -132,7 +138,11 @@ pub struct ChunksIngested {
 /// Adds several stretches of speech to the transcript of an active meeting: all of them, or none.
 ///
 /// # Errors
-/// As [`ingest_transcript_chunk`]; `field` names the chunk.
+/// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+/// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+/// - `INVALID_ARGUMENT`: a chunk ends before it begins; a deploy key that names no speaker. `field` names the chunk.
+/// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
+/// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
 #[mutation(rate = "transcripts")]
 pub fn ingest_transcript_chunks(ctx: &mut MutationCtx, args: IngestTranscriptChunks) -> Result<ChunksIngested> {
     let call = args.clone();
@@ -296,7 +306,8 @@ pub struct GetTranscriptStats {
 /// The figures of a transcript.
 ///
 /// ```json
-/// {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000, "speakers": ["user_01jgfj…"],
+/// {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000,
+///  "speakers": ["user_01jgfjs5r2a4n8w7k0q3d6m9vt"],
 ///  "languages": ["en"], "bucketCount": 1}
 /// ```
 #[value]

@@ -29,7 +29,8 @@ pub struct TranscriptChunks {
 /// A stretch of speech.
 ///
 /// ```json
-/// {"_id": "chunk_01jgfj…", "sequence": 1, "speakerId": "user_01jgfj…", "text": "Good morning.", "confidence": 0.98,
+/// {"_id": "chunk_01jgfjs5r2a4n8w7k0q3d6m9vt", "sequence": 1, "speakerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "text": "Good morning.", "confidence": 0.98,
 ///  "startTime": 1767225600000, "endTime": 1767225601500, "bucketMs": 1767225600000, "wordCount": 2, "language": "en",
 ///  "createdAt": 1767225602000}
 /// ```
@@ -37,6 +38,7 @@ pub struct TranscriptChunks {
 pub struct ShownChunk {
     #[value(rename = "_id")]
     pub id: Id<TranscriptChunk>,
+    /// Its place in the transcript.
     pub sequence: i64,
     pub speaker_id: Id<User>,
     pub text: ChunkText,
@@ -44,6 +46,7 @@ pub struct ShownChunk {
     pub start_time: Millis,
     pub end_time: Millis,
     pub bucket_ms: Millis,
+    /// Runs of characters without white space.
     pub word_count: i64,
     pub language: LanguageTag,
     pub chunk_id: Option<ClientToken>,

@@ -14,6 +14,13 @@ use crate::profiles::record;
 use crate::{access, audit, names};
 
 /// What [`save_onboarding`] takes.
+///
+/// ```json
+/// {"age": 36, "gender": "female", "field": "Mathematics", "jobTitle": "Analyst", "company": "Engines Ltd",
+///  "bio": "I like engines.", "linkedinUrl": "https://www.linkedin.com/in/ada",
+///  "interests": [{"id": "machine-learning", "name": "Machine Learning", "category": "industry"}],
+///  "idempotencyKey": "5f0c8a52-1f0e-4c0a-9a51-6f1e2b7d3c44"}
+/// ```
 #[args]
 pub struct SaveOnboarding {
     /// In years.
@@ -49,14 +56,17 @@ pub struct SentInterest {
 /// What [`save_onboarding`] returns.
 ///
 /// ```json
-/// {"userId": "user_01jgfj…", "profileId": "profile_01jgfj…", "interestsCount": 2, "onboardingCompleted": true}
+/// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "profileId": "profile_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "interestsCount": 2, "onboardingCompleted": true}
 /// ```
 #[value]
 pub struct OnboardingSaved {
+    /// The caller's own id, which other functions take as `userId`.
     pub user_id: Id<User>,
     pub profile_id: Id<Profile>,
     /// Distinct interests that the user has now.
     pub interests_count: usize,
+    /// Always true: this call completes it.
     pub onboarding_completed: bool,
 }
 
@@ -202,7 +212,7 @@ pub fn deactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
 /// Opens a closed account again.
 ///
 /// # Errors
-/// Those of [`deactivate_user`].
+/// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
 #[mutation(admin)]
 pub fn reactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
     let (user, actor) = access::administered(ctx, &args.user_id)?;

@@ -10,7 +10,7 @@ use crate::{access, names};
 /// The caller's own account.
 ///
 /// ```json
-/// {"_id": "user_01jgfj…", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
+/// {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
 ///  "email": "ada@example.com", "emailVerified": true, "roles": [], "isActive": true, "onboardingComplete": false}
 /// ```
 #[value(output)]
@@ -24,11 +24,16 @@ pub struct OwnAccount {
     /// `""` when there is none.
     pub avatar_url: String,
     pub email: Option<EmailAddress>,
+    /// Whether the identity provider says that the address is his.
     pub email_verified: bool,
+    /// The organization that his token names.
     pub org_id: Option<String>,
+    /// What his token says he is, such as `admin`.
     pub roles: Vec<String>,
+    /// Whether the account is open; a closed one is refused everything else.
     pub is_active: bool,
     pub last_seen_at: Option<Millis>,
+    /// Whether `saveOnboarding` succeeded once.
     pub onboarding_complete: bool,
     pub onboarding_completed_at: Option<Millis>,
 }
@@ -60,13 +65,15 @@ pub fn get_current_user(ctx: &QueryCtx) -> Result<OwnAccount> {
 /// How far the caller's onboarding is.
 ///
 /// ```json
-/// {"userId": "user_01jgfj…", "onboardingComplete": false, "profileExists": false}
+/// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "onboardingComplete": false, "profileExists": false}
 /// ```
 #[value(output)]
 pub struct OnboardingState {
     pub user_id: Id<User>,
+    /// Whether `saveOnboarding` succeeded once.
     pub onboarding_complete: bool,
     pub completed_at: Option<Millis>,
+    /// Whether there is a profile, be it of the onboarding or of `updateUserProfile`.
     pub profile_exists: bool,
     pub profile_id: Option<Id<Profile>>,
 }

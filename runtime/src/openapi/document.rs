@@ -8,7 +8,7 @@ use super::about::About;
 use super::operation::{self, Parts};
 use super::prose::Prose;
 use super::schemas::Schemas;
-use super::{common, fit, server};
+use super::{common, errors, fit, server};
 use crate::function::{Kind, Visibility};
 use crate::registry::{Registered, Registry};
 
@@ -28,7 +28,10 @@ impl Default for Options {
 }
 
 /// The description of a program's functions.
-pub struct Document(Value);
+pub struct Document {
+    value: Value,
+    gaps: Vec<String>,
+}
 
 impl Document {
     /// Describes the functions.
@@ -48,14 +51,24 @@ impl Document {
             of_kind.map(|function| with_colon(&function.path)).collect::<Vec<_>>()
         };
         let mut paths = server::paths(of_kind);
-        let mut used = BTreeSet::new();
+        let (mut used, mut gaps) = (BTreeSet::new(), Vec::new());
         for (function, (args, result)) in functions.iter().zip(forms) {
             let tag = about.tag_of(&function.path);
             used.insert(tag.clone().into_owned());
             let prose = Prose::of(function.entry.doc, &names);
+            gaps.extend(
+                errors::unread(&prose.errors)
+                    .into_iter()
+                    .map(|said| format!("{}: its `# Errors` says {said:?}, which names no code first", function.path)),
+            );
             let args = named.arguments(args);
             let parts = Parts { function, tag: &tag, prose, args, result, components: &named.components };
-            paths.insert(format!("/api/run/{}", function.path), json!({ "post": operation::describe(&parts) }));
+            let operation = operation::describe(&parts);
+            gaps.extend(operation::missing(&operation).map(|what| format!("{}: {what}", function.path)));
+            paths.insert(format!("/api/run/{}", function.path), json!({ "post": operation }));
+        }
+        for (name, schema) in &named.components {
+            look_for_gaps(schema, name, &named.components, &mut gaps);
         }
         let components = json!({
             "schemas": named.components,
@@ -63,38 +76,34 @@ impl Document {
             "headers": common::headers(),
             "securitySchemes": common::security_schemes(),
         });
-        Self(json!({
+        let value = json!({
             "openapi": "3.0.3",
             "info": { "title": about.title, "version": about.version, "description": introduction(about) },
             "servers": [{ "url": options.server }],
             "tags": tags(about, &mut used),
             "paths": paths,
             "components": components,
-        }))
+        });
+        Self { value, gaps }
     }
 
     /// The document as JSON, keys in their usual order, indented.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
-        write(&self.0, 0, &mut text);
+        write(&self.value, 0, &mut text);
         text.push('\n');
         text
     }
 
     /// The document as a value.
     pub fn value(&self) -> &Value {
-        &self.0
+        &self.value
     }
 
-    /// The examples of types that do not fit their type, each with its place: for an application's tests.
-    pub fn unfit_examples(&self) -> Vec<String> {
-        let mut unfit = Vec::new();
-        if let Some(components) = self.0["components"]["schemas"].as_object() {
-            for (name, schema) in components {
-                look_for_unfit(schema, name, components, &mut unfit);
-            }
-        }
-        unfit
+    /// What a reader would miss, each with its place: members without a word about them, examples that do not fit their
+    /// type or cannot be made up, errors without a code. For an application's tests.
+    pub fn gaps(&self) -> &[String] {
+        &self.gaps
     }
 }
 
@@ -141,24 +150,26 @@ fn tags(about: &About, used: &mut BTreeSet<String>) -> Vec<Value> {
     tags
 }
 
-fn look_for_unfit(schema: &Value, at: &str, components: &Map<String, Value>, unfit: &mut Vec<String>) {
+fn look_for_gaps(schema: &Value, at: &str, components: &Map<String, Value>, gaps: &mut Vec<String>) {
     let Some(members) = schema.as_object() else { return };
     if let Some(example) = members.get("example")
         && let Err(why) = fit::check(schema, example, components)
     {
-        unfit.push(format!("{at}{why}"));
+        gaps.push(format!("the example of {at}{why}"));
     }
     for key in ["properties", "items", "additionalProperties", "allOf", "anyOf", "oneOf"] {
         match (key, members.get(key)) {
             ("properties", Some(Value::Object(inner))) => {
-                inner
-                    .iter()
-                    .for_each(|(name, inner)| look_for_unfit(inner, &format!("{at}.{name}"), components, unfit));
+                for (name, inner) in inner {
+                    let at = format!("{at}.{name}");
+                    if inner.get("description").is_none() && inner.get("$ref").is_none() {
+                        gaps.push(format!("{at} has no doc comment"));
+                    }
+                    look_for_gaps(inner, &at, components, gaps);
+                }
             }
-            (_, Some(Value::Array(inner))) => {
-                inner.iter().for_each(|inner| look_for_unfit(inner, at, components, unfit));
-            }
-            (_, Some(inner)) => look_for_unfit(inner, at, components, unfit),
+            (_, Some(Value::Array(inner))) => inner.iter().for_each(|inner| look_for_gaps(inner, at, components, gaps)),
+            (_, Some(inner)) => look_for_gaps(inner, at, components, gaps),
             (_, None) => {}
         }
     }
@@ -209,8 +220,7 @@ fn write(value: &Value, indent: usize, out: &mut String) {
         Value::Array(items) => items.iter().all(is_plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     };
-    // Only what holds nothing nested is tried on one line: trying everything would write each level twice as often as the
-    // one around it.
+    // Only what holds nothing deeper is tried on one line, so that nothing is written more than twice.
     if compact {
         let start = out.len();
         write_with(value, None, indent, out);
@@ -279,7 +289,7 @@ mod tests {
     fn it_is_laid_out_for_people_and_says_the_same() {
         let long = "x".repeat(120);
         let value = json!({ "paths": {}, "info": { "title": "a \"b\"", "version": "1" }, "tags": [{ "name": long }] });
-        let text = Document(value.clone()).to_json();
+        let text = Document { value: value.clone(), gaps: vec![] }.to_json();
         let expected = format!(
             "{{\n  \"info\": {{\"title\": \"a \\\"b\\\"\", \"version\": \"1\"}},\n  \"tags\": [\n    {{\n      \
              \"name\": \"{long}\"\n    }}\n  ],\n  \"paths\": {{}}\n}}\n"

@@ -40,23 +40,33 @@ pub(super) fn of(errors: &str) -> Vec<Refusal> {
     .collect()
 }
 
-/// The codes that the section names: as a list (``- `CODE`: when``) or as sentences (`` `CODE`: when. ``).
+/// What the section says without naming a code first: nobody reads that.
+pub(super) fn unread(errors: &str) -> Vec<String> {
+    items(errors).into_iter().filter(|item| head(item).is_empty()).collect()
+}
+
 fn said(errors: &str) -> Vec<Refusal> {
+    items(errors).iter().flat_map(|item| head(item)).collect()
+}
+
+/// The section as a list (``- `CODE`: when``) or as sentences (`` `CODE`: when. ``).
+fn items(errors: &str) -> Vec<String> {
     if errors.starts_with("- ") {
-        let items = errors.split("\n- ").map(|item| item.strip_prefix("- ").unwrap_or(item));
-        return items.flat_map(head).collect();
+        return errors.split("\n- ").map(|item| one_line(item.strip_prefix("- ").unwrap_or(item))).collect();
     }
     let errors = one_line(errors);
+    if errors.is_empty() {
+        return Vec::new();
+    }
     let mut starts: Vec<usize> = errors.match_indices(". `").map(|(at, _)| at + 2).collect();
     starts.insert(0, 0);
     starts.push(errors.len());
-    starts.windows(2).flat_map(|pair| head(&errors[pair[0]..pair[1]])).collect()
+    starts.windows(2).map(|pair| errors[pair[0]..pair[1]].trim().to_owned()).collect()
 }
 
 /// `` `A`, `B`: when `` is two refusals; anything that does not begin with a code is none.
 fn head(item: &str) -> Vec<Refusal> {
-    let item = one_line(item);
-    let mut rest = &*item;
+    let mut rest = item;
     let mut codes = Vec::new();
     while let Some((name, behind)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`'))
         && let Some(code) = Code::ALL.iter().find(|code| code.as_str() == name)
@@ -106,6 +116,8 @@ mod tests {
             [refusal(Code::Forbidden, "Not his."), refusal(Code::NotFound, "Gone; `count` says it.")]
         );
         assert_eq!(said("A failure of the store."), []);
+        assert_eq!(unread("A failure of the store."), ["A failure of the store."]);
+        assert_eq!(unread(list), [""; 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A value that fits a schema: the author's, where the docs of a type show one, else one made up of its bounds.
 //!
 //! An author shows one by a block of ```` ```json ```` in the docs of the type, be it the arguments, a result, or a
-//! single value. One that does not fit its schema is left out; [`super::Document::unfit_examples`] tells which.
+//! single value. One that does not fit its schema is left out; [`super::Document::gaps`] tells which.
 
 use serde_json::{Map, Value};
 

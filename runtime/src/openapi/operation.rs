@@ -13,6 +13,9 @@ use crate::error::Code;
 use crate::function::{Kind, Visibility};
 use crate::registry::Registered;
 
+/// A summary is one line of a list.
+const SUMMARY_CHARS_MAX: usize = 120;
+
 /// What an operation is made of.
 pub(super) struct Parts<'a> {
     pub(super) function: &'a Registered,
@@ -49,6 +52,25 @@ pub(super) fn describe(parts: &Parts<'_>) -> Value {
         operation["x-convoke-visibility"] = json!(function.entry.visibility);
     }
     operation
+}
+
+/// What an operation lacks that its function's author could give.
+pub(super) fn missing(operation: &Value) -> impl Iterator<Item = &'static str> {
+    let summary = operation["summary"].as_str().unwrap_or_default();
+    let has = |examples: &Value, name: &str| examples.get(name).is_some();
+    let examples = |content: &Value| content["content"]["application/json"]["examples"].clone();
+    let arguments = examples(&operation["requestBody"]);
+    [
+        (summary.is_empty(), "it has no doc comment"),
+        (summary.chars().count() > SUMMARY_CHARS_MAX, "the first sentence of its docs is too long for a list"),
+        (arguments.as_object().is_none_or(Map::is_empty), "no example of its arguments can be made up; show one"),
+        (
+            !has(&examples(&operation["responses"]["200"]), "success"),
+            "no example of its result can be made up; show one",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_missing, what)| is_missing.then_some(what))
 }
 
 fn description(function: &Registered, prose: &Prose, refusals: &[Refusal]) -> String {

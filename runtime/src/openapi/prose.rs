@@ -4,41 +4,30 @@ use std::collections::BTreeSet;
 
 /// A doc comment, taken apart.
 pub(super) struct Prose {
-    /// Its paragraphs, without examples and without `# Errors`.
+    /// Its paragraphs, without code and without `# Errors`.
     pub(super) text: String,
     /// What stands under `# Errors`.
     pub(super) errors: String,
-    /// The first block of ```` ```json ````, if it is JSON.
-    pub(super) example: Option<serde_json::Value>,
 }
 
 impl Prose {
     /// Reads a doc comment. `functions` are the names of all functions in snake_case: a link to one becomes the name
     /// that clients call it by.
     pub(super) fn of(doc: &str, functions: &BTreeSet<&str>) -> Self {
-        let (mut text, mut errors, mut json) = (String::new(), String::new(), String::new());
-        let (mut section, mut block) = (Section::Text, Block::None);
+        let (mut text, mut errors) = (String::new(), String::new());
+        let (mut section, mut is_code) = (Section::Text, false);
         for line in doc.lines() {
-            match (block, line.trim()) {
-                (Block::Json | Block::Other, "```") => block = Block::None,
-                (Block::Json, _) => json.push_str(line),
-                (Block::Other, _) => {}
-                (Block::None, "```json") if json.is_empty() => block = Block::Json,
-                (Block::None, start) if start.starts_with("```") => block = Block::Other,
-                (Block::None, "# Errors") => section = Section::Errors,
-                (Block::None, heading) if heading.starts_with("# ") => section = Section::Other,
-                (Block::None, _) => match section {
-                    Section::Text => push_line(&mut text, line),
-                    Section::Errors => push_line(&mut errors, line),
-                    Section::Other => {}
-                },
+            match (line.trim(), section) {
+                (fence, _) if fence.starts_with("```") => is_code = !is_code,
+                _ if is_code => {}
+                ("# Errors", _) => section = Section::Errors,
+                (heading, _) if heading.starts_with("# ") => section = Section::Other,
+                (_, Section::Text) => push_line(&mut text, line),
+                (_, Section::Errors) => push_line(&mut errors, line),
+                (_, Section::Other) => {}
             }
         }
-        Self {
-            text: without_links(text.trim(), functions),
-            errors: without_links(errors.trim(), functions),
-            example: serde_json::from_str(&json).ok(),
-        }
+        Self { text: without_links(text.trim(), functions), errors: without_links(errors.trim(), functions) }
     }
 
     /// The first sentence, on one line, without its full stop.
@@ -61,14 +50,6 @@ impl Prose {
 enum Section {
     Text,
     Errors,
-    Other,
-}
-
-/// In which block of code a line stands.
-#[derive(Clone, Copy)]
-enum Block {
-    None,
-    Json,
     Other,
 }
 
@@ -121,7 +102,6 @@ mod tests {
         let prose = read(doc);
         assert_eq!(prose.text, "What `leaveMeeting`\ntakes. And `Id`.\n\nMore.");
         assert_eq!(prose.errors, "- `NOT_FOUND`: gone.");
-        assert_eq!(prose.example, Some(serde_json::json!({ "a": 1 })));
         assert_eq!(prose.summary(), "What `leaveMeeting` takes");
         assert_eq!(prose.rest(), "And `Id`.\n\nMore.");
     }

@@ -150,6 +150,7 @@ fn rename(schema: &mut Value, names: &BTreeSet<String>) {
 fn tidy(schema: &mut Value, functions: &BTreeSet<&str>) {
     let Some(members) = schema.as_object_mut() else { return };
     describe(members, functions);
+    split_types(members);
     allow_null(members);
     bound_integers(members);
     for key in ["properties", "allOf", "anyOf", "oneOf", "items", "additionalProperties", "not"] {
@@ -164,14 +165,11 @@ fn tidy(schema: &mut Value, functions: &BTreeSet<&str>) {
     }
 }
 
-/// A doc comment becomes Markdown, and the JSON in it the example.
+/// A doc comment becomes Markdown.
 fn describe(members: &mut Map<String, Value>, functions: &BTreeSet<&str>) {
     let Some(Value::String(doc)) = members.get("description") else { return };
-    let prose = Prose::of(doc, functions);
-    if let Some(example) = prose.example {
-        members.entry("example").or_insert(example);
-    }
-    members.insert("description".to_owned(), prose.text.into());
+    let text = Prose::of(doc, functions).text;
+    members.insert("description".to_owned(), text.into());
 }
 
 /// `anyOf: [X, null]` says in 3.0 what readers know as `nullable`.
@@ -191,6 +189,15 @@ fn allow_null(members: &mut Map<String, Value>) {
         && !words.contains(&Value::Null)
     {
         words.push(Value::Null);
+    }
+}
+
+/// In 3.0 a schema has one type; several are a choice.
+fn split_types(members: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = members.get("type") {
+        let choices = types.iter().map(|one| json!({ "type": one })).collect();
+        members.insert("anyOf".to_owned(), Value::Array(choices));
+        members.remove("type");
     }
 }
 

@@ -5,11 +5,30 @@ use serde_json::{Map, Value};
 
 use super::object::OutMember;
 
-/// Puts a doc comment on a schema, unless there is none.
+/// Puts a doc comment on a schema, unless there is none. A block of JSON in it becomes the schema's example.
 pub fn describe(schema: &mut Schema, doc: &str) {
-    if !doc.is_empty() {
-        schema.insert("description".to_owned(), doc.into());
+    let (text, example) = apart(doc);
+    if !text.is_empty() {
+        schema.insert("description".to_owned(), text.into());
     }
+    if let Some(example) = example {
+        schema.insert("examples".to_owned(), Value::Array(vec![example]));
+    }
+}
+
+/// A doc comment without its first block of ```` ```json ````, and what stands in that, if it is JSON.
+fn apart(doc: &str) -> (String, Option<Value>) {
+    const START: &str = "```json\n";
+    const END: &str = "\n```";
+    if let Some((before, rest)) = doc.split_once(START)
+        && let Some((json, after)) = rest.split_once(END)
+        && let Ok(example) = serde_json::from_str(json)
+    {
+        let parts = [before.trim_end(), after.trim()];
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        return (text, Some(example));
+    }
+    (doc.to_owned(), None)
 }
 
 /// The schema of an object with named members, under way.
@@ -54,11 +73,12 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
-    /// What the member means comes first, then what its type says of itself (its unit, its form).
+    /// What the member means comes first, then what its type says of itself first (its unit, its form).
     fn with(mut self, name: &str, mut schema: Schema, doc: &str) -> Self {
         match schema.get("description").and_then(Value::as_str) {
             Some(of_type) if !doc.is_empty() => {
-                let both = format!("{doc}\n\n{of_type}");
+                let form = of_type.split("\n\n").next().unwrap_or_default();
+                let both = format!("{doc}\n\n{form}");
                 describe(&mut schema, &both);
             }
             Some(_) | None => describe(&mut schema, doc),
@@ -91,4 +111,30 @@ pub fn one_of(doc: &str, names: &[&str], docs: &[&str]) -> Schema {
     let mut schema = json_schema!({ "type": "string", "enum": names });
     describe(&mut schema, &text);
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_block_of_json_is_the_example_and_not_the_text() {
+        let mut schema = Schema::default();
+        describe(&mut schema, "A name.\n\n```json\n{\"a\":\n 1}\n```\n\nMore.");
+        assert_eq!(schema.clone().to_value(), json!({ "description": "A name.\n\nMore.", "examples": [{ "a": 1 }] }));
+        describe(&mut schema, "Broken.\n\n```json\n{…}\n```");
+        assert_eq!(schema.get("description"), Some(&json!("Broken.\n\n```json\n{…}\n```")));
+    }
+
+    #[test]
+    fn a_member_says_what_it_means_and_then_its_unit() {
+        let mut generator = SchemaGenerator::default();
+        let schema = ObjectSchema::new("").required::<crate::Millis>(&mut generator, "at", "When it ends.").finish();
+        assert_eq!(
+            schema.to_value()["properties"]["at"]["description"],
+            "When it ends.\n\nMilliseconds since the epoch."
+        );
+    }
 }

@@ -7,6 +7,7 @@ mod auth;
 mod call;
 mod http;
 mod observe;
+mod openapi;
 mod outbound;
 mod performance;
 mod scheduler;

@@ -8,6 +8,10 @@ const CHARS_MAX: usize = 254;
 const LOCAL_CHARS_MAX: usize = 64;
 
 /// An e-mail address, trimmed and in lower case.
+///
+/// ```json
+/// "grace@example.com"
+/// ```
 #[value(text, trim, max = 254, check = address, expected = "an e-mail address of at most 254 characters")]
 pub struct EmailAddress(String);
 
@@ -19,6 +23,10 @@ impl EmailAddress {
 }
 
 /// The address of somebody invited to a meeting.
+///
+/// ```json
+/// "grace@example.com"
+/// ```
 #[value(text, trim, check = participant_address)]
 pub struct ParticipantEmail(String);
 

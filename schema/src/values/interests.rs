@@ -25,18 +25,34 @@ impl InterestKey {
 }
 
 /// A text that may be the key of an interest: 1 … 64 characters. Whether it is one is seen in the catalog.
+///
+/// ```json
+/// "machine-learning"
+/// ```
 #[value(text, min = 1, max = 64)]
 pub struct InterestRef(String);
 
 /// What a client calls an interest: trimmed, 1 … 64 characters. A key of the catalog, or an id of its own.
+///
+/// ```json
+/// "machine-learning"
+/// ```
 #[value(text, trim, min = 1, max = 64)]
 pub struct InterestId(String);
 
 /// The name of an interest as people read it: trimmed, 1 … 64 characters.
+///
+/// ```json
+/// "Machine Learning"
+/// ```
 #[value(text, trim, min = 1, max = 64)]
 pub struct InterestName(String);
 
 /// The name of a picture that stands for an interest, at most 64 characters.
+///
+/// ```json
+/// "brain"
+/// ```
 #[value(text, max = 64)]
 pub struct IconName(String);
 

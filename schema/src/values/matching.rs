@@ -22,14 +22,26 @@ pub struct MatchConstraints {
 }
 
 /// An interest that the other should share, by key or name: 1 … 64 characters.
+///
+/// ```json
+/// "machine-learning"
+/// ```
 #[value(text, min = 1, max = 64)]
 pub struct WantedInterest(String);
 
 /// A role such as `mentor`: 1 … 32 characters.
+///
+/// ```json
+/// "mentor"
+/// ```
 #[value(text, min = 1, max = 32)]
 pub struct WantedRole(String);
 
 /// What somebody asks about the other's organization, at most 64 characters.
+///
+/// ```json
+/// "any"
+/// ```
 #[value(text, max = 64)]
 pub struct OrgConstraint(String);
 
@@ -92,6 +104,10 @@ pub enum Outcome {
 }
 
 /// What somebody says about a match, at most 2000 characters.
+///
+/// ```json
+/// "We had a lot to talk about."
+/// ```
 #[value(text, max = 2000)]
 pub struct Comments(String);
 

@@ -5,10 +5,18 @@
 use convoke::value;
 
 /// The title of a meeting, trimmed, 1 … 200 characters.
+///
+/// ```json
+/// "Planning"
+/// ```
 #[value(text, trim, min = 1, max = 200, too_short = "Meeting title cannot be empty")]
 pub struct MeetingTitle(String);
 
 /// What a meeting is about, at most 5000 characters.
+///
+/// ```json
+/// "What comes next, and who does it."
+/// ```
 #[value(text, max = 5000)]
 pub struct MeetingDescription(String);
 
@@ -24,6 +32,10 @@ impl Default for MeetingDuration {
 }
 
 /// How many people a meeting has room for: 1 … 1000.
+///
+/// ```json
+/// 8
+/// ```
 #[value(integer, min = 1, max = 1000, too_small = "Maximum participants must be at least 1")]
 pub struct MaxParticipants(i64);
 

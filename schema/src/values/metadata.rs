@@ -210,6 +210,7 @@ impl JsonSchema for Metadata {
             "type": "object",
             "maxProperties": MEMBERS_MAX,
             "additionalProperties": { "type": ["string", "number", "boolean"] },
+            "examples": [{ "muted": true }],
             "description": format!(
                 "At most {MEMBERS_MAX} members, keys of 1 … {KEY_CHARS_MAX} characters, values text, number or boolean, \
                  {BYTES_MAX} bytes of JSON in all."

@@ -3,14 +3,26 @@
 use convoke::value;
 
 /// The resource that somebody follows, by its id: 1 … 128 characters.
+///
+/// ```json
+/// "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt"
+/// ```
 #[value(text, min = 1, max = 128)]
 pub struct ResourceId(String);
 
 /// The kind of a resource: 1 … 64 characters. Unknown ones are no mistake of form.
+///
+/// ```json
+/// "meetingNotes"
+/// ```
 #[value(text, min = 1, max = 64)]
 pub struct ResourceType(String);
 
 /// A function by its path, with `/` or `:` before its name, or by its name alone: 1 … 256 characters.
+///
+/// ```json
+/// "meetings/lifecycle/createMeeting"
+/// ```
 #[value(text, min = 1, max = 256)]
 pub struct FunctionName(String);
 

@@ -112,6 +112,10 @@ pub enum OfflineStatus {
 }
 
 /// Why notes are rolled back, at most 500 characters; for the audit.
+///
+/// ```json
+/// "Pasted the wrong text"
+/// ```
 #[value(text, max = 500)]
 pub struct RollbackReason(String);
 

@@ -3,6 +3,10 @@
 use convoke::value;
 
 /// A whole number that is not negative: a position, a length, a sequence, a version, a count.
+///
+/// ```json
+/// 1
+/// ```
 #[value(integer, min = 0)]
 #[derive(Default)]
 pub struct Natural(i64);
@@ -15,10 +19,18 @@ impl Natural {
 }
 
 /// How sure a recognizer or generator is: 0 … 1.
+///
+/// ```json
+/// 0.98
+/// ```
 #[value(number, min = 0.0, max = 1.0)]
 pub struct Confidence(f64);
 
 /// How well something fits: 0 … 1.
+///
+/// ```json
+/// 0.75
+/// ```
 #[value(number, min = 0.0, max = 1.0)]
 pub struct Score(f64);
 
@@ -41,6 +53,10 @@ fn clamped(value: f64) -> f64 {
 }
 
 /// Stars for a match: 1 … 5.
+///
+/// ```json
+/// 5
+/// ```
 #[value(integer, min = 1, max = 5)]
 pub struct Rating(i64);
 

@@ -5,14 +5,26 @@ use std::collections::HashSet;
 use convoke::value;
 
 /// The name that others see, trimmed, 1 … 100 characters.
+///
+/// ```json
+/// "Ada"
+/// ```
 #[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
 pub struct DisplayName(String);
 
 /// What somebody writes about himself, at most 1000 characters, as he wrote it; `""` clears it.
+///
+/// ```json
+/// "I like engines."
+/// ```
 #[value(text, max = 1000, too_long = "Bio cannot exceed 1000 characters")]
 pub struct Bio(String);
 
 /// A bio as onboarding asks for it: trimmed, 1 … 1000 characters.
+///
+/// ```json
+/// "I like engines."
+/// ```
 #[value(text, trim, min = 1, max = 1000, too_long = "Bio cannot exceed 1000 characters")]
 pub struct OnboardingBio(String);
 
@@ -23,18 +35,34 @@ impl From<OnboardingBio> for Bio {
 }
 
 /// What somebody wants to reach, at most 2000 characters.
+///
+/// ```json
+/// "To find somebody to build with."
+/// ```
 #[value(text, max = 2000)]
 pub struct Goals(String);
 
 /// What somebody has done so far, in words or years, at most 1000 characters.
+///
+/// ```json
+/// "Ten years of mathematics"
+/// ```
 #[value(text, max = 1000)]
 pub struct Experience(String);
 
 /// A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters.
+///
+/// ```json
+/// "Mathematics"
+/// ```
 #[value(text, trim, min = 1, max = 120)]
 pub struct ShortText(String);
 
 /// A language that somebody speaks, by any name, trimmed, 1 … 50 characters.
+///
+/// ```json
+/// "English"
+/// ```
 #[value(text, trim, min = 1, max = 50)]
 pub struct LanguageName(String);
 
@@ -45,6 +73,10 @@ pub fn distinct_languages(languages: impl IntoIterator<Item = LanguageName>) -> 
 }
 
 /// Age in years, 13 … 120.
+///
+/// ```json
+/// 36
+/// ```
 #[value(integer, min = 13, max = 120)]
 pub struct Age(i64);
 

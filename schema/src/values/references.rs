@@ -8,6 +8,10 @@ use crate::tables::User;
 ///
 /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
 /// caller's own issuer (a provider's subjects may themselves look like ids).
+///
+/// ```json
+/// "user_01jgfjs5r2a4n8w7k0q3d6m9vt"
+/// ```
 #[value(text, min = 1, max = 255)]
 pub struct UserRef(String);
 

@@ -5,10 +5,18 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`.
+///
+/// ```json
+/// "tab-1"
+/// ```
 #[value(text, min = 1, max = 128, pattern = "^[A-Za-z0-9._:@-]+$")]
 pub struct ClientToken(String);
 
 /// Names one attempt: the same key and the same arguments give the stored result, with nothing done again.
+///
+/// ```json
+/// "5f0c8a52-1f0e-4c0a-9a51-6f1e2b7d3c44"
+/// ```
 #[value(text, min = 1, max = 255, check = printable)]
 pub struct IdempotencyKey(String);
 

@@ -3,10 +3,18 @@
 use convoke::value;
 
 /// What was said, trimmed, 1 … 10,000 characters.
+///
+/// ```json
+/// "Good morning."
+/// ```
 #[value(text, trim, min = 1, max = 10_000)]
 pub struct ChunkText(String);
 
 /// A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`).
+///
+/// ```json
+/// "en"
+/// ```
 #[value(text, min = 2, max = 35, check = language_tag, expected = "a BCP 47 language tag such as en or pt-BR")]
 pub struct LanguageTag(String);
 

@@ -4,10 +4,18 @@ use convoke::value;
 use url::Url;
 
 /// An absolute address with the scheme http or https, at most 2048 characters; kept as it was written.
+///
+/// ```json
+/// "https://www.linkedin.com/in/ada"
+/// ```
 #[value(text, max = 2048, check = absolute)]
 pub struct HttpUrl(String);
 
 /// An [`HttpUrl`], or `""` for none.
+///
+/// ```json
+/// "https://www.linkedin.com/in/ada"
+/// ```
 #[value(text, max = 2048, check = absolute_or_empty)]
 pub struct UrlOrEmpty(String);
 

@@ -20,7 +20,8 @@ pub const LINE_CHARS_MAX: usize = 300;
 /// ```json
 /// {"summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
 ///  "actionItems": ["Ada: send the report by Friday"],
-///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: send the report by Friday", "confidence": 0.6}],
+///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: send the report by Friday",
+///  "confidence": 0.6}],
 ///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}]}
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -16,26 +16,34 @@ use crate::meetings::provider::LiveKit;
 ///
 /// ```json
 /// {"videoProvider": "webrtc", "roomId": "3f0c…", "iceServers": [{"urls": ["stun:stun.example.org:3478"]},
-///  {"urls": ["turn:turn.example.org:3478"], "username": "1767229200:user_01jgfj…", "credential": "BiDr…="}],
+///  {"urls": ["turn:turn.example.org:3478"], "username": "1767229200:user_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "credential": "BiDr…="}],
 ///  "expiresAt": 1767229200000, "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
 /// ```
 #[value(output)]
 pub struct ConnectionInfo {
+    /// What carries sound and picture.
     pub video_provider: VideoProvider,
+    /// The room at the provider.
     pub room_id: String,
     /// Where the media server is, if the meeting has one.
     pub server_url: Option<String>,
+    /// Servers that help clients find each other, as `RTCPeerConnection` takes them.
     pub ice_servers: Vec<IceServer>,
     /// Until when the credentials are good.
     pub expires_at: Millis,
+    /// What the meeting can do.
     pub features: Features,
 }
 
 /// A server that helps connections come about, as `RTCPeerConnection` takes it.
 #[value(output)]
 pub struct IceServer {
+    /// Its addresses, such as `turn:turn.example.org:3478`.
     pub urls: Vec<String>,
+    /// The user of a TURN server.
     pub username: Option<String>,
+    /// The password of a TURN server, good until `expiresAt`.
     pub credential: Option<String>,
 }
 

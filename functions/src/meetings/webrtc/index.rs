@@ -8,6 +8,11 @@ use super::session::{self, Report};
 use crate::{access, audit};
 
 /// What [`update_session_state`] takes.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "sessionId": "tab-1", "state": "connected",
+///  "metadata": {"packetLoss": 0.5, "latency": 40, "jitter": 8, "bitrate": 1200000}}
+/// ```
 #[args]
 pub struct UpdateSessionState {
     pub meeting_id: Id<Meeting>,

@@ -30,17 +30,22 @@ pub struct GenerateParticipantAccessToken {
 pub struct AccessGrant {
     /// For the room, in LiveKit's format.
     pub token: String,
+    /// What carries sound and picture.
     pub provider: VideoProvider,
+    /// The room at the provider.
     pub room_id: String,
     /// The caller's identity in the room, and the id of his session.
     pub participant_id: ClientToken,
+    /// What the caller may do in the room.
     pub permissions: Permissions,
     /// Always true: what cannot be done is an error.
     pub success: bool,
 }
 
-/// Lets the caller into the meeting's room: makes or renews his session and mints a token for it, another one each
-/// time. A host's first request starts a scheduled meeting.
+/// Lets the caller into the meeting's room.
+///
+/// Makes or renews his session and mints a token for it, another one each time. A host's first request starts a
+/// scheduled meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.

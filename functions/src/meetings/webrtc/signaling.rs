@@ -18,9 +18,12 @@ use crate::names::{self, Person};
 /// A media session as lists show one.
 ///
 /// ```json
-/// {"_id": "session_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…", "sessionId": "tab-1",
-///  "userId": "user_01jgfj…", "state": "connected", "createdAt": 1767225600000, "updatedAt": 1767225601000,
-///  "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}, "connectionQuality": "excellent",
+/// {"_id": "session_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000,
+///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "sessionId": "tab-1",
+///  "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "state": "connected", "createdAt": 1767225600000,
+///  "updatedAt": 1767225601000,
+///  "user": {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": ""},
+///  "connectionQuality": "excellent",
 ///  "lastMetricsAt": 1767225601000, "metadata": {"latency": 20}}
 /// ```
 #[value(output)]
@@ -126,6 +129,11 @@ pub fn close_session(ctx: &mut MutationCtx, args: OneSession) -> Result<()> {
 }
 
 /// What [`send_signal`] takes.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "sessionId": "tab-1", "kind": "ice",
+///  "payload": {"candidate": "candidate:1 1 UDP 2122252543 192.0.2.7 50000 typ host", "sdpMid": "0"}}
+/// ```
 #[args]
 pub struct SendSignal {
     pub meeting_id: Id<Meeting>,
@@ -226,8 +234,9 @@ pub struct ListSignals {
 /// A signal as its recipient sees it.
 ///
 /// ```json
-/// {"_id": "signal_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
-///  "meetingId": "meeting_01jgfj…", "fromUserId": "user_01jgfj…", "fromSessionId": "tab-1", "kind": "ice",
+/// {"_id": "signal_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
+///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "fromUserId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
+///  "fromSessionId": "tab-1", "kind": "ice",
 ///  "payload": {"candidate": "candidate:1 1 udp 2122260223 192.0.2.7 51234 typ host"}}
 /// ```
 #[value(output)]
@@ -274,6 +283,7 @@ pub fn list_signals(ctx: &QueryCtx, args: ListSignals) -> Result<Vec<ListedSigna
 /// What [`acknowledge_signals`] takes.
 #[args]
 pub struct AcknowledgeSignals {
+    /// Those that have arrived, by the `_id` of each.
     pub signal_ids: List<Id<Signal>, 0, 1_000>,
 }
 

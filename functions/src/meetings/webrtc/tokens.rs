@@ -61,9 +61,13 @@ pub enum Recording {
 #[value(output)]
 #[derive(Copy, PartialEq, Eq)]
 pub struct Permissions {
+    /// Record.
     pub can_record: bool,
+    /// Mute others.
     pub can_mute: bool,
+    /// Remove others from the room.
     pub can_kick: bool,
+    /// Share a screen.
     pub can_share: bool,
 }
 

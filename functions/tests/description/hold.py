@@ -1,0 +1,104 @@
+"""Runs Schemathesis against a real run of the server with something in it. Started by description.sh:
+BINARY FOLDER SCHEMATHESIS."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+
+BINARY, WORK, SCHEMATHESIS = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+HERE = Path(__file__).parent
+NOW_MS = 1_767_225_600_000
+
+# Most calls would only learn that they come too often.
+SETTINGS = "[rates]\nread = 0\nwrite = 0\nnotes = 0\ntokens = 0\ntranscripts = 0\ngeneration = 0\n"
+
+
+def convoke(*arguments):
+    return [BINARY, *arguments, "--data", str(WORK / "data"), "--config", str(WORK / "convoke.toml")]
+
+
+def token_of(subject):
+    command = convoke("token", "--subject", subject, "--name", subject.title(), "--email", f"{subject}@example.com")
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+class Client:
+    def __init__(self, base, subject):
+        self.base, self.token = base, token_of(subject)
+
+    def call(self, path, **args):
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
+        body = json.dumps({"args": args}).encode()
+        request = urllib.request.Request(f"{self.base}/api/run/{path}", body, headers)
+        with urllib.request.urlopen(request) as response:
+            answer = json.load(response)
+        assert answer["status"] == "success", f"{path}: {answer}"
+        return answer["value"]
+
+
+def started():
+    (WORK / "convoke.toml").write_text(SETTINGS)
+    server = subprocess.Popen(
+        convoke("serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn"),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in server.stderr:
+        if "listening on " in line:
+            threading.Thread(target=sys.stderr.writelines, args=[server.stderr], daemon=True).start()
+            return server, line.split("listening on ")[1].strip()
+    sys.exit("the server did not start")
+
+
+def peopled(base):
+    """One user with something of everything, and the ids of it."""
+    ada, grace = Client(base, "ada"), Client(base, "grace")
+    interests = [{"id": "chess", "name": "Chess", "category": "personal"}]
+    onboarding = dict(age=36, gender="female", field="Mathematics", jobTitle="Analyst", company="Engines", bio="Hello.")
+    ids = ada.call("users/mutations/saveOnboarding", **onboarding, interests=interests)
+    other = grace.call("users/mutations/saveOnboarding", **onboarding, interests=interests)
+    meeting = ada.call("meetings/lifecycle/createMeeting", title="Planning", participantEmails=["grace@example.com"])
+    of = {"meetingId": meeting["meetingId"]}
+    ada.call("meetings/lifecycle/joinMeeting", **of)
+    grace.call("meetings/lifecycle/joinMeeting", **of)
+    session = {"sessionId": "tab-1", "state": "connected", "metadata": {"latency": 40, "packetLoss": 0.1}}
+    ada.call("meetings/webrtc/index/updateSessionState", **of, **session)
+    grace.call("meetings/webrtc/signaling/createSession", **of, sessionId="tab-2")
+    grace.call("meetings/webrtc/signaling/sendSignal", **of, sessionId="tab-2", kind="ice", payload={"candidate": "a"})
+    edit = {"type": "insert", "position": 0, "content": "We will ship it. Ada will write the notes."}
+    ada.call("notes/index/applyNoteOperation", **of, clientSequence=0, operation=edit)
+    times = {"confidence": 0.9, "startTime": NOW_MS, "endTime": NOW_MS + 2_000}
+    ada.call("transcripts/ingestion/ingestTranscriptChunk", **of, text="I will send the plan tomorrow.", **times)
+    insights = ada.call("insights/index/generateInsights", **of)["participantInsights"]
+    prompts = ada.call("prompts/generation/generatePrompts", **of, kind="in-call")["promptIds"]
+    watched = {"resourceType": "meetingNotes", "resourceId": of["meetingId"], "lastValidated": 0}
+    ada.call("realtime/subscriptions/validateSubscription", subscriptionId="notes-1", **watched)
+    signals = ada.call("meetings/webrtc/signaling/listSignals", **of)
+    found = [ids["userId"], ids["profileId"], other["userId"], of["meetingId"], *insights, *prompts]
+    return ada, found + [signal["_id"] for signal in signals]
+
+
+def main():
+    server, base = started()
+    try:
+        ada, ids = peopled(base)
+        environment = {
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"),
+            "IDS": json.dumps(ids),
+            "TOKEN": ada.token,
+        }
+        command = [SCHEMATHESIS, "--config-file", str(HERE / "schemathesis.toml"), "run", f"{base}/openapi.json"]
+        held = subprocess.run(command, env=environment, cwd=WORK)
+    finally:
+        server.terminate()
+        code = server.wait()
+    assert code == 0, f"the server ended with {code}"
+    sys.exit(held.returncode)
+
+
+main()
