@@ -41,10 +41,10 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas.insert(
         FORMAT.to_owned(),
         json!({
-            "type": "string", "enum": ["json", "convex_encoded_json"], "default": "json",
-            "description": "How values are written, in and out. `json` is plain JSON. `convex_encoded_json` writes \
-                            integers as `{\"$integer\": …}` (base64, little-endian), bytes as `{\"$bytes\": …}` and NaN, \
-                            infinities and −0 as `{\"$float\": …}`.",
+            "type": "string", "enum": ["json"], "default": "json",
+            "description": "How values are written: `json` is plain JSON, which is what this document describes. Clients \
+                            that write integers, bytes and special numbers in objects of their own say \
+                            `convex_encoded_json`.",
         }),
     );
     schemas.insert(REFUSAL.to_owned(), refusal());
