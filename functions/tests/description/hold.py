@@ -89,6 +89,7 @@ def main():
         environment = {
             **os.environ,
             "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"),
+            "DESCRIPTION": str(WORK / "public.json"),
             "IDS": json.dumps(ids),
             "TOKEN": ada.token,
         }

@@ -41,7 +41,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas.insert(
         FORMAT.to_owned(),
         json!({
-            "type": "string", "enum": ["json"], "default": "json",
+            "type": "string", "nullable": true, "enum": ["json", null], "default": "json",
             "description": "How values are written: `json` is plain JSON, which is what this document describes. Clients \
                             that write integers, bytes and special numbers in objects of their own say \
                             `convex_encoded_json`.",

@@ -172,18 +172,8 @@ fn describe(members: &mut Map<String, Value>, functions: &BTreeSet<&str>) {
     members.insert("description".to_owned(), text.into());
 }
 
-/// `anyOf: [X, null]` says in 3.0 what readers know as `nullable`.
+/// Where null is allowed beside a list of words, it is one of them: `nullable` alone would not let it through.
 fn allow_null(members: &mut Map<String, Value>) {
-    let is_null = |schema: &Value| schema.get("nullable").is_some() && schema.get("enum") == Some(&json!([null]));
-    if let Some(Value::Array(choices)) = members.get("anyOf")
-        && let [one, null] = &choices[..]
-        && is_null(null)
-    {
-        let one = one.clone();
-        members.remove("anyOf");
-        members.insert("nullable".to_owned(), true.into());
-        members.insert("allOf".to_owned(), json!([one]));
-    }
     if members.get("nullable") == Some(&Value::Bool(true))
         && let Some(Value::Array(words)) = members.get_mut("enum")
         && !words.contains(&Value::Null)

@@ -60,13 +60,14 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
-    /// A member that stands for `default` when it is absent.
+    /// A member that stands for `default` when it is absent; one that comes in may also be null, which is the same.
     #[must_use]
     pub fn or<T: OutMember>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str, default: &T) -> Self {
         if generator.contract().is_serialize() {
             self.required.push(name.into());
         }
-        let mut schema = T::schema(generator, false);
+        let nullable = generator.contract().is_deserialize();
+        let mut schema = T::schema(generator, nullable);
         if let Some(default) = default.json() {
             schema.insert("default".to_owned(), default);
         }
