@@ -41,6 +41,7 @@ impl Dev {
         eprintln!("functions   {}", started.functions);
         eprintln!("database    {}", database.display());
         eprintln!("address     {}", server.url());
+        eprintln!("reference   {}/docs", server.url());
         eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
         eprintln!("{}", server.example_call(&token));
         server.announce();
