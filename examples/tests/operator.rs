@@ -1,5 +1,6 @@
 //! The operator's commands, against a server that runs, a server elsewhere, and a data folder that nobody serves.
 
+#![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod process;

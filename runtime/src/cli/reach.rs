@@ -70,7 +70,7 @@ pub(crate) struct Reach {
 enum Way {
     Remote { url: reqwest::Url, key: String, client: reqwest::Client },
     Socket { path: PathBuf, client: reqwest::Client },
-    InProcess { runtime: Runtime, gateway: Gateway },
+    InProcess { runtime: Runtime, gateway: Box<Gateway> },
 }
 
 /// Whom a call is made as: issuer and subject.
@@ -174,7 +174,7 @@ fn in_process(config: &Config, runtime: Runtime) -> Result<Way, Failure> {
     // Nobody sends a token here.
     let auth = AuthConfig { environment: config.environment, ..AuthConfig::default() };
     let authenticator = Authenticator::new(auth, runtime.clock().clone(), &config.limits, client().build()?)?;
-    let gateway = Gateway::new(runtime.clone(), authenticator, LogLinesOn::Always);
+    let gateway = Box::new(Gateway::new(runtime.clone(), authenticator, LogLinesOn::Always));
     Ok(Way::InProcess { runtime, gateway })
 }
 
