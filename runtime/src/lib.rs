@@ -36,6 +36,7 @@ pub mod outbound;
 pub mod leases;
 pub mod retention;
 pub mod transfer;
+pub mod doctor;
 pub mod background;
 pub mod auth;
 pub mod admin;

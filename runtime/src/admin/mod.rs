@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod backup;
+pub mod doctor;
 pub mod export;
 pub mod functions;
 pub mod jobs;

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use super::{Admin, AdminRequest, audit, backup, export, functions, jobs, keys, logs, schema, tables};
+use super::{Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, logs, schema, tables};
 use crate::auth::deploy_key::Scope;
 use crate::error::Result;
 use crate::http::Reply;
@@ -49,6 +49,7 @@ routes! {
     GET  "schema"             Functions schema::show;
     POST "schema/apply"       Functions schema::apply;
     GET  "logs"               Logs      logs::show;
+    GET  "doctor"             Data      doctor::look;
     GET  "tables"             Data      tables::list;
     GET  "tables/{name}"      Data      tables::rows;
     GET  "export"             Data      export::export;

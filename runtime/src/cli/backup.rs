@@ -136,7 +136,8 @@ impl Place {
     fn path(&self, name: &str) -> PathBuf {
         match self {
             Place::File(file) => file.clone(),
-            Place::Folder(folder) => folder.join(name),
+            // Two of one second, from two servers or after the first was taken away, are two backups.
+            Place::Folder(folder) => folder.join(backups::free_name(folder, name)),
         }
     }
 }

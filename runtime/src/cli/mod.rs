@@ -9,6 +9,7 @@ pub mod deploy_key;
 pub mod backup;
 pub mod data;
 pub mod dev;
+pub mod doctor;
 pub mod export;
 pub mod functions;
 pub mod jobs;
@@ -72,6 +73,7 @@ enum Command {
     Import(import::Import),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    Doctor(doctor::Doctor),
     Health(health::Health),
     Config(config::ConfigCommand),
     Completions(completions::Completions),
@@ -103,6 +105,7 @@ pub fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
+        Command::Doctor(doctor) => doctor.run(),
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),

@@ -323,7 +323,6 @@ pub(crate) struct Response {
     /// The HTTP status.
     pub(crate) status: u16,
     /// The type of the body.
-    #[allow(dead_code, reason = "a command may want to know")]
     pub(crate) content_type: String,
     /// The id under which the server's log speaks of the request.
     pub(crate) request_id: String,
@@ -466,7 +465,8 @@ impl Response {
     /// # Errors
     /// The refusal.
     pub(crate) async fn success(mut self) -> Result<Self, Failure> {
-        if self.status == 200 {
+        // A refusal of the application's kind is an envelope with this status too.
+        if self.status == 200 && self.content_type != "application/json" {
             return Ok(self);
         }
         self.envelope().await?.into_value(&self.request_id)?;

@@ -7,7 +7,7 @@ use super::Failure;
 use super::local::{LocalArgs, clock, tables};
 use super::progress::Progress;
 use crate::clock::stamp;
-use crate::store::Thoroughness;
+use crate::store::{OfflineError, Thoroughness};
 use crate::transfer::secrets::{self, Unpacked};
 use crate::transfer::{backups, space};
 
@@ -47,11 +47,11 @@ impl Restore {
         self.check(bytes)?;
         space::require(&config.data, bytes).map_err(Failure)?;
         let progress = Progress::bytes("copying", Some(bytes));
-        let restored = installation.take_in(&self.file, |done| progress.at(done))?;
+        let restored = installation.take_in(&self.file, |done| progress.at(done)).map_err(|error| self.named(error))?;
         drop(progress);
         let checking = Progress::unmeasured("checking every page and index");
-        restored.require_whole(Thoroughness::Full)?;
-        let schema = restored.schema(&tables)?;
+        restored.require_whole(Thoroughness::Full).map_err(|error| self.named(error))?;
+        let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
         drop((checking, restored));
         let kept = installation.replace()?;
         let mut out = std::io::stdout().lock();
@@ -72,6 +72,16 @@ impl Restore {
             let _ = writeln!(out, "the next start brings its schema up to date ({} changes)", schema.pending.len());
         }
         Ok(())
+    }
+
+    /// What is wrong with the copy is wrong with the file.
+    fn named(&self, error: OfflineError) -> OfflineError {
+        let path = self.file.clone();
+        match error {
+            OfflineError::Damaged { found, .. } => OfflineError::Damaged { path, found },
+            OfflineError::Foreign { .. } => OfflineError::Foreign { path },
+            error => error,
+        }
     }
 
     /// Holds it against the checksum beside it.

@@ -70,6 +70,8 @@ impl From<OfflineError> for StoreError {
 pub struct Installation {
     folder: Folder,
     clock: Arc<dyn Clock>,
+    /// Whether half-made files are removed at the end.
+    clears: bool,
 }
 
 impl Installation {
@@ -78,7 +80,15 @@ impl Installation {
     /// # Errors
     /// [`OpenError::Locked`] if a server runs; [`OpenError::Folder`].
     pub fn lock(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        Ok(Self { folder: Folder::lock(folder)?, clock })
+        Ok(Self { folder: Folder::lock(folder)?, clock, clears: true })
+    }
+
+    /// As [`Installation::lock`], and leaves everything as it is.
+    ///
+    /// # Errors
+    /// As [`Installation::lock`].
+    pub fn look(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ok(Self { folder: Folder::hold(folder)?, clock, clears: false })
     }
 
     /// The database, if there is one.
@@ -159,7 +169,9 @@ impl Installation {
 impl Drop for Installation {
     fn drop(&mut self) {
         // Half-made files are of no use to anybody; what cannot be removed now is removed by the next lock.
-        let _ = fs::remove_dir_all(self.folder.path().join(SCRATCH));
+        if self.clears {
+            let _ = fs::remove_dir_all(self.folder.path().join(SCRATCH));
+        }
     }
 }
 

@@ -15,6 +15,8 @@ use crate::store::{private_file, sync_folder};
 pub const FOLDER: &str = "backups";
 const BEGINNING: &str = "convoke-";
 const END: &str = ".db";
+/// Characters of a stamp.
+const STAMP: usize = 15;
 
 /// The folder of backups of a data folder, made where it is missing, for its owner alone.
 ///
@@ -28,9 +30,14 @@ pub fn folder(data: &Path) -> io::Result<PathBuf> {
 
 /// The name of a backup made now: `convoke-20260131-235959.db`, or with a number behind it if that is taken.
 pub fn name(folder: &Path, now: Millis) -> String {
-    let plain = format!("{BEGINNING}{}", clock::stamp(now));
+    free_name(folder, &format!("{BEGINNING}{}{END}", clock::stamp(now)))
+}
+
+/// The name of a backup in a folder where this one, or the next ones of its second, may be taken.
+pub fn free_name(folder: &Path, name: &str) -> String {
+    let plain = name.get(..BEGINNING.len() + STAMP).unwrap_or(name);
     let numbered = (2..).map(|number| format!("{plain}-{number}{END}"));
-    let mut names = std::iter::once(format!("{plain}{END}")).chain(numbered);
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
 }
 
@@ -217,6 +224,8 @@ mod tests {
         assert_eq!(first, "convoke-19700101-000000.db");
         fs::write(folder.path().join(&first), "").unwrap();
         let second = name(folder.path(), Millis(0));
-        assert!(is_backup(&second) && second != first, "{second}");
+        assert_eq!(second, "convoke-19700101-000000-2.db");
+        fs::write(folder.path().join(&second), "").unwrap();
+        assert_eq!(free_name(folder.path(), &second), "convoke-19700101-000000-3.db");
     }
 }

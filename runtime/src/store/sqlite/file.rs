@@ -109,8 +109,16 @@ impl DatabaseFile {
             Thoroughness::Quick => format!("PRAGMA quick_check({FINDINGS_MAX})"),
             Thoroughness::Full => format!("PRAGMA integrity_check({FINDINGS_MAX})"),
         };
-        let mut statement = self.connection.sqlite.prepare(&sql)?;
-        let findings = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+        let found = self.connection.sqlite.prepare(&sql).and_then(|mut statement| {
+            statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let findings = match found {
+            // Damage that the check cannot even walk over.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
+                vec![error.to_string()]
+            }
+            found => found?,
+        };
         Ok(if findings == ["ok"] { Vec::new() } else { findings })
     }
 

@@ -44,6 +44,20 @@ impl Folder {
     /// # Errors
     /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
     pub fn lock(path: &Path) -> Result<Self, OpenError> {
+        let folder = Self::hold(path)?;
+        let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
+        swap::resume(path).map_err(failed)?;
+        match fs::remove_dir_all(path.join(SCRATCH)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(failed(source)),
+            _ => Ok(folder),
+        }
+    }
+
+    /// Locks the folder, makes it where it is missing, and leaves everything in it as it is.
+    ///
+    /// # Errors
+    /// As [`Folder::lock`].
+    pub fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut lock = private_file(&path.join(LOCK)).map_err(failed)?;
@@ -60,11 +74,6 @@ impl Folder {
         lock.set_len(0).map_err(failed)?;
         lock.rewind().map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
-        swap::resume(path).map_err(failed)?;
-        match fs::remove_dir_all(path.join(SCRATCH)) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed(source)),
-            _ => {}
-        }
         Ok(Self { path: path.to_owned(), lock })
     }
 
