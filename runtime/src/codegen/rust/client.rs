@@ -352,7 +352,7 @@ struct Progress {
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
     status: &'a str,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "there")]
     value: Option<&'a RawValue>,
     #[serde(default)]
     error_message: String,
@@ -360,6 +360,11 @@ struct Envelope<'a> {
     error_data: Map<String, Value>,
     #[serde(default)]
     log_lines: Vec<String>,
+}
+
+/// A value that is there: null is one.
+fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// One attempt that failed.
