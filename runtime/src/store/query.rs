@@ -107,6 +107,12 @@ impl Db {
         self.transaction.statements()
     }
 
+    /// How many rows were read in this transaction so far, not counting those that were only counted: for tests of what
+    /// a function costs.
+    pub fn rows_read(&self) -> u64 {
+        self.transaction.rows_visited()
+    }
+
     /// Starts a query on all rows of a table, by id. Its cost grows with the table, hence a name of its own.
     pub fn scan<T: Table>(&self) -> Query<'_, T, (), ()> {
         Query::new(self, Plan::new(T::DEF, None))

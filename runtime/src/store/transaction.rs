@@ -91,4 +91,7 @@ pub trait Transaction {
 
     /// How many statements ran in this transaction so far: for tests of cost.
     fn statements(&self) -> u64;
+
+    /// How many rows were visited in this transaction so far: for tests of cost.
+    fn rows_visited(&self) -> u64;
 }

@@ -47,6 +47,7 @@ pub struct SqliteTransaction {
     source: Source,
     limit: Duration,
     statements: Cell<u64>,
+    rows_visited: Cell<u64>,
     savepoints: Cell<u32>,
     poison: RefCell<Option<Poison>>,
 }
@@ -66,7 +67,14 @@ type Result<T> = std::result::Result<T, StoreError>;
 impl SqliteTransaction {
     /// A transaction whose `BEGIN` ran already, and which may take `limit`.
     pub fn new(source: Source, limit: Duration) -> Self {
-        Self { source, limit, statements: Cell::new(0), savepoints: Cell::new(0), poison: RefCell::new(None) }
+        Self {
+            source,
+            limit,
+            statements: Cell::new(0),
+            rows_visited: Cell::new(0),
+            savepoints: Cell::new(0),
+            poison: RefCell::new(None),
+        }
     }
 
     /// The failure that the transaction died of, if it did.
@@ -150,6 +158,7 @@ impl SqliteTransaction {
         let mut any = false;
         while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
             any = true;
+            self.rows_visited.set(self.rows_visited.get() + 1);
             if visit(&SqliteRow { table, row })?.is_break() {
                 break;
             }
@@ -330,6 +339,10 @@ impl Transaction for SqliteTransaction {
 
     fn statements(&self) -> u64 {
         self.statements.get()
+    }
+
+    fn rows_visited(&self) -> u64 {
+        self.rows_visited.get()
     }
 }
 
