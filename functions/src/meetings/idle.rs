@@ -44,7 +44,7 @@ fn close_stale(ctx: &mut MutationCtx) -> Result<usize> {
         stale.extend(rows.take(SESSIONS_MAX - stale.len())?);
     }
     let meetings: BTreeSet<Id<Meeting>> = stale.iter().map(|session| session.meeting_id).collect();
-    let count = sessions::close(ctx, stale)?;
+    let count = sessions::close(ctx, stale)?.len();
     for meeting in meetings {
         presence::settle(ctx, meeting)?;
     }

@@ -41,7 +41,7 @@ pub fn leave(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> R
     let was_gone = participant.presence == Presence::Left;
     let participant = write(ctx, participant, Presence::Left, metadata)?;
     let closed = sessions::close_of(ctx, meeting.id(), user.id())?;
-    if !was_gone || closed > 0 {
+    if !was_gone || !closed.is_empty() {
         meeting = settle(ctx, meeting.id())?;
     }
     Ok(Seat { user, meeting, participant })

@@ -107,10 +107,10 @@ pub fn remove(
         require_another_host(ctx, meeting.id(), "Cannot remove the only host")?;
     }
     let (user, had_joined) = (participant.user_id, participant.joined_at.is_some());
-    sessions::close_of(ctx, meeting.id(), user)?;
+    let closed = sessions::close_of(ctx, meeting.id(), user)?;
     revocation::fail_pending_in(ctx, meeting.id(), user)?;
     ctx.db_mut().delete(participant.id())?;
-    room_service::evict(ctx, meeting, user)?;
+    room_service::evict(ctx, meeting, user, closed)?;
     leases::end_in(ctx, user, meeting.id());
     presence::settle_after(ctx, meeting.id(), had_joined)?;
     prompts::expect_call(ctx, meeting)?;

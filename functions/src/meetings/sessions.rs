@@ -4,7 +4,7 @@
 //! `presence::settle`, which whoever closes calls in the same transaction.
 
 use convoke::prelude::*;
-use schema::{MediaSession, Meeting, SessionState, User};
+use schema::{ClientToken, MediaSession, Meeting, SessionState, User};
 
 /// The states of [`SessionState::is_open`], to look for.
 pub const OPEN: [SessionState; 3] = [SessionState::Connecting, SessionState::Connected, SessionState::Disconnected];
@@ -22,14 +22,15 @@ pub fn open(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Doc<MediaSessio
     Ok(sessions)
 }
 
-/// The open sessions of one user in a meeting, oldest first.
+/// The open sessions of one user in a meeting, oldest first. Reads these and no others: neither those of other people
+/// nor what he closed, which grows as long as he likes.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn open_of(ctx: &impl Read, meeting: Id<Meeting>, user: Id<User>) -> Result<Vec<Doc<MediaSession>>> {
-    // Of what is open, not of all that a user ever had: that grows as long as he likes.
-    let mut sessions = open(ctx, meeting)?;
-    sessions.retain(|session| session.user_id == user);
+    let sessions = ctx.db().query(MediaSession::by_meeting_user_state).eq(meeting).eq(user);
+    let mut sessions = sessions.any(OPEN).take(OPEN_MAX)?;
+    sessions.sort_by_key(|session| (session.creation_time(), session.id()));
     Ok(sessions)
 }
 
@@ -41,36 +42,37 @@ pub fn any_open(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
     Ok(ctx.db().query(MediaSession::by_meeting_state).eq(meeting).any(OPEN).first()?.is_some())
 }
 
-/// Closes the open sessions of one user in a meeting; says how many there were.
+/// Closes the open sessions of one user in a meeting; returns their names.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn close_of(ctx: &mut MutationCtx, meeting: Id<Meeting>, user: Id<User>) -> Result<usize> {
+pub fn close_of(ctx: &mut MutationCtx, meeting: Id<Meeting>, user: Id<User>) -> Result<Vec<ClientToken>> {
     let sessions = open_of(ctx, meeting, user)?;
     close(ctx, sessions)
 }
 
-/// Closes all open sessions of a meeting; says how many there were.
+/// Closes all open sessions of a meeting; returns their names.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn close_all(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<usize> {
+pub fn close_all(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<Vec<ClientToken>> {
     let sessions = open(ctx, meeting)?;
     close(ctx, sessions)
 }
 
-/// Closes these sessions; says how many they were.
+/// Closes these sessions; returns their names.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn close(ctx: &mut MutationCtx, sessions: Vec<Doc<MediaSession>>) -> Result<usize> {
+pub fn close(ctx: &mut MutationCtx, sessions: Vec<Doc<MediaSession>>) -> Result<Vec<ClientToken>> {
     let now = ctx.now();
-    let count = sessions.len();
+    let mut closed = Vec::with_capacity(sessions.len());
     for session in sessions {
-        ctx.db_mut().patch_doc(session, |row| {
+        let session = ctx.db_mut().patch_doc(session, |row| {
             row.state = SessionState::Closed;
             row.updated_at = now;
         })?;
+        closed.push(session.into_inner().session_id);
     }
-    Ok(count)
+    Ok(closed)
 }

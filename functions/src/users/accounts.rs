@@ -75,8 +75,8 @@ fn leave_running_meetings(ctx: &mut MutationCtx, user: Id<User>) -> Result<()> {
         else {
             continue;
         };
-        sessions::close_of(ctx, meeting.id(), user)?;
-        room_service::evict(ctx, &meeting, user)?;
+        let closed = sessions::close_of(ctx, meeting.id(), user)?;
+        room_service::evict(ctx, &meeting, user, closed)?;
         if place.presence == Presence::Joined {
             presence::write(ctx, place, Presence::Left, None)?;
         }

@@ -1,3 +1,4 @@
-//! What functions cost in statements. A binary of its own, since it registers functions that only count.
+//! What functions cost in statements and rows. A binary of its own, since it registers functions that only count.
 
 mod notes;
+mod sessions;

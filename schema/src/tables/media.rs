@@ -11,6 +11,7 @@ use crate::values::{ClientToken, ConnectionQuality, Metadata, SessionState, Sign
 #[index(by_meeting_session(meeting_id, session_id), unique)]
 #[index(by_meeting_state(meeting_id, state))]
 #[index(by_meeting_user(meeting_id, user_id))]
+#[index(by_meeting_user_state(meeting_id, user_id, state, updated_at))]
 #[index(by_state_updated(state, updated_at))]
 pub struct MediaSession {
     /// Of which meeting.

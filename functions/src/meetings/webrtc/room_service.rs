@@ -18,8 +18,9 @@ use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
 use crate::meetings::provider::{LiveKit, Server};
 use crate::meetings::seats;
 
-/// Sessions of one user that are looked at when he is put out: what is older has no token that is still good.
-const SESSIONS_MAX: usize = 32;
+/// Sessions that were over before a user is put out and are put out with him, of each state, the ones that changed
+/// last: their clients may be in the room all the same.
+const OVER_MAX: usize = 32;
 /// How long one call of the server may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -40,14 +41,31 @@ pub fn follow_up(
     Ok(())
 }
 
-/// Puts a user out of the room, whatever his sessions say of themselves: a client may be in without telling.
+/// Puts a user out of the room: with the sessions that were `closed` just now, however old they are, and with those
+/// that were over already, whatever they say of themselves: a client may be in without telling.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>) -> Result<()> {
-    let sessions = ctx.db().query(MediaSession::by_meeting_user).eq(meeting.id()).eq(user);
-    let latest = sessions.order(Order::Reverse).take(SESSIONS_MAX)?;
-    follow_up(ctx, meeting, latest.into_iter().map(|session| session.into_inner().session_id))
+pub fn evict(
+    ctx: &mut MutationCtx,
+    meeting: &Doc<Meeting>,
+    user: Id<User>,
+    mut closed: Vec<ClientToken>,
+) -> Result<()> {
+    if meeting.video_provider != VideoProvider::LiveKit {
+        return Ok(());
+    }
+    // Those closed just now are among the latest.
+    let rows_max = closed.len() + OVER_MAX;
+    for state in [SessionState::Closed, SessionState::Failed] {
+        let over = ctx.db().query(MediaSession::by_meeting_user_state).eq(meeting.id()).eq(user).eq(state);
+        for session in over.order(Order::Reverse).take(rows_max)? {
+            if !closed.contains(&session.session_id) {
+                closed.push(session.into_inner().session_id);
+            }
+        }
+    }
+    follow_up(ctx, meeting, closed)
 }
 
 /// Ends the room of a meeting that is over.

@@ -10,7 +10,7 @@ use convoke::testing::{TestApp, TestCaller};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::{Value, json};
 
-use super::{end, promote, remove, report};
+use super::{end, promote, remove, report, token};
 use crate::support::{create, id_of, media_server, meeting, secret};
 
 /// A call that the server got.
@@ -131,12 +131,32 @@ fn one_who_is_removed_is_put_out_with_all_his_sessions() {
 
     let calls = server.calls();
     let room = room(&app);
-    for (call, session) in calls.iter().zip(["b2", "b1"]) {
+    for (call, session) in calls.iter().zip(["b1", "b2"]) {
         assert_eq!(call.path, "/twirp/livekit.RoomService/RemoveParticipant");
         assert_eq!(call.body, json!({"room": room, "identity": session}));
         assert_eq!(grant(call, "secret1").unwrap(), json!({"room": room, "roomAdmin": true}));
     }
     assert_eq!(calls.len(), 2);
+}
+
+#[test]
+fn one_who_is_removed_is_put_out_of_a_session_older_than_many_others() {
+    let server = Server::start();
+    let app = server.app();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    id_of(&bob);
+    let id = large(&ada);
+    report(&bob, &id, "tab-1", "connected").value();
+    for _ in 0..33 {
+        token(&bob, &id, json!({})).value();
+    }
+
+    remove(&ada, &id, "bob");
+    app.run_due();
+
+    let out: Vec<Value> = server.told().into_iter().map(|(_, body)| body["identity"].clone()).collect();
+    assert!(out.contains(&json!("tab-1")), "{out:?}");
+    assert_eq!(out.len(), 34, "and of those that he asked a token for");
 }
 
 #[test]
