@@ -22,6 +22,10 @@ use super::texts::Failure;
 /// Operations of one drain: it holds the writer some milliseconds.
 pub const OPERATIONS_PER_DRAIN: usize = 50;
 
+/// Entries that the operations of one call are carried past, all together: an operation far behind the log's end passes
+/// thousands of them, and its entry in the log names each that changed it.
+const STEPS_PER_CALL: usize = 100_000;
+
 /// What one or several drains did.
 #[derive(Default)]
 pub struct Drained {
@@ -31,9 +35,21 @@ pub struct Drained {
     pub failed: Vec<(ClientToken, String)>,
     /// The entries of the log that changed one of them, none twice.
     pub conflicts: Vec<Entry>,
+    /// The same, to ask: far behind the log's end every operation brings thousands of them.
+    known: HashSet<Entry>,
+    /// Entries that operations were carried past.
+    steps: usize,
 }
 
-/// Takes the oldest pending operations of a queue, at most `operations_max`, and applies them.
+impl Drained {
+    /// Whether what is left in the queue is for another call.
+    pub fn is_enough(&self) -> bool {
+        self.steps >= STEPS_PER_CALL
+    }
+}
+
+/// Takes the oldest pending operations of a queue, at most `operations_max`, and applies them; fewer if they lie far
+/// behind the log's end.
 ///
 /// Without the right to write they all fail. One that does not fit the document its chain has made so far fails alone.
 /// One that is in the log already is not applied again.
@@ -58,9 +74,16 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
     let document = Document::open(db, queue.meeting, now)?;
     let mut walk = Walk { queue, quotas: &quotas, document, lane: None };
     for row in rows {
+        if drained.is_enough() {
+            break;
+        }
         let outcome = match logged.contains(&operation_id(queue, &row)) {
             true => Ok(Vec::new()),
-            false => walk.apply(db, &row)?,
+            false => {
+                let outcome = walk.apply(db, &row)?;
+                drained.steps += walk.behind();
+                outcome
+            }
         };
         settle(db, row, outcome, now, drained)?;
     }
@@ -108,11 +131,7 @@ fn settle(
     let error = match outcome {
         Ok(conflicts) => {
             drained.synced += 1;
-            for entry in conflicts {
-                if !drained.conflicts.contains(&entry) {
-                    drained.conflicts.push(entry);
-                }
-            }
+            drained.conflicts.extend(conflicts.into_iter().filter(|entry| drained.known.insert(*entry)));
             None
         }
         Err(reason) => {
@@ -181,6 +200,11 @@ impl Walk<'_> {
         lane.through = self.document.sequence();
         self.lane = Some(lane);
         Ok(outcome)
+    }
+
+    /// How many entries the next operation has to pass.
+    fn behind(&self) -> usize {
+        self.lane.as_ref().map_or(0, |lane| lane.chain.bridge().len())
     }
 
     /// The chain of a row, with all of the log in its bridge.

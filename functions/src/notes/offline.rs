@@ -26,7 +26,7 @@ const DRAIN_AFTER: Duration = Duration::from_secs(1);
 /// How old a synced operation is when it is cleared, unless a client says otherwise: an hour.
 const CLEARED_AFTER_MS: i64 = 60 * 60 * 1_000;
 
-/// Rows that one call clears or retries: some hundred milliseconds of writing.
+/// Rows that one call clears or retries, fewer if they are large: some hundred milliseconds of writing.
 const ROWS_CHANGED_MAX: usize = 10_000;
 
 /// What [`queue_offline_operations`] takes.
@@ -172,7 +172,8 @@ pub struct OfflineOperationError {
 
 /// Drains the queue of one of the caller's clients now, instead of in the background.
 ///
-/// Each 50 operations are one version of the notes. Call it again while `remainingInQueue` is not 0.
+/// Each 50 operations are one version of the notes; operations far behind the notes are fewer a call. Call it again
+/// while `remainingInQueue` is not 0.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -182,7 +183,7 @@ pub fn sync_offline_operations(ctx: &mut MutationCtx, args: SyncOfflineOperation
     let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
     let mut drained = Drained::default();
     let mut left = args.max_operations.get();
-    while left > 0 {
+    while left > 0 && !drained.is_enough() {
         let taken = left.min(OPERATIONS_PER_DRAIN);
         draining::drain(ctx, &queue, taken, &mut drained)?;
         left -= taken;
@@ -232,6 +233,7 @@ pub fn clear_synced_operations(ctx: &mut MutationCtx, args: ClearSyncedOperation
     let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
     let age_ms = args.older_than_ms.map_or(CLEARED_AFTER_MS, Natural::get);
     let until = Millis(ctx.now().0.saturating_sub(age_ms));
+    // Rows lie in the order in which they were queued, so the first that is too young ends the walk.
     let is_old = |row: &OfflineOperation| row.queued_at <= until;
     let cleared = queue.change(ctx.db_mut(), OfflineStatus::Synced, ROWS_CHANGED_MAX, is_old, queue::clear)?;
     Ok(SyncedOperationsCleared { cleared: number(cleared) })

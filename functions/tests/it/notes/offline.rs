@@ -497,3 +497,33 @@ fn the_status_judges_the_queue() {
     assert_eq!((&waiting["oldestPending"], &waiting["newestPending"]), (&json!(app.now().0), &json!(app.now().0)));
     app.advance(SECOND);
 }
+
+/// A log with so many entries of one letter each, all at its beginning.
+fn typed_by_others(room: &Room<'_>, entries: usize) {
+    let letters: Vec<Value> = (0..100).map(|_| json!({"operation": insert(0, "y")})).collect();
+    for _ in 0..entries / 100 {
+        room.call(&room.ada, "notes/index/batchApplyNoteOperations", json!({"operations": letters})).value();
+    }
+}
+
+#[test]
+fn operations_far_behind_the_log_are_drained_a_few_at_a_time() {
+    let app = TestApp::with(|options| {
+        options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML");
+        // A slow machine without optimization is slower than this test is about.
+        options.limits.mutation_timeout = Duration::from_secs(30);
+    });
+    let room = Room::new(&app);
+    let typed: Vec<Value> = (0..50).map(|place| insert(place, "x")).collect();
+    room.queue(&room.ben, "c", chain(&typed), json!({"baseSequence": 0})).value();
+    typed_by_others(&room, 3_000);
+
+    let synced = room.of_queue(&room.ben, "c", "syncOfflineOperations", json!({"maxOperations": 500}));
+
+    // Carried past 100,000 entries, and the one under way to its end.
+    assert_eq!((&synced["synced"], &synced["remainingInQueue"]), (&json!(34), &json!(16)));
+    assert_eq!(synced["conflicts"].as_array().unwrap().len(), 3_000, "each once");
+    app.advance(SECOND);
+    assert_eq!(status(&room)["synced"], 50);
+    assert_eq!(room.text(), format!("{}{}", "y".repeat(3_000), "x".repeat(50)));
+}
