@@ -22,8 +22,14 @@ pub struct Queue {
     pub client: ClientToken,
 }
 
-/// Rows that are read at a time where a queue is walked.
+/// Rows that are read at a time where a queue is changed.
 const ROWS_AT_A_TIME: usize = 500;
+
+/// Rows that are read first: often there is nothing to change, and one row tells.
+const ROWS_AT_FIRST: usize = 10;
+
+/// Bytes of content behind which no further rows are changed in one call: it is read and written in the writer.
+const BYTES_CHANGED_MAX: usize = 16 * 1024 * 1024;
 
 /// The statuses that rows are stored with.
 const STORED: [OfflineStatus; 3] = [OfflineStatus::Pending, OfflineStatus::Synced, OfflineStatus::Failed];
@@ -82,7 +88,8 @@ impl Queue {
         Ok(rows.any(ids).take(usize::MAX)?)
     }
 
-    /// Changes the rows of a status that `wanted` picks, in their order, at most `rows_max`; says how many.
+    /// Changes the rows of a status, in their order, up to the first that is not `wanted` and at most `rows_max`; says
+    /// how many. Reads hardly more than it changes, and stops early where the rows are large: the next call goes on.
     ///
     /// # Errors
     /// A failure of the store.
@@ -94,19 +101,24 @@ impl Queue {
         wanted: impl Fn(&OfflineOperation) -> bool,
         change: impl Fn(&mut OfflineOperation),
     ) -> Result<usize> {
-        let (mut from, mut changed) = (0, 0);
-        loop {
-            let rows = self.page(db, status, from, ROWS_AT_A_TIME)?;
-            let Some(last) = rows.last() else { return Ok(changed) };
+        let (mut from, mut changed, mut bytes) = (0, 0, 0);
+        let mut at_a_time = ROWS_AT_FIRST;
+        while changed < rows_max && bytes < BYTES_CHANGED_MAX {
+            let rows = db.query(OfflineOperation::by_client_status).eq(self.meeting).eq(self.author).eq(&self.client);
+            let rows = rows.eq(status).range(from..).page(None, at_a_time.min(rows_max - changed))?.items;
+            let Some(last) = rows.last() else { break };
             from = last.ordinal + 1;
-            for row in rows.into_iter().filter(|row| wanted(row)) {
-                if changed == rows_max {
+            for row in rows {
+                if !wanted(&row) {
                     return Ok(changed);
                 }
+                bytes += row.operation.as_ref().map_or(0, |edit| edit.content.len());
                 db.patch_doc(row, &change)?;
                 changed += 1;
             }
+            at_a_time = ROWS_AT_A_TIME;
         }
+        Ok(changed)
     }
 
     fn page(&self, db: &Db, status: OfflineStatus, from: i64, rows_max: usize) -> Result<Vec<Doc<OfflineOperation>>> {

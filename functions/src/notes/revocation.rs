@@ -5,16 +5,17 @@
 use convoke::prelude::*;
 use schema::{Meeting, OfflineOperation, OfflineStatus, User};
 
-/// Operations that one call fails; those beyond it the drain fails.
-const OPERATIONS_MAX: usize = 10_000;
+/// Operations that one call fails, as far as they fit a page of rows; those beyond it the drain fails.
+const OPERATIONS_MAX: usize = 500;
 
 /// Fails what a user has pending for the notes of one meeting.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn fail_pending_in(ctx: &mut MutationCtx, meeting: Id<Meeting>, author: Id<User>) -> Result<()> {
-    let rows = ctx.db().query(OfflineOperation::by_client_status).eq(meeting).eq(author).take(OPERATIONS_MAX)?;
-    fail(ctx, rows.into_iter().filter(|row| row.status == OfflineStatus::Pending).collect())
+    let rows = ctx.db().query(OfflineOperation::by_author_status).eq(author).eq(OfflineStatus::Pending).eq(meeting);
+    let rows = rows.page(None, OPERATIONS_MAX)?.items;
+    fail(ctx, rows)
 }
 
 /// Fails what a user has pending anywhere.
@@ -22,9 +23,9 @@ pub fn fail_pending_in(ctx: &mut MutationCtx, meeting: Id<Meeting>, author: Id<U
 /// # Errors
 /// A failure of the store.
 pub fn fail_pending_of(ctx: &mut MutationCtx, author: Id<User>) -> Result<()> {
-    // What is pending is drained within a second or so, so that all of it is little.
-    let rows = ctx.db().query(OfflineOperation::by_status_queued).eq(OfflineStatus::Pending).take(OPERATIONS_MAX)?;
-    fail(ctx, rows.into_iter().filter(|row| row.author_id == author).collect())
+    let rows = ctx.db().query(OfflineOperation::by_author_status).eq(author).eq(OfflineStatus::Pending);
+    let rows = rows.page(None, OPERATIONS_MAX)?.items;
+    fail(ctx, rows)
 }
 
 fn fail(ctx: &mut MutationCtx, rows: Vec<Doc<OfflineOperation>>) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::values::{BridgeEntry, ClientToken, Fingerprint, NoteEdit, OfflineStat
 #[table(name = "offlineOperations", prefix = "offlineop")]
 #[index(by_operation(meeting_id, author_id, client_id, operation_id), unique)]
 #[index(by_client_status(meeting_id, author_id, client_id, status, ordinal))]
+#[index(by_author_status(author_id, status, meeting_id))]
 #[index(by_status_queued(status, queued_at))]
 pub struct OfflineOperation {
     /// On which meeting's notes.

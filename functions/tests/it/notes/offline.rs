@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use convoke::error::Code;
 use convoke::testing::{START, TestApp};
-use schema::{NoteOperation, OfflineChain, OfflineOperation};
+use schema::{NoteOperation, OfflineChain, OfflineOperation, OfflineStatus};
 use serde_json::{Value, json};
 
 use super::room::{Room, delete, insert, offline, retain, unlimited};
@@ -526,4 +526,21 @@ fn operations_far_behind_the_log_are_drained_a_few_at_a_time() {
     app.advance(SECOND);
     assert_eq!(status(&room)["synced"], 50);
     assert_eq!(room.text(), format!("{}{}", "y".repeat(3_000), "x".repeat(50)));
+}
+
+#[test]
+fn a_removed_author_with_many_pending_operations_is_removed_and_writes_nothing() {
+    let app = unlimited();
+    let room = Room::new(&app);
+    for call in 0..2 {
+        room.queue(&room.ben, "c", numbered(1 + 500 * call, &vec![insert(0, "x"); 500]), json!({})).value();
+    }
+
+    room.call(&room.ada, "meetings/lifecycle/removeParticipant", json!({"userId": "ben"})).value();
+
+    let failed = app.read(|db| Ok(db.query(OfflineOperation::by_status_queued).eq(OfflineStatus::Failed).count()?));
+    assert_eq!(failed, 500, "the rest is the drain's");
+    app.advance(SECOND);
+    let pending = app.read(|db| Ok(db.query(OfflineOperation::by_status_queued).eq(OfflineStatus::Pending).count()?));
+    assert_eq!((pending, room.text().as_str()), (0, ""));
 }
