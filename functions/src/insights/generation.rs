@@ -3,21 +3,22 @@
 //! The material is understood, and a model asked, outside of transactions; what is made is written some readers at a
 //! time, so that a call that is cut off leaves what it had.
 
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use convoke::outbound::{Http, HttpError, Secret};
 use convoke::prelude::*;
 use convoke::value;
 use futures_util::future::join_all;
-use schema::{Insight, Meeting};
+use schema::{Insight, Meeting, User};
 
 use super::OfMeeting;
-use super::gathering::{self, Demand, Gather, Gathered, Origin, Reader};
+use super::gathering::{self, Demand, Gather, Gathered, Origin, Reader, Version};
 use super::generator::analysis::{Analysis, GENERATOR};
 use super::generator::insights::Insights;
 use super::generator::material::{Material, Person};
 use super::kept::{self, Keep, Made};
-use super::provider::exchange::{self, Endpoint, ProviderError, Reply};
+use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
 use super::settings::{API_KEY, InsightProvider, Model};
 use super::turns::Turns;
 
@@ -70,25 +71,27 @@ async fn make(ctx: &ActionCtx, meeting_id: Id<Meeting>, model: Option<&Model>, g
         (material, insights)
     });
     let (material, insights) = understood.await.map_err(Error::internal)?;
-    let work: Vec<(Reader, Insights)> = readers.into_iter().zip(insights).collect();
-    let (asking, others): (Vec<_>, Vec<_>) = work.into_iter().partition(|(reader, _)| reader.asks_model);
-    let mut generated = 0;
-    let hash = origin.hash(GENERATOR);
-    let made = |(reader, insights): &(Reader, Insights)| {
-        Made::new(reader.user_id, reader.before.clone(), insights.clone(), GENERATOR.to_owned(), hash.clone())
-    };
-    for batch in others.chunks(WRITTEN_AT_ONCE) {
-        let made = batch.iter().map(made).collect();
-        generated += ctx.run::<kept::keep>(Keep { meeting_id, made }).await?;
-    }
-    if let Some(model) = model.filter(|_| !asking.is_empty()) {
-        let asked = Asked { endpoint: Service::new(ctx, model)?, model, material: &material, origin: &origin };
-        for batch in asking.chunks(ASKED_AT_ONCE) {
-            let answers = join_all(batch.iter().map(|(reader, insights)| asked.made(reader, insights))).await;
-            generated += keep_answers(ctx, meeting_id, answers).await?;
+    let work: Vec<Work> = readers.into_iter().zip(insights).collect();
+    let mut keeping = Keeping { ctx, meeting_id, origin: &origin, generated: HashSet::new() };
+    // A model may take its time, fail or never answer. So whoever can do with those of the built-in generator has them
+    // before it is asked, and not only when it is his turn.
+    let (first, others): (Vec<Work>, Vec<Work>) = work
+        .into_iter()
+        .partition(|(reader, _)| model.is_none_or(|model| can_do_with_built_in(reader, model, &origin)));
+    let written = keeping.built_in(&first).await?;
+    if let Some(model) = model {
+        // Who got others meanwhile, or has no place any more, is not asked for.
+        let served = first.into_iter().filter(|(reader, _)| reader.asks_model).filter_map(|(reader, insights)| {
+            let before = written.get(&reader.user_id)?.clone();
+            Some((Reader { before: Some(before), ..reader }, insights))
+        });
+        let asking: Vec<Work> = served.chain(others).collect();
+        if !asking.is_empty() {
+            let asked = Asked { endpoint: Service::new(ctx, model)?, model, material: &material, origin: &origin };
+            keeping.modelled(&asked, &asking).await?;
         }
     }
-    Ok(generated)
+    Ok(i64::try_from(keeping.generated.len()).unwrap_or(i64::MAX))
 }
 
 fn built_in(material: &Material, ids: &[String]) -> Vec<Insights> {
@@ -96,15 +99,89 @@ fn built_in(material: &Material, ids: &[String]) -> Vec<Insights> {
     ids.iter().map(|id| analysis.insights_for(id)).collect()
 }
 
-/// Writes what there is, also where one of them failed.
-async fn keep_answers(ctx: &ActionCtx, meeting_id: Id<Meeting>, answers: Vec<Result<Made>>) -> Result<i64> {
-    let (made, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
-    let made = made.into_iter().flatten().collect();
-    let generated = ctx.run::<kept::keep>(Keep { meeting_id, made }).await?;
-    match failed.into_iter().find_map(Result::err) {
-        Some(failure) => Err(failure),
-        None => Ok(generated),
+/// Whether a reader gets those of the built-in generator to begin with: not if the call is to fail with the model, nor
+/// if he has the model's of the same material, which are better until there are others.
+fn can_do_with_built_in(reader: &Reader, model: &Model, origin: &Origin) -> bool {
+    let has_the_models = || {
+        let hash = origin.hash(&exchange::generator(model.name.as_str()));
+        reader.before.as_ref().is_some_and(|before| before.source_hash == hash)
+    };
+    !reader.asks_model || (model.fallback == Fallback::BuiltIn && !has_the_models())
+}
+
+/// A reader, and what the built-in generator makes for him.
+type Work = (Reader, Insights);
+
+/// Writes what is made, and counts for whom.
+struct Keeping<'a> {
+    ctx: &'a ActionCtx,
+    meeting_id: Id<Meeting>,
+    origin: &'a Origin,
+    generated: HashSet<Id<User>>,
+}
+
+impl Keeping<'_> {
+    /// Writes those of the built-in generator; returns what the readers have now.
+    async fn built_in(&mut self, work: &[Work]) -> Result<HashMap<Id<User>, Version>> {
+        let hash = self.origin.hash(GENERATOR);
+        let made = |(reader, insights): &Work| {
+            Made::new(reader.user_id, reader.before.clone(), insights.clone(), GENERATOR.to_owned(), hash.clone())
+        };
+        let mut written = HashMap::with_capacity(work.len());
+        for batch in work.chunks(WRITTEN_AT_ONCE) {
+            written.extend(self.keep(batch.iter().map(made).collect()).await?);
+        }
+        Ok(written)
     }
+
+    /// Asks the model for some readers at a time. One that does not answer at all is not asked for the others: each
+    /// would wait as long as the first.
+    async fn modelled(&mut self, asked: &Asked<'_>, mut asking: &[Work]) -> Result<()> {
+        let built_in = self.origin.hash(GENERATOR);
+        while !asking.is_empty() {
+            let (batch, rest) = asking.split_at(asking.len().min(ASKED_AT_ONCE));
+            asking = rest;
+            let answers = join_all(batch.iter().map(|(reader, insights)| asked.answer(reader, insights))).await;
+            let is_silent = answers.iter().flatten().any(|answer| answer.is_silent);
+            self.answers(answers).await?;
+            if is_silent && !rest.is_empty() {
+                warn!("The insight provider is not asked for {} more readers", rest.len());
+                let without =
+                    |(reader, _): &&Work| reader.before.as_ref().is_none_or(|before| before.source_hash != built_in);
+                let without: Vec<Work> = rest.iter().filter(without).cloned().collect();
+                self.built_in(&without).await?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what there is, also where one of them failed.
+    async fn answers(&mut self, answers: Vec<Result<Answer>>) -> Result<()> {
+        let (made, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        self.keep(made.into_iter().flatten().filter_map(|answer| answer.made).collect()).await?;
+        match failed.into_iter().find_map(Result::err) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    async fn keep(&mut self, made: Vec<Made>) -> Result<HashMap<Id<User>, Version>> {
+        if made.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let written = self.ctx.run::<kept::keep>(Keep { meeting_id: self.meeting_id, made }).await?;
+        self.generated.extend(written.iter().map(|one| one.user_id));
+        Ok(written.into_iter().map(|one| (one.user_id, one.version)).collect())
+    }
+}
+
+/// What asking for one reader brought.
+struct Answer {
+    /// What is to be written; nothing if he has it already.
+    made: Option<Made>,
+    /// Whether the model did not answer at all.
+    is_silent: bool,
 }
 
 /// A model, asked about one meeting.
@@ -116,7 +193,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    async fn made(&self, reader: &Reader, built_in: &Insights) -> Result<Made> {
+    async fn answer(&self, reader: &Reader, built_in: &Insights) -> Result<Answer> {
         let id = reader.user_id.to_string();
         let person = self.material.people.iter().find(|person| person.id == id).cloned();
         let person = person.unwrap_or_else(|| Person { id, ..Person::default() });
@@ -126,8 +203,14 @@ impl Asked<'_> {
         if let Some(failure) = &generated.failure {
             warn!("The built-in generator stands in: {failure}");
         }
+        let is_silent = matches!(generated.failure, Some(ProviderError::TimedOut | ProviderError::Unreachable));
         let hash = self.origin.hash(&generated.generator);
-        Ok(Made::new(reader.user_id, reader.before.clone(), generated.insights, generated.generator, hash))
+        // What stands in for the model's he was given before it was asked.
+        let has_it =
+            generated.failure.is_some() && reader.before.as_ref().is_some_and(|before| before.source_hash == hash);
+        let made = (!has_it)
+            .then(|| Made::new(reader.user_id, reader.before.clone(), generated.insights, generated.generator, hash));
+        Ok(Answer { made, is_silent })
     }
 }
 

@@ -72,14 +72,22 @@ fn link(one: generated::Link) -> InsightLink {
     InsightLink { source, url: one.url, title: one.title }
 }
 
-/// Writes insights, each under the id that its reader's had before, and returns how many. Not written are those of
+/// Insights of one reader that were written.
+#[value]
+pub struct Written {
+    pub user_id: Id<User>,
+    /// What he has now.
+    pub version: Version,
+}
+
+/// Writes insights, each under the id that its reader's had before, and returns which. Not written are those of
 /// somebody who has no place in the meeting any more, and those of a reader who got others since these were begun.
 ///
 /// # Errors
 /// A failure of the store.
 #[mutation(internal)]
-pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<i64> {
-    let mut written = 0;
+pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
+    let mut written = Vec::new();
     for made in args.made {
         if seats::find(ctx, args.meeting_id, made.user_id)?.is_none() {
             continue;
@@ -90,13 +98,13 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<i64> {
         if is_newer {
             continue;
         }
-        write(ctx, args.meeting_id, row, made)?;
-        written += 1;
+        let user_id = made.user_id;
+        written.push(Written { user_id, version: write(ctx, args.meeting_id, row, made)? });
     }
     Ok(written)
 }
 
-fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight>>, made: Made) -> Result<()> {
+fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight>>, made: Made) -> Result<Version> {
     let new = Insight {
         user_id: made.user_id,
         meeting_id,
@@ -108,11 +116,12 @@ fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight
         source_hash: made.source_hash,
         updated_at: ctx.now(),
     };
-    match row {
-        Some(row) => ctx.db_mut().patch_doc(row, |stored| *stored = new).map(drop)?,
-        None => ctx.db_mut().insert(new).map(drop)?,
-    }
-    Ok(())
+    let (source_hash, updated_at) = (new.source_hash.clone(), new.updated_at);
+    let id = match row {
+        Some(row) => ctx.db_mut().patch_doc(row, |stored| *stored = new)?.id(),
+        None => ctx.db_mut().insert(new)?,
+    };
+    Ok(Version { id, source_hash, updated_at })
 }
 
 /// The ids of all insights of a meeting's participants, in order of the participants' creation.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::service::{Service, completion, good, slow, status};
 use super::{GENERATE, counted, end, force, gathering, generate, own, say, write};
-use crate::support::{meeting, secret};
+use crate::support::{create, emails, id_of, meeting, secret};
 
 /// An app that asks this service.
 fn asking(service: &Service, more: &str) -> TestApp {
@@ -150,4 +150,55 @@ fn what_stands_in_for_a_provider_is_read_by_force_and_replaced_by_the_next_call(
     assert_eq!((service.count(), own(&ada, &id)["generator"].clone()), (2, json!("builtin/1")));
     assert_eq!(counted(&generate(&ada, &id)).0, 1);
     assert_eq!(own(&ada, &id)["summary"], "At last.");
+}
+
+#[test]
+fn everybody_has_insights_before_a_model_is_asked() {
+    let service = Service::new(vec![slow(good("Later."), Duration::from_millis(300))]);
+    let app = asking(&service, "");
+    let id = gathering(&app);
+    let ada = app.user("ada");
+    say(&ada, &id, 10, "I will write the plan.");
+    let meanwhile = async {
+        while service.count() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        app.read(|db| Ok(db.scan::<Insight>().take(10)?))
+    };
+
+    let call = ada.call_async(GENERATE, json!({"meetingId": id}));
+    let (reply, meanwhile) = app.block_on(async { tokio::join!(call, meanwhile) });
+
+    let generators: Vec<_> = meanwhile.iter().map(|row| row.generator.as_str()).collect();
+    assert_eq!(generators, ["builtin/1"; 3]);
+    let (made, ids) = counted(&reply);
+    assert_eq!(made, 3, "each reader counts once");
+    assert!(meanwhile.iter().all(|row| ids.contains(&row.id().to_string())));
+    assert_eq!(own(&ada, &id)["summary"], "Later.");
+}
+
+#[test]
+fn a_provider_that_does_not_answer_is_not_asked_for_everybody() {
+    let service = Service::new(vec![slow(good("Too late."), Duration::from_secs(20))]);
+    let app = asking(&service, "timeout_s = 1");
+    let names = ["bob", "carol", "dan", "eve", "frank"];
+    for name in names {
+        id_of(&app.user(name));
+    }
+    let ada = app.user("ada");
+    let id = create(&ada, json!({"participantEmails": emails(&names), "maxParticipants": 10}));
+    for name in ["ada"].iter().chain(&names) {
+        app.user(name).call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
+    }
+    say(&ada, &id, 10, "I will write the plan.");
+
+    assert_eq!(counted(&generate(&ada, &id)).0, 6);
+
+    assert_eq!(service.count(), 4 * 3, "for those of the first round, thrice each");
+    for name in names {
+        assert_eq!(own(&app.user(name), &id)["generator"], "builtin/1");
+    }
+    // What stands in is not up to date: the next call asks again.
+    assert_eq!(counted(&generate(&ada, &id)).0, 6);
+    assert_eq!(service.count(), 2 * 4 * 3);
 }
