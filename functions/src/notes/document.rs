@@ -152,6 +152,8 @@ impl Document {
         signature: Signature,
     ) -> Result<()> {
         let Signature { author, mut operation_id, mut fingerprint } = signature;
+        // The first piece speaks for all of them: a long delete may be in thousands, and so may what changed it.
+        let mut conflicts = conflicts.to_vec();
         for piece in pieces {
             self.sequence += 1;
             db.insert(NoteOperation {
@@ -160,7 +162,7 @@ impl Document {
                 version: self.row.version + 1,
                 author_id: author,
                 operation: edits::edit(piece),
-                conflicts_with: conflicts.to_vec(),
+                conflicts_with: std::mem::take(&mut conflicts),
                 operation_id: operation_id.take(),
                 fingerprint: fingerprint.take(),
                 pieces: number(pieces.len()),

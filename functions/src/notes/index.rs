@@ -25,6 +25,10 @@ use crate::{access, audit};
 /// Operations of one batch: a paste with its formatting, and still one short transaction.
 const BATCH_MAX: usize = 100;
 
+/// Entries that the operations of one batch are carried past, all together: each may be named in the result of each,
+/// and the results have to fit a response.
+const BATCH_STEPS_MAX: usize = 200_000;
+
 /// What [`apply_note_operation`] takes.
 ///
 /// ```json
@@ -163,7 +167,8 @@ pub struct NoteOperationsApplied {
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `INVALID_ARGUMENT`: an edit does not fit the text it was made on; `field` begins with `operations[i]`.
-/// - `CONFLICT`: the version is ahead; the base lies too far behind; an id is known from elsewhere than the same batch.
+/// - `CONFLICT`: the version is ahead; the base lies too far behind for so many operations; an id is known from
+///   elsewhere than the same batch.
 /// - `FAILED_PRECONDITION`: "Meeting is cancelled"; "Document too large".
 #[mutation(rate = "notes")]
 pub fn batch_apply_note_operations(
@@ -197,6 +202,9 @@ pub fn batch_apply_note_operations(
         None => document.sequence(),
     };
     let mut chain = Chain::new(document.since(db, base, &quotas)?);
+    if chain.bridge().len() * operations.len() > BATCH_STEPS_MAX {
+        return Err(history::too_far_behind());
+    }
     let mut all = Vec::with_capacity(operations.len());
     for (place, (operation, signature)) in operations.into_iter().zip(signatures).enumerate() {
         let applied = document

@@ -52,7 +52,7 @@ pub struct NoteOperation {
     pub author_id: Id<User>,
     /// What was done, as it was applied.
     pub operation: NoteEdit,
-    /// The entries that changed it on its way.
+    /// The entries that changed it on its way; of an operation that is several entries, the first names them.
     pub conflicts_with: Vec<Id<NoteOperation>>,
     /// By what a repetition is known. Entries without never collide.
     pub operation_id: Option<OperationId>,

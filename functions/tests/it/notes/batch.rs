@@ -1,5 +1,7 @@
 //! `notes/index/batchApplyNoteOperations`.
 
+use std::time::Duration;
+
 use convoke::error::Code;
 use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::NoteOperation;
@@ -138,4 +140,27 @@ fn a_version_ahead_is_refused() {
     let ahead = json!({"expectedVersion": 1, "operations": [{"operation": insert(0, "x")}]});
 
     batch(&room, &room.ada, ahead).assert_refused(Code::Conflict, "Version mismatch: expected 1, got 0");
+}
+
+#[test]
+fn a_batch_too_far_behind_for_its_length_is_refused_and_can_be_sent_in_parts() {
+    let app = TestApp::with(|options| {
+        options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML");
+        // A slow machine without optimization is slower than this test is about.
+        options.limits.mutation_timeout = Duration::from_secs(60);
+    });
+    let room = Room::new(&app);
+    let letters = json!({"operations": vec![json!({"operation": insert(0, "y")}); 100]});
+    for _ in 0..47 {
+        batch(&room, &room.ada, letters.clone()).value();
+    }
+    let late = |count: usize| {
+        let args = json!({"expectedVersion": 0, "operations": vec![json!({"operation": insert(0, "x")}); count]});
+        batch(&room, &room.ben, args)
+    };
+
+    late(100).assert_refused(Code::Conflict, "History is too far behind; reload the notes");
+
+    let applied = late(42);
+    assert_eq!(applied.value()["results"][41]["conflicts"].as_array().unwrap().len(), 4_700);
 }

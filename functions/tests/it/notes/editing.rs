@@ -351,3 +351,23 @@ fn a_long_text_lies_in_pieces_and_checkpoints_are_made_on_the_way() {
     let notes: Value = room.notes();
     assert_eq!((&notes["version"], &notes["sequence"]), (&json!(1_021), &json!(1_021)));
 }
+
+#[test]
+fn of_a_delete_that_was_split_only_the_first_entry_names_what_changed_it() {
+    let app = TestApp::new();
+    let room = Room::new(&app);
+    room.apply(&room.ada, 0, insert(0, "abcdefghij")).value();
+    for (seen, position) in [(1, 2), (2, 5), (3, 8)] {
+        room.apply(&room.ada, seen, insert(position, "-")).value();
+    }
+    let cut = json!({"clientSequence": 1, "operation": delete(0, 10), "operationId": "cut"});
+
+    let applied = room.apply_with(&room.ben, cut.clone());
+
+    assert_eq!(room.text(), "---");
+    assert_eq!(applied.value()["conflicts"].as_array().unwrap().len(), 3);
+    let log = app.read(|db| Ok(db.scan::<NoteOperation>().take(100)?));
+    let named: Vec<usize> = log.iter().skip(4).map(|entry| entry.conflicts_with.len()).collect();
+    assert_eq!(named, [3, 0, 0, 0]);
+    assert_eq!(room.apply_with(&room.ben, cut).value(), applied.value(), "a repetition is answered as the first time");
+}
