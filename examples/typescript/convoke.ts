@@ -46,8 +46,9 @@ export interface Client {
        */
       readonly getMeetingInsights: ServerFunction<"query", OfMeeting, OwnInsight | null>;
       /**
-       * The caller's insights of all meetings, by age: also of meetings that he was removed from since, whose insights stay
-       * his.
+       * The caller's insights of all meetings, oldest first.
+       *
+       * Also of meetings that he was removed from since, whose insights stay his.
        *
        * **Errors**
        * `UNAUTHENTICATED`: nobody calls.
@@ -139,6 +140,7 @@ export interface Client {
        * - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the
        *   past", "Availability window cannot exceed 30 days"; one that starts more than 30 days ahead.
        * - `CONFLICT`: "User is already in the matching queue", with `queueId`.
+       * - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
        *
        * With an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.
        */
@@ -249,8 +251,10 @@ export interface Client {
        */
       readonly endMeeting: ServerFunction<"mutation", OneMeeting, MeetingEnded>;
       /**
-       * How the caller connects to a meeting: the media server's address, or servers that help clients find each other, with
-       * credentials that last an hour.
+       * How the caller connects to a meeting.
+       *
+       * The media server's address, if the meeting has one, and servers that help clients find each other, with credentials
+       * that last an hour.
        *
        * **Errors**
        * - `FORBIDDEN`: the caller has no place in it.
@@ -351,8 +355,10 @@ export interface Client {
       };
       readonly rooms: {
         /**
-         * Lets the caller into the meeting's room: makes or renews his session and mints a token for it, another one each
-         * time. A host's first request starts a scheduled meeting.
+         * Lets the caller into the meeting's room.
+         *
+         * Makes or renews his session and mints a token for it, another one each time. A host's first request starts a
+         * scheduled meeting.
          *
          * **Errors**
          * - `FORBIDDEN`: the caller has no place in the meeting.
@@ -463,8 +469,11 @@ export interface Client {
        * Applies edits that were made one after the other: all of them, as one version, or none.
        *
        * **Errors**
-       * Those of `applyNoteOperation`; a field begins with `operations[i]`. An id that is known from elsewhere than the
-       * same batch is a `CONFLICT`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
+       * - `INVALID_ARGUMENT`: an edit does not fit the text it was made on; `field` begins with `operations[i]`.
+       * - `CONFLICT`: the version is ahead; the base lies too far behind for so many operations; an id is known from
+       *   elsewhere than the same batch.
+       * - `FAILED_PRECONDITION`: "Meeting is cancelled"; "Document too large".
        */
       readonly batchApplyNoteOperations: ServerFunction<"mutation", BatchApplyNoteOperations, NoteOperationsApplied>;
       /**
@@ -484,14 +493,14 @@ export interface Client {
        * late repetition is not applied again.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly clearSyncedOperations: ServerFunction<"mutation", ClearSyncedOperations, SyncedOperationsCleared>;
       /**
        * How the offline queue of one of the caller's clients is.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly getOfflineQueueStatus: ServerFunction<"query", GetOfflineQueueStatus, OfflineQueueStatus>;
       /**
@@ -503,39 +512,47 @@ export interface Client {
        * **Errors**
        * - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: …" (its id).
        * - `CONFLICT`: an id came with other content before; the base is ahead of the notes, or too far behind.
-       * - `RATE_LIMITED`: too many of this client's operations are pending.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
+       * - `FAILED_PRECONDITION`: "Meeting is cancelled".
+       * - `RATE_LIMITED`: too many calls by this caller, or too many of this client's operations are pending.
        */
       readonly queueOfflineOperations: ServerFunction<"mutation", QueueOfflineOperations, OfflineOperationsQueued>;
       /**
-       * Makes the failed operations of one of the caller's clients pending again, as a chain of its own on the notes as they
-       * are now; as many as the limit of pending operations leaves room for.
+       * Makes the failed operations of one of the caller's clients pending again.
+       *
+       * They become a chain of its own on the notes as they are now; as many as the limit of pending operations leaves room
+       * for.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly retryFailedOperations: ServerFunction<"mutation", RetryFailedOperations, FailedOperationsRetried>;
       /**
-       * Drains the queue of one of the caller's clients now, instead of in the background; each 50 operations are one
-       * version.
+       * Drains the queue of one of the caller's clients now, instead of in the background.
+       *
+       * Each 50 operations are one version of the notes; operations far behind the notes are fewer a call. Call it again
+       * while `remainingInQueue` is not 0.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly syncOfflineOperations: ServerFunction<"mutation", SyncOfflineOperations, OfflineOperationsSynced>;
     };
     readonly queries: {
       /**
-       * The notes of a meeting.
+       * The notes of a meeting as they are now: the text, and where its log ends.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly getMeetingNotes: ServerFunction<"query", GetMeetingNotes, MeetingNotes>;
       /**
-       * The log of a meeting's notes from one entry on: `limit` entries, or as many as fit a page.
+       * The log of a meeting's notes from one entry on.
+       *
+       * `limit` entries, or as many as fit a page.
        *
        * **Errors**
-       * Those of `participant`.
+       * - `FORBIDDEN`: the caller has no place in the meeting.
        */
       readonly listNoteOperations: ServerFunction<"query", ListNoteOperations, NoteOperations>;
     };
@@ -550,8 +567,9 @@ export interface Client {
        */
       readonly getCurrentUserProfile: EasyServerFunction<"query", NoArgs, ProfileRow | null>;
       /**
-       * What others see of a user: for himself, people of his organization, of a meeting that both have joined, or of a
-       * match that neither declined.
+       * What others see of a user.
+       *
+       * For himself, people of his organization, of a meeting that both have joined, or of a match that neither declined.
        *
        * **Errors**
        * `FORBIDDEN`: the caller has nothing to do with him, or there is no such user.
@@ -658,7 +676,8 @@ export interface Client {
        * **Errors**
        * - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
        * - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
-       * - `NOT_FOUND`: "Participant not found in meeting" for such a speaker.
+       * - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+       * - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
        * - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
        *
        * With an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.
@@ -668,7 +687,11 @@ export interface Client {
        * Adds several stretches of speech to the transcript of an active meeting: all of them, or none.
        *
        * **Errors**
-       * As `ingestTranscriptChunk`; `field` names the chunk.
+       * - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+       * - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+       * - `INVALID_ARGUMENT`: a chunk ends before it begins; a deploy key that names no speaker. `field` names the chunk.
+       * - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
+       * - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
        *
        * With an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.
        */
@@ -699,7 +722,7 @@ export interface Client {
        * Opens a closed account again.
        *
        * **Errors**
-       * Those of `deactivateUser`.
+       * `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
        *
        * For a deploy key or an identity with the role `admin`.
        */
@@ -981,14 +1004,7 @@ export type SignalId = Id<"signal">;
 /** Such as `user_01h455vb4pex5vsknk084sn02q`. */
 export type UserId = Id<"user">;
 
-/**
- * A way into a room.
- *
- * ```json
- * {"token": "eyJ…", "provider": "webrtc", "roomId": "3f0c…", "participantId": "tab-1",
- *  "permissions": {"canRecord": false, "canMute": true, "canKick": true, "canShare": true}, "success": true}
- * ```
- */
+/** A way into a room. */
 export interface AccessGrant {
   /**
    * The caller's identity in the room, and the id of his session.
@@ -998,8 +1014,11 @@ export interface AccessGrant {
    * 1 … 128 characters.
    */
   participantId: string;
+  /** What the caller may do in the room. */
   permissions: Permissions;
+  /** What carries sound and picture. */
   provider: VideoProvider;
+  /** The room at the provider. */
   roomId: string;
   /** Always true: what cannot be done is an error. */
   success: boolean;
@@ -1009,7 +1028,7 @@ export interface AccessGrant {
 
 /** What `acknowledgeSignals` takes. */
 export interface AcknowledgeSignals {
-  /** At most 1000 items. */
+  /** Those that have arrived, by the `_id` of each. At most 1000 items. */
   signalIds: readonly SignalId[];
 }
 
@@ -1019,15 +1038,16 @@ export interface AddParticipant {
   email?: string | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
-  /** @defaultValue `"participant"` */
-  role?: Role | undefined;
+  /**
+   * What he is to be; an invited address can only become a participant.
+   *
+   * @defaultValue `"participant"`
+   */
+  role?: Role | null | undefined;
   /**
    * An id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -1074,7 +1094,7 @@ export interface ApplyNoteOperation {
    *
    * @defaultValue `false`
    */
-  strict?: boolean | undefined;
+  strict?: boolean | null | undefined;
 }
 
 /** What `assignHost` takes. */
@@ -1086,9 +1106,6 @@ export interface AssignHost {
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
    *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
-   *
    * 1 … 255 characters.
    */
   userId: string;
@@ -1096,6 +1113,7 @@ export interface AssignHost {
 
 /** A feature and its mean. */
 export interface AverageFeature {
+  /** 0 … 1, over the caller's matches. */
   average: number;
   /** Its name as in a match's features. */
   feature: string;
@@ -1178,13 +1196,7 @@ export interface CalculateCompatibilityScore {
   user2Id: string;
 }
 
-/**
- * An interest of the catalog.
- *
- * ```json
- * {"key": "machine-learning", "label": "Machine Learning", "category": "industry", "usageCount": 12}
- * ```
- */
+/** An interest of the catalog. */
 export interface CatalogItem {
   category: InterestCategory;
   /** The name of a picture that stands for an interest, at most 64 characters. At most 64 characters. */
@@ -1197,13 +1209,7 @@ export interface CatalogItem {
   usageCount: number;
 }
 
-/**
- * What `ingestTranscriptChunk` returns.
- *
- * ```json
- * {"success": true, "sequence": 7, "bucketMs": 1767225600000}
- * ```
- */
+/** What `ingestTranscriptChunk` returns. */
 export interface ChunkIngested {
   /**
    * The beginning of the five minutes it lies in.
@@ -1217,13 +1223,7 @@ export interface ChunkIngested {
   success: boolean;
 }
 
-/**
- * What `ingestTranscriptChunks` returns.
- *
- * ```json
- * {"success": true, "sequences": [7, 8, 8]}
- * ```
- */
+/** What `ingestTranscriptChunks` returns. */
 export interface ChunksIngested {
   /** The place of each in the transcript, in the order of the chunks; of an interim chunk the last one's before it. */
   sequences: number[];
@@ -1266,15 +1266,7 @@ export interface Compatibility {
   score: number;
 }
 
-/**
- * What `getMeetingConnectionInfo` returns.
- *
- * ```json
- * {"videoProvider": "webrtc", "roomId": "3f0c…", "iceServers": [{"urls": ["stun:stun.example.org:3478"]},
- *  {"urls": ["turn:turn.example.org:3478"], "username": "1767229200:user_01jgfj…", "credential": "BiDr…="}],
- *  "expiresAt": 1767229200000, "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
- * ```
- */
+/** What `getMeetingConnectionInfo` returns. */
 export interface ConnectionInfo {
   /**
    * Until when the credentials are good.
@@ -1282,11 +1274,15 @@ export interface ConnectionInfo {
    * Milliseconds since the epoch.
    */
   expiresAt: number;
+  /** What the meeting can do. */
   features: Features;
+  /** Servers that help clients find each other, as `RTCPeerConnection` takes them. */
   iceServers: IceServer[];
+  /** The room at the provider. */
   roomId: string;
   /** Where the media server is, if the meeting has one. */
   serverUrl?: string;
+  /** What carries sound and picture. */
   videoProvider: VideoProvider;
 }
 
@@ -1312,7 +1308,7 @@ export interface CreateMeeting {
    *
    * @defaultValue `1800000`
    */
-  duration?: number | undefined;
+  duration?: number | null | undefined;
   /**
    * A retry with the same key and the same arguments makes no second meeting and returns the first.
    *
@@ -1334,9 +1330,13 @@ export interface CreateMeeting {
    *
    * @defaultValue `[]`
    */
-  participantEmails?: readonly string[] | undefined;
-  /** @defaultValue `false` */
-  recordingEnabled?: boolean | undefined;
+  participantEmails?: readonly string[] | null | undefined;
+  /**
+   * Whether it may be recorded.
+   *
+   * @defaultValue `false`
+   */
+  recordingEnabled?: boolean | null | undefined;
   /**
    * Absent, past, or at most five minutes ahead: the meeting begins at once.
    *
@@ -1345,8 +1345,12 @@ export interface CreateMeeting {
   scheduledAt?: number | null | undefined;
   /** The title of a meeting, trimmed, 1 … 200 characters. */
   title: string;
-  /** @defaultValue `true` */
-  transcriptionEnabled?: boolean | undefined;
+  /**
+   * Whether what is said is taken into a transcript.
+   *
+   * @defaultValue `true`
+   */
+  transcriptionEnabled?: boolean | null | undefined;
 }
 
 /** Where a page ended: opaque to clients, bound to its query. */
@@ -1371,13 +1375,7 @@ export interface DeleteInsight {
  */
 export type Details = JsonObject;
 
-/**
- * Says that it is done.
- *
- * ```json
- * {"success": true}
- * ```
- */
+/** Says that it is done. */
 export interface Done {
   /** Always true: what cannot be done is an error. */
   success: boolean;
@@ -1418,20 +1416,13 @@ export interface FailedOperationsRetried {
 export interface Features {
   /** How many people a meeting has room for: 1 … 1000. */
   maxParticipants: number;
+  /** Whether it may be recorded. */
   recording: boolean;
+  /** Whether what is said is taken into a transcript. */
   transcription: boolean;
 }
 
-/**
- * All functions side by side.
- *
- * ```json
- * {"functions": [{"functionName": "users/queries/getCurrentUser", "callCount": 12, "errorCount": 0, "successRate": 1,
- *   "avgLatency": 0.2, "p50": 0.1, "p95": 0.4, "p99": 0.5, "sloCompliant": true}],
- *  "summary": {"functionCount": 1, "callCount": 12, "errorCount": 0, "successRate": 1, "avgLatency": 0.2,
- *   "sloBreaches": 0}}
- * ```
- */
+/** All functions side by side. */
 export interface FunctionBreakdown {
   /** Those that were called, by path. */
   functions: FunctionPerformance[];
@@ -1440,15 +1431,19 @@ export interface FunctionBreakdown {
 
 /** The calls of one function. Latencies are in milliseconds. */
 export interface FunctionPerformance {
+  /** The mean over all calls. */
   avgLatency: number;
-  /** At least 0. */
+  /** How often it was called. At least 0. */
   callCount: number;
-  /** At least 0. */
+  /** How many of the calls ended with an error. At least 0. */
   errorCount: number;
   /** Its path. */
   functionName: string;
+  /** Half of the calls took at most so long. */
   p50: number;
+  /** 95 % of the calls took at most so long. */
   p95: number;
+  /** 99 % of the calls took at most so long. */
   p99: number;
   /** Of a query: whether 95 % took at most 120 ms and 99 % at most 250 ms. Nothing is promised of the others. */
   sloCompliant: boolean;
@@ -1472,7 +1467,7 @@ export interface GenerateInsights {
    *
    * @defaultValue `false`
    */
-  forceRegenerate?: boolean | undefined;
+  forceRegenerate?: boolean | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
 }
@@ -1498,7 +1493,7 @@ export interface GeneratePrompts {
    *
    * @defaultValue `false`
    */
-  forceRegenerate?: boolean | undefined;
+  forceRegenerate?: boolean | null | undefined;
   kind: PromptKind;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
@@ -1515,7 +1510,7 @@ export interface GetFunctionBreakdown {
    *
    * @defaultValue `3600000`
    */
-  timeWindowMs?: number | undefined;
+  timeWindowMs?: number | null | undefined;
 }
 
 /** What `getMatchHistory` takes. */
@@ -1525,7 +1520,7 @@ export interface GetMatchHistory {
    *
    * @defaultValue `20`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /**
    * How many of the newest are passed over.
    *
@@ -1535,7 +1530,7 @@ export interface GetMatchHistory {
    *
    * @defaultValue `0`
    */
-  offset?: number | undefined;
+  offset?: number | null | undefined;
 }
 
 /** What `getMeetingNotes` takes. */
@@ -1577,7 +1572,7 @@ export interface GetPerformanceTrends {
    *
    * @defaultValue `60000`
    */
-  bucketSizeMs?: number | undefined;
+  bucketSizeMs?: number | null | undefined;
   /**
    * A path with `/` or `:` before the function, or a function's bare name. Absent: all functions together.
    *
@@ -1593,7 +1588,7 @@ export interface GetPerformanceTrends {
    *
    * @defaultValue `3600000`
    */
-  timeWindowMs?: number | undefined;
+  timeWindowMs?: number | null | undefined;
 }
 
 /** What `getPreCallPrompts` and `getInCallPrompts` take. */
@@ -1603,7 +1598,7 @@ export interface GetPrompts {
    *
    * @defaultValue `5`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
 }
@@ -1614,9 +1609,6 @@ export interface GetPublicProfile {
    * Whose profile: an id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -1647,22 +1639,13 @@ export interface GlobalStats {
   avgUpdatesPerSecond: number;
   /** Those that are not compliant. At least 0. */
   sloBreaches: number;
-  /** At least 0. */
+  /** How many there are. At least 0. */
   totalActiveSubscriptions: number;
-  /** At least 0. */
+  /** How often they were validated, all together. At least 0. */
   totalUpdates: number;
 }
 
-/**
- * A match that the caller had.
- *
- * ```json
- * {"_id": "outcome_01jgfj…", "matchId": "match_01jgfj…", "createdAt": 1767225600000,
- *  "features": {"interestOverlap": 1, "experienceGap": 0.5, "industryMatch": 0.5, "timezoneCompatibility": 1,
- *   "vectorSimilarity": 0.4, "orgConstraintMatch": 1, "languageOverlap": 0.5, "roleComplementarity": 0.7},
- *  "outcome": "accepted", "feedback": {"rating": 5}}
- * ```
- */
+/** A match that the caller had. */
 export interface HistoryEntry {
   /** Id of a row of `matchOutcomes`. */
   _id: OutcomeId;
@@ -1677,8 +1660,11 @@ export interface HistoryEntry {
 
 /** A server that helps connections come about, as `RTCPeerConnection` takes it. */
 export interface IceServer {
+  /** The password of a TURN server, good until `expiresAt`. */
   credential?: string;
+  /** Its addresses, such as `turn:turn.example.org:3478`. */
   urls: string[];
+  /** The user of a TURN server. */
   username?: string;
 }
 
@@ -1717,22 +1703,19 @@ export interface IngestTranscriptChunk {
    *
    * @defaultValue `false`
    */
-  isInterim?: boolean | undefined;
+  isInterim?: boolean | null | undefined;
   /**
    * A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). 2 … 35 characters.
    *
    * @defaultValue `"en"`
    */
-  language?: string | undefined;
+  language?: string | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
   /**
    * Who spoke: the caller unless told. Another one is named by a host or a deploy key.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -1763,13 +1746,7 @@ export interface IngestTranscriptChunks {
   meetingId: MeetingId;
 }
 
-/**
- * An address that was said or written in the meeting.
- *
- * ```json
- * {"type": "notes", "url": "https://example.org/plan", "title": "The plan"}
- * ```
- */
+/** An address that was said or written in the meeting. */
 export interface InsightLink {
   /** What it leads to. */
   title: string;
@@ -1779,18 +1756,13 @@ export interface InsightLink {
   url: string;
 }
 
-/**
- * What `generateInsights` returns.
- *
- * ```json
- * {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfj…", "insight_01jgfk…"]}
- * ```
- */
+/** What `generateInsights` returns. */
 export interface InsightsGenerated {
   /** How many were made, or made again, by this call. */
   insightsGenerated: number;
   /** The insights of all, in the order in which they were added to the meeting. Each is read by its own reader only. */
   participantInsights: InsightId[];
+  /** Always true: what cannot be done is an error. */
   success: boolean;
 }
 
@@ -1835,7 +1807,7 @@ export interface ListAuditEntries {
    *
    * @defaultValue `50`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /**
    * The id of the meeting or user, or the key of the interest.
    *
@@ -1861,7 +1833,7 @@ export interface ListCatalog {
    *
    * @defaultValue `200`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
 }
 
 /** What `listNoteOperations` takes. */
@@ -1883,7 +1855,7 @@ export interface ListNoteOperations {
    *
    * @defaultValue `200`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /**
    * Of which meeting.
    *
@@ -1899,7 +1871,7 @@ export interface ListSignals {
    *
    * @defaultValue `100`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
 }
@@ -1919,7 +1891,7 @@ export interface ListTranscriptChunks {
    *
    * @defaultValue `200`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
 }
@@ -1933,7 +1905,7 @@ export interface ListUserInsights {
    *
    * @defaultValue `50`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
 }
 
 /** What `listUserMeetings` takes. */
@@ -1945,25 +1917,18 @@ export interface ListUserMeetings {
    *
    * @defaultValue `50`
    */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /** Only meetings in this state. */
   state?: MeetingState | null | undefined;
 }
 
-/**
- * An entry of the audit.
- *
- * ```json
- * {"_id": "audit_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000, "actor": "user_01jgfj…",
- *  "action": "participant.role", "resourceType": "meeting", "resourceId": "meeting_01jgfj…",
- *  "metadata": {"userId": "user_01jgfj…", "from": "participant", "to": "host"}}
- * ```
- */
+/** An entry of the audit. */
 export interface ListedEntry {
   /** Milliseconds since the epoch. */
   _creationTime: number;
   /** Id of a row of `auditEntries`. */
   _id: AuditId;
+  /** What was done, such as `participant.role`. */
   action: string;
   /**
    * A user's id, `deploy-key:<name>`, or `system`.
@@ -1980,20 +1945,13 @@ export interface ListedEntry {
   metadata: Details;
   /** The organization of the resource's owner. */
   orgId?: string;
+  /** The id of what it was done to. */
   resourceId: string;
+  /** The kind of what it was done to, such as `meeting`. */
   resourceType: string;
 }
 
-/**
- * A participant as lists show one.
- *
- * ```json
- * {"_id": "participant_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…",
- *  "userId": "user_01jgfj…", "role": "host", "presence": "joined", "joinedAt": 1767225600000,
- *  "createdAt": 1767225600000, "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""},
- *  "webrtcConnected": false, "webrtcSessionCount": 0}
- * ```
- */
+/** A participant as lists show one. */
 export interface ListedParticipant {
   /** Milliseconds since the epoch. */
   _creationTime: number;
@@ -2026,16 +1984,7 @@ export interface ListedParticipant {
   webrtcSessionCount: number;
 }
 
-/**
- * A media session as lists show one.
- *
- * ```json
- * {"_id": "session_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…", "sessionId": "tab-1",
- *  "userId": "user_01jgfj…", "state": "connected", "createdAt": 1767225600000, "updatedAt": 1767225601000,
- *  "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}, "connectionQuality": "excellent",
- *  "lastMetricsAt": 1767225601000, "metadata": {"latency": 20}}
- * ```
- */
+/** A media session as lists show one. */
 export interface ListedSession {
   /** Milliseconds since the epoch. */
   _creationTime: number;
@@ -2070,15 +2019,7 @@ export interface ListedSession {
   userId: UserId;
 }
 
-/**
- * A signal as its recipient sees it.
- *
- * ```json
- * {"_id": "signal_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
- *  "meetingId": "meeting_01jgfj…", "fromUserId": "user_01jgfj…", "fromSessionId": "tab-1", "kind": "ice",
- *  "payload": {"candidate": "candidate:1 1 udp 2122260223 192.0.2.7 51234 typ host"}}
- * ```
- */
+/** A signal as its recipient sees it. */
 export interface ListedSignal {
   /** Milliseconds since the epoch. */
   _creationTime: number;
@@ -2126,13 +2067,7 @@ export interface LoggedOperation {
   version: number;
 }
 
-/**
- * What somebody looks for in the other; an empty list is no preference.
- *
- * ```json
- * {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
- * ```
- */
+/** What somebody looks for in the other; an empty list is no preference. */
 export interface MatchConstraints {
   /** Interests that the other should share, at most 20. At most 20 items. */
   interests: string[];
@@ -2148,13 +2083,7 @@ export interface MatchConstraints {
   roles: string[];
 }
 
-/**
- * What somebody looks for in the other; an empty list is no preference.
- *
- * ```json
- * {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
- * ```
- */
+/** What somebody looks for in the other; an empty list is no preference. */
 export interface MatchConstraintsInput {
   /** Interests that the other should share, at most 20. At most 20 items. */
   interests: readonly string[];
@@ -2222,13 +2151,7 @@ export interface MatchFeatures {
   vectorSimilarity: number;
 }
 
-/**
- * What somebody says about a match.
- *
- * ```json
- * {"rating": 5, "comments": "We talked for hours."}
- * ```
- */
+/** What somebody says about a match. */
 export interface MatchFeedback {
   /** What somebody says about a match, at most 2000 characters. At most 2000 characters. */
   comments?: string;
@@ -2240,13 +2163,7 @@ export interface MatchFeedback {
   rating: number;
 }
 
-/**
- * What somebody says about a match.
- *
- * ```json
- * {"rating": 5, "comments": "We talked for hours."}
- * ```
- */
+/** What somebody says about a match. */
 export interface MatchFeedbackInput {
   /** What somebody says about a match, at most 2000 characters. At most 2000 characters. */
   comments?: string | null | undefined;
@@ -2267,14 +2184,9 @@ export interface MatchFeedbackInput {
  */
 export type MatchStatus = "proposed" | "declined" | "completed" | "expired";
 
-/**
- * What a run of the matcher came to.
- *
- * ```json
- * {"waiting": 5, "matched": 2, "totalWeight": 1612000, "method": "exact", "durationMs": 3}
- * ```
- */
+/** What a run of the matcher came to. */
 export interface MatchingCycle {
+  /** How long it took, in milliseconds. */
   durationMs: number;
   /** Matches that were made; of a dry run, that would have been. */
   matched: number;
@@ -2286,36 +2198,25 @@ export interface MatchingCycle {
   waiting: number;
 }
 
-/**
- * How the caller's matches went.
- *
- * ```json
- * {"totalMatches": 4, "accepted": 1, "declined": 1, "completed": 2, "successRate": 0.5, "averageRating": 4.5,
- *  "topFeatures": [{"feature": "interestOverlap", "average": 0.9}]}
- * ```
- */
+/** How the caller's matches went. */
 export interface MatchingStats {
   /** By what the caller says of them now. */
   accepted: number;
   /** Over the caller's ratings; absent without one. */
   averageRating?: number;
+  /** Those that took place, as the caller says. */
   completed: number;
+  /** Those that the caller declined. */
   declined: number;
   /** Completed ones of all; 0 without any. */
   successRate: number;
   /** The three features that are highest on average over the matches that he did not decline, highest first. */
   topFeatures: AverageFeature[];
+  /** All that he was matched in. */
   totalMatches: number;
 }
 
-/**
- * What `createMeeting` returns.
- *
- * ```json
- * {"meetingId": "meeting_01jgfj…", "webrtcReady": true, "videoProvider": "webrtc",
- *  "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
- * ```
- */
+/** What `createMeeting` returns. */
 export interface MeetingCreated {
   features: Features;
   /** Id of a row of `meetings`. */
@@ -2325,13 +2226,7 @@ export interface MeetingCreated {
   webrtcReady: boolean;
 }
 
-/**
- * What `endMeeting` returns.
- *
- * ```json
- * {"success": true, "durationMs": 1800000}
- * ```
- */
+/** What `endMeeting` returns. */
 export interface MeetingEnded {
   /** From its start to its end. */
   durationMs: number;
@@ -2339,13 +2234,7 @@ export interface MeetingEnded {
   success: boolean;
 }
 
-/**
- * What `joinMeeting` returns.
- *
- * ```json
- * {"success": true, "webrtcReady": true}
- * ```
- */
+/** What `joinMeeting` returns. */
 export interface MeetingJoined {
   /** Always true: what cannot be done is an error. */
   success: boolean;
@@ -2353,13 +2242,7 @@ export interface MeetingJoined {
   webrtcReady: boolean;
 }
 
-/**
- * The notes of a meeting as they are now.
- *
- * ```json
- * {"content": "abXYhij", "version": 3, "sequence": 4, "updatedAt": 1767225600000}
- * ```
- */
+/** The notes of a meeting as they are now. */
 export interface MeetingNotes {
   /** The text. */
   content: string;
@@ -2403,9 +2286,6 @@ export interface NamedUser {
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
    *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
-   *
    * 1 … 255 characters.
    */
   userId: string;
@@ -2414,13 +2294,7 @@ export interface NamedUser {
 /** No arguments: an empty object on the wire. */
 export type NoArgs = Record<string, never>;
 
-/**
- * An edit as it stands in the log: always all four.
- *
- * ```json
- * {"type": "insert", "position": 4, "content": "XY", "length": 2}
- * ```
- */
+/** An edit as it stands in the log: always all four. */
 export interface NoteEdit {
   /** The text that it inserts; `""` unless it inserts. */
   content: string;
@@ -2432,13 +2306,7 @@ export interface NoteEdit {
   type: OperationType;
 }
 
-/**
- * An edit as a client sends it; what its type does not need is ignored.
- *
- * ```json
- * {"type": "insert", "position": 4, "content": "XY"}
- * ```
- */
+/** An edit as a client sends it; what its type does not need is ignored. */
 export interface NoteEditInput {
   /** The text that an insert puts there: 1 … 100,000 units. */
   content?: string | null | undefined;
@@ -2462,16 +2330,7 @@ export interface NoteEditInput {
   type: OperationType;
 }
 
-/**
- * What became of an operation.
- *
- * ```json
- * {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvw…"],
- *  "transformedOperation": {"type": "delete", "position": 2, "content": "", "length": 2},
- *  "transformedOperations": [{"type": "delete", "position": 2, "content": "", "length": 2},
- *                            {"type": "delete", "position": 4, "content": "", "length": 3}]}
- * ```
- */
+/** What became of an operation. */
 export interface NoteOperationApplied {
   /** The entries of the log that changed it. */
   conflicts: NoteopId[];
@@ -2535,13 +2394,7 @@ export interface OfflineOperationError {
   operationId: string;
 }
 
-/**
- * What became of a call that queues.
- *
- * ```json
- * {"queueId": "0c7e6a405862e402eb76a70f8a26fc73", "queued": 2, "success": true}
- * ```
- */
+/** What became of a call that queues. */
 export interface OfflineOperationsQueued {
   /** Names the call that brought the operations; a full repetition gets that of the first call. */
   queueId: string;
@@ -2571,6 +2424,7 @@ export interface OfflineOperationsSynced {
 
 /** A client's offline queue in figures. Cleared operations are not in it. */
 export interface OfflineQueueStatus {
+  /** Operations that were refused. */
   failed: number;
   /**
    * When the last of the pending was queued.
@@ -2584,9 +2438,11 @@ export interface OfflineQueueStatus {
    * Milliseconds since the epoch.
    */
   oldestPending?: number;
+  /** Operations that wait. */
   pending: number;
   /** Whether all is well with it. */
   queueHealth: QueueHealth;
+  /** Operations that are in the notes. */
   synced: number;
   /** Always 0: taking and applying are one transaction. */
   syncing: number;
@@ -2603,34 +2459,29 @@ export interface OfflineQueueStatus {
  */
 export type OfflineStatus = "pending" | "syncing" | "synced" | "failed";
 
-/**
- * What `saveOnboarding` returns.
- *
- * ```json
- * {"userId": "user_01jgfj…", "profileId": "profile_01jgfj…", "interestsCount": 2, "onboardingCompleted": true}
- * ```
- */
+/** What `saveOnboarding` returns. */
 export interface OnboardingSaved {
   /** Distinct interests that the user has now. At least 0. */
   interestsCount: number;
+  /** Always true: this call completes it. */
   onboardingCompleted: boolean;
   /** Id of a row of `profiles`. */
   profileId: ProfileId;
-  /** Id of a row of `users`. */
+  /**
+   * The caller's own id, which other functions take as `userId`.
+   *
+   * Id of a row of `users`.
+   */
   userId: UserId;
 }
 
-/**
- * How far the caller's onboarding is.
- *
- * ```json
- * {"userId": "user_01jgfj…", "onboardingComplete": false, "profileExists": false}
- * ```
- */
+/** How far the caller's onboarding is. */
 export interface OnboardingState {
   /** Milliseconds since the epoch. */
   completedAt?: number;
+  /** Whether `saveOnboarding` succeeded once. */
   onboardingComplete: boolean;
+  /** Whether there is a profile, be it of the onboarding or of `updateUserProfile`. */
   profileExists: boolean;
   /** Id of a row of `profiles`. */
   profileId?: ProfileId;
@@ -2684,14 +2535,7 @@ export type OperationType = "insert" | "delete" | "retain";
  */
 export type Outcome = "accepted" | "declined" | "completed";
 
-/**
- * The caller's own account.
- *
- * ```json
- * {"_id": "user_01jgfj…", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
- *  "email": "ada@example.com", "emailVerified": true, "roles": [], "isActive": true, "onboardingComplete": false}
- * ```
- */
+/** The caller's own account. */
 export interface OwnAccount {
   /** Milliseconds since the epoch. */
   _creationTime: number;
@@ -2703,29 +2547,23 @@ export interface OwnAccount {
   displayName: string;
   /** An e-mail address, trimmed and in lower case. At most 254 characters. */
   email?: string;
+  /** Whether the identity provider says that the address is his. */
   emailVerified: boolean;
+  /** Whether the account is open; a closed one is refused everything else. */
   isActive: boolean;
   /** Milliseconds since the epoch. */
   lastSeenAt?: number;
+  /** Whether `saveOnboarding` succeeded once. */
   onboardingComplete: boolean;
   /** Milliseconds since the epoch. */
   onboardingCompletedAt?: number;
+  /** The organization that his token names. */
   orgId?: string;
+  /** What his token says he is, such as `admin`. */
   roles: string[];
 }
 
-/**
- * What the caller takes from one meeting.
- *
- * ```json
- * {"_id": "insight_01jgfj…", "userId": "user_01jgfj…", "meetingId": "meeting_01jgfj…",
- *  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
- *  "actionItems": ["Ada: send the report by Friday"],
- *  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
- *  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
- *  "generator": "builtin/1", "createdAt": 1767225600000, "updatedAt": 1767225600000}
- * ```
- */
+/** What the caller takes from one meeting. */
 export interface OwnInsight {
   /** Id of a row of `insights`. */
   _id: InsightId;
@@ -2735,10 +2573,13 @@ export interface OwnInsight {
   createdAt: number;
   /** What made it, with its version. */
   generator: string;
+  /** Where what it says comes from. */
   links: InsightLink[];
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
+  /** What he could do next, the surest first. */
   recommendations: Recommendation[];
+  /** What the meeting was about, for him, in a few sentences. */
   summary: string;
   /**
    * When it was made last.
@@ -2750,13 +2591,7 @@ export interface OwnInsight {
   userId: UserId;
 }
 
-/**
- * An interest that the caller has.
- *
- * ```json
- * {"key": "machine-learning", "label": "Machine Learning", "category": "industry"}
- * ```
- */
+/** An interest that the caller has. */
 export interface OwnInterest {
   category: InterestCategory;
   /** The name of a picture that stands for an interest, at most 64 characters. At most 64 characters. */
@@ -2767,17 +2602,7 @@ export interface OwnInterest {
   label: string;
 }
 
-/**
- * A meeting as one of its people sees it.
- *
- * ```json
- * {"_id": "meeting_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
- *  "organizerId": "user_01jgfj…", "title": "Planning", "duration": 1800000, "meetingType": "small-group",
- *  "maxParticipants": 10, "recordingEnabled": false, "transcriptionEnabled": true, "videoProvider": "webrtc",
- *  "roomId": "3f0c…", "state": "active", "startedAt": 1767225600000, "updatedAt": 1767225600000,
- *  "userRole": "host", "userPresence": "joined", "openSessions": 1}
- * ```
- */
+/** A meeting as one of its people sees it. */
 export interface OwnMeeting {
   /** Milliseconds since the epoch. */
   _creationTime: number;
@@ -2804,7 +2629,9 @@ export interface OwnMeeting {
   openSessions?: number;
   /** Id of a row of `users`. */
   organizerId: UserId;
+  /** Whether it may be recorded. */
   recordingEnabled: boolean;
+  /** The room at the provider. */
   roomId: string;
   /** Milliseconds since the epoch. */
   scheduledAt?: number;
@@ -2813,6 +2640,7 @@ export interface OwnMeeting {
   state: MeetingState;
   /** The title of a meeting, trimmed, 1 … 200 characters. */
   title: string;
+  /** Whether what is said is taken into a transcript. */
   transcriptionEnabled: boolean;
   /** Milliseconds since the epoch. */
   updatedAt: number;
@@ -2855,13 +2683,7 @@ export interface PageOfOwnMeeting {
   items: OwnMeeting[];
 }
 
-/**
- * What `addParticipant` returns.
- *
- * ```json
- * {"participantId": "participant_01jgfj…", "invited": false}
- * ```
- */
+/** What `addParticipant` returns. */
 export interface ParticipantAdded {
   /** Whether the address belongs to nobody yet and has an invitation now. */
   invited: boolean;
@@ -2877,11 +2699,11 @@ export interface ParticipantAdded {
 export interface PerformanceSummary {
   /** In milliseconds, over all calls. */
   avgLatency: number;
-  /** At least 0. */
+  /** Calls of all functions. At least 0. */
   callCount: number;
-  /** At least 0. */
+  /** How many of them ended with an error. At least 0. */
   errorCount: number;
-  /** At least 0. */
+  /** Functions that were called. At least 0. */
   functionCount: number;
   /** Functions that are not compliant. At least 0. */
   sloBreaches: number;
@@ -2889,15 +2711,7 @@ export interface PerformanceSummary {
   successRate: number;
 }
 
-/**
- * The course of a function over time.
- *
- * ```json
- * {"timeSeries": [{"timestamp": 1767225600000, "callCount": 12, "errorCount": 1, "avgLatency": 0.41,
- *   "p95Latency": 1.2, "successRate": 0.9166666666666666}],
- *  "trends": {"errorTrend": "stable", "latencyTrend": "improving", "throughputTrend": "increasing"}}
- * ```
- */
+/** The course of a function over time. */
 export interface PerformanceTrends {
   /** Contiguous buckets, the oldest first; the last one holds this moment. */
   timeSeries: TrendPoint[];
@@ -2906,19 +2720,17 @@ export interface PerformanceTrends {
 
 /** What somebody may do in a meeting. */
 export interface Permissions {
+  /** Remove others from the room. */
   canKick: boolean;
+  /** Mute others. */
   canMute: boolean;
+  /** Record. */
   canRecord: boolean;
+  /** Share a screen. */
   canShare: boolean;
 }
 
-/**
- * A person as lists show one.
- *
- * ```json
- * {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}
- * ```
- */
+/** A person as lists show one. */
 export interface Person {
   /**
    * The user.
@@ -2947,13 +2759,7 @@ export type Presence = "invited" | "joined" | "left";
  */
 export type PresenceChange = "joined" | "left";
 
-/**
- * What `batchUpdatePresence` returns.
- *
- * ```json
- * {"queued": true, "batchSize": 3}
- * ```
- */
+/** What `batchUpdatePresence` returns. */
 export interface PresenceQueued {
   /** Participants of the meeting whose presence was written within the last second, the caller included. At least 0. */
   batchSize: number;
@@ -3062,13 +2868,7 @@ export type PromptFeedback = "used" | "dismissed" | "upvoted";
  */
 export type PromptKind = "pre-call" | "in-call";
 
-/**
- * What others see of a user.
- *
- * ```json
- * {"userId": "user_01jgfj…", "displayName": "Ada", "avatarUrl": "", "languages": ["English"], "interests": ["chess"]}
- * ```
- */
+/** What others see of a user. */
 export interface PublicProfile {
   /** `""` when there is none. */
   avatarUrl: string;
@@ -3076,6 +2876,7 @@ export interface PublicProfile {
   bio?: string;
   /** A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters. */
   company?: string;
+  /** What he is called. */
   displayName: string;
   /** What somebody has done so far, in words or years, at most 1000 characters. At most 1000 characters. */
   experience?: string;
@@ -3087,6 +2888,7 @@ export interface PublicProfile {
   interests: string[];
   /** A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters. */
   jobTitle?: string;
+  /** What he speaks, by any name. */
   languages: string[];
   /** An absolute address with the scheme http or https, at most 2048 characters; kept as it was written. At most 2048 characters. */
   linkedinUrl?: string;
@@ -3138,15 +2940,7 @@ export interface QueueOfflineOperations {
   operations: readonly SentOfflineOperation[];
 }
 
-/**
- * Where the caller's newest entry is.
- *
- * ```json
- * {"_id": "queue_01jgfj…", "status": "waiting", "availableFrom": 1767225600000, "availableTo": 1767229200000,
- *  "constraints": {"interests": [], "roles": []}, "createdAt": 1767225600000, "queuePosition": 1,
- *  "estimatedWaitMs": 120000}
- * ```
- */
+/** Where the caller's newest entry is. */
 export interface QueuePlace {
   /** Id of a row of `queueEntries`. */
   _id: QueueId;
@@ -3179,13 +2973,7 @@ export interface QueuePlace {
  */
 export type QueueStatus = "waiting" | "matched" | "expired" | "cancelled";
 
-/**
- * Something the reader could do next.
- *
- * ```json
- * {"type": "follow-up", "content": "Follow up on your action item: send the report", "confidence": 0.6}
- * ```
- */
+/** Something the reader could do next. */
 export interface Recommendation {
   /**
    * 0 … 1; grows with the evidence.
@@ -3242,9 +3030,6 @@ export interface RemoveParticipant {
    * An id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -3309,7 +3094,7 @@ export interface RunMatchingCycle {
    *
    * @defaultValue `false`
    */
-  dryRun?: boolean | undefined;
+  dryRun?: boolean | null | undefined;
   /**
    * Two who score less are not matched; the settings' unless told.
    *
@@ -3383,21 +3168,12 @@ export interface SendSignal {
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
    *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
-   *
    * 1 … 255 characters.
    */
   toUserId?: string | null | undefined;
 }
 
-/**
- * One of several stretches of speech.
- *
- * ```json
- * {"text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000, "endTime": 1767225601500}
- * ```
- */
+/** One of several stretches of speech. */
 export interface SentChunk {
   /**
    * The client's name of it: a known one of the speaker is not stored again.
@@ -3424,20 +3200,17 @@ export interface SentChunk {
    *
    * @defaultValue `false`
    */
-  isInterim?: boolean | undefined;
+  isInterim?: boolean | null | undefined;
   /**
    * A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). 2 … 35 characters.
    *
    * @defaultValue `"en"`
    */
-  language?: string | undefined;
+  language?: string | null | undefined;
   /**
    * Who spoke: the caller unless told. Another one is named by a host or a deploy key.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -3452,13 +3225,7 @@ export interface SentChunk {
   text: string;
 }
 
-/**
- * An interest as a client sends it at onboarding.
- *
- * ```json
- * {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
- * ```
- */
+/** An interest as a client sends it at onboarding. */
 export interface SentInterest {
   category: InterestCategory;
   /** The name of a picture that stands for an interest, at most 64 characters. At most 64 characters. */
@@ -3564,13 +3331,7 @@ export interface SentOfflineOperation {
   type: OperationType;
 }
 
-/**
- * What `createSession` returns.
- *
- * ```json
- * {"sessionId": "tab-1"}
- * ```
- */
+/** What `createSession` returns. */
 export interface SessionCreated {
   /** A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`. 1 … 128 characters. */
   sessionId: string;
@@ -3586,15 +3347,7 @@ export interface SessionCreated {
  */
 export type SessionState = "connecting" | "connected" | "disconnected" | "failed" | "closed";
 
-/**
- * A stretch of speech.
- *
- * ```json
- * {"_id": "chunk_01jgfj…", "sequence": 1, "speakerId": "user_01jgfj…", "text": "Good morning.", "confidence": 0.98,
- *  "startTime": 1767225600000, "endTime": 1767225601500, "bucketMs": 1767225600000, "wordCount": 2, "language": "en",
- *  "createdAt": 1767225602000}
- * ```
- */
+/** A stretch of speech. */
 export interface ShownChunk {
   /** Id of a row of `transcriptChunks`. */
   _id: ChunkId;
@@ -3610,6 +3363,7 @@ export interface ShownChunk {
   endTime: number;
   /** A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). 2 … 35 characters. */
   language: string;
+  /** Its place in the transcript. */
   sequence: number;
   /** Id of a row of `users`. */
   speakerId: UserId;
@@ -3617,6 +3371,7 @@ export interface ShownChunk {
   startTime: number;
   /** What was said, trimmed, 1 … 10,000 characters. 1 … 10000 characters. */
   text: string;
+  /** Runs of characters without white space. */
   wordCount: number;
 }
 
@@ -3660,20 +3415,15 @@ export interface ShownMatch {
   windowTo: number;
 }
 
-/**
- * Something that the caller could say.
- *
- * ```json
- * {"_id": "prompt_01jgfj…", "content": "What should be settled at the end of “Planning”?", "relevance": 0.5,
- *  "tags": ["title"], "createdAt": 1767225600000}
- * ```
- */
+/** Something that the caller could say. */
 export interface ShownPrompt {
   /** Id of a row of `prompts`. */
   _id: PromptId;
+  /** The prompt itself, one or two sentences. */
   content: string;
   /** Milliseconds since the epoch. */
   createdAt: number;
+  /** What the caller did with it, if anything. */
   feedback?: PromptFeedback;
   /**
    * How much it suggests itself.
@@ -3692,25 +3442,13 @@ export interface ShownPrompt {
  */
 export type SignalKind = "sdp" | "ice";
 
-/**
- * What `sendSignal` returns.
- *
- * ```json
- * {"delivered": 1}
- * ```
- */
+/** What `sendSignal` returns. */
 export interface SignalSent {
   /** How many people it lies ready for. At least 0. */
   delivered: number;
 }
 
-/**
- * What `acknowledgeSignals` returns.
- *
- * ```json
- * {"acknowledged": 2}
- * ```
- */
+/** What `acknowledgeSignals` returns. */
 export interface SignalsAcknowledged {
   /** Those that lay ready for the caller and are gone now. At least 0. */
   acknowledged: number;
@@ -3737,26 +3475,23 @@ export interface SubscriptionFigures {
   durationMs: number;
   /** How often it was found not valid. At least 0. */
   errors: number;
-  /** Milliseconds since the epoch. */
+  /**
+   * When it was validated last.
+   *
+   * Milliseconds since the epoch.
+   */
   lastUpdate: number;
   /** Whether validating takes at most 150 ms and comes at most ten times a second. */
   sloCompliant: boolean;
+  /** The client's own name of it. */
   subscriptionId: string;
   /** How often it was validated. At least 0. */
   updateCount: number;
+  /** How often it is validated. */
   updatesPerSecond: number;
 }
 
-/**
- * How subscriptions are doing.
- *
- * ```json
- * {"subscriptions": [{"subscriptionId": "notes-1", "durationMs": 60000, "updateCount": 3, "avgLatency": 0.2,
- *   "updatesPerSecond": 0.05, "errors": 0, "lastUpdate": 1767225600000, "sloCompliant": true}],
- *  "globalStats": {"totalActiveSubscriptions": 1, "totalUpdates": 3, "avgUpdatesPerSecond": 0.05, "sloBreaches": 0},
- *  "bandwidthStats": {"activeSubscriptions": 1, "totalUpdates": 3}}
- * ```
- */
+/** How subscriptions are doing. */
 export interface SubscriptionMetrics {
   /** Of the whole process, over the last minute. */
   bandwidthStats: BandwidthStats;
@@ -3766,13 +3501,7 @@ export interface SubscriptionMetrics {
   subscriptions: SubscriptionFigures[];
 }
 
-/**
- * Whether a subscription is valid.
- *
- * ```json
- * {"valid": true, "permissions": ["read", "write"], "shouldReconnect": false, "validUntil": 1767225900000}
- * ```
- */
+/** Whether a subscription is valid. */
 export interface SubscriptionValidity {
   /** What the caller may do with what he follows; none if it is not valid. */
   permissions: string[];
@@ -3780,6 +3509,7 @@ export interface SubscriptionValidity {
   reason?: string;
   /** Whether the client is to connect anew: it was away for long, or may do more or less than before. */
   shouldReconnect: boolean;
+  /** Whether the caller may go on following. */
   valid: boolean;
   /**
    * When it is to be validated again.
@@ -3808,7 +3538,7 @@ export interface SyncOfflineOperations {
    *
    * @defaultValue `50`
    */
-  maxOperations?: number | undefined;
+  maxOperations?: number | null | undefined;
   /**
    * The meeting whose notes it edited.
    *
@@ -3837,14 +3567,7 @@ export interface TranscriptChunks {
   nextSequence: number;
 }
 
-/**
- * The figures of a transcript.
- *
- * ```json
- * {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000, "speakers": ["user_01jgfj…"],
- *  "languages": ["en"], "bucketCount": 1}
- * ```
- */
+/** The figures of a transcript. */
 export interface TranscriptFigures {
   /** The plain mean over the chunks. */
   averageConfidence: number;
@@ -3876,9 +3599,9 @@ export interface TrendLabels {
 export interface TrendPoint {
   /** Over all calls; 0 without any. */
   avgLatency: number;
-  /** At least 0. */
+  /** How many there are. At least 0. */
   callCount: number;
-  /** At least 0. */
+  /** How many of them ended with an error. At least 0. */
   errorCount: number;
   /** By nearest rank; 0 without calls. */
   p95Latency: number;
@@ -3912,6 +3635,7 @@ export interface UpdateMeeting {
   maxParticipants?: number | null | undefined;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
+  /** Whether it may be recorded. */
   recordingEnabled?: boolean | null | undefined;
   /**
    * Of a scheduled meeting only.
@@ -3921,6 +3645,7 @@ export interface UpdateMeeting {
   scheduledAt?: number | null | undefined;
   /** The title of a meeting, trimmed, 1 … 200 characters. */
   title?: string | null | undefined;
+  /** Whether what is said is taken into a transcript. */
   transcriptionEnabled?: boolean | null | undefined;
 }
 
@@ -3937,9 +3662,6 @@ export interface UpdateParticipantRole {
    * Who: an id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -3974,9 +3696,6 @@ export interface UpdateUserInterests {
    * Whose interests: an id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */
@@ -4017,9 +3736,6 @@ export interface UpdateUserProfile {
    * Whose profile: an id, or the `sub` of a token of the caller's issuer.
    *
    * A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-   *
-   * Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-   * caller's own issuer (a provider's subjects may themselves look like ids).
    *
    * 1 … 255 characters.
    */

@@ -1009,11 +1009,6 @@ words! {
 }
 
 /// A way into a room.
-///
-/// ```json
-/// {"token": "eyJ…", "provider": "webrtc", "roomId": "3f0c…", "participantId": "tab-1",
-///  "permissions": {"canRecord": false, "canMute": true, "canKick": true, "canShare": true}, "success": true}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessGrant {
@@ -1023,8 +1018,11 @@ pub struct AccessGrant {
     ///
     /// 1 … 128 characters.
     pub participant_id: String,
+    /// What the caller may do in the room.
     pub permissions: Permissions,
+    /// What carries sound and picture.
     pub provider: VideoProvider,
+    /// The room at the provider.
     pub room_id: String,
     /// Always true: what cannot be done is an error.
     pub success: bool,
@@ -1036,7 +1034,7 @@ pub struct AccessGrant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AcknowledgeSignals {
-    /// At most 1000 items.
+    /// Those that have arrived, by the `_id` of each. At most 1000 items.
     pub signal_ids: Vec<SignalId>,
 }
 
@@ -1049,15 +1047,14 @@ pub struct AddParticipant {
     pub email: Option<String>,
     /// Id of a row of `meetings`.
     pub meeting_id: MeetingId,
+    /// What he is to be; an invited address can only become a participant.
+    ///
     /// `"participant"` unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// An id, or the `sub` of a token of the caller's issuer.
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-    ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
     ///
     /// 1 … 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -1138,9 +1135,6 @@ pub struct AssignHost {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     pub user_id: String,
 }
@@ -1149,6 +1143,7 @@ pub struct AssignHost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AverageFeature {
+    /// 0 … 1, over the caller's matches.
     pub average: f64,
     /// Its name as in a match's features.
     pub feature: String,
@@ -1281,10 +1276,6 @@ impl CalculateCompatibilityScore {
 }
 
 /// An interest of the catalog.
-///
-/// ```json
-/// {"key": "machine-learning", "label": "Machine Learning", "category": "industry", "usageCount": 12}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogItem {
@@ -1301,10 +1292,6 @@ pub struct CatalogItem {
 }
 
 /// What `ingestTranscriptChunk` returns.
-///
-/// ```json
-/// {"success": true, "sequence": 7, "bucketMs": 1767225600000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChunkIngested {
@@ -1319,10 +1306,6 @@ pub struct ChunkIngested {
 }
 
 /// What `ingestTranscriptChunks` returns.
-///
-/// ```json
-/// {"success": true, "sequences": [7, 8, 8]}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChunksIngested {
@@ -1378,12 +1361,6 @@ pub struct Compatibility {
 }
 
 /// What `getMeetingConnectionInfo` returns.
-///
-/// ```json
-/// {"videoProvider": "webrtc", "roomId": "3f0c…", "iceServers": [{"urls": ["stun:stun.example.org:3478"]},
-///  {"urls": ["turn:turn.example.org:3478"], "username": "1767229200:user_01jgfj…", "credential": "BiDr…="}],
-///  "expiresAt": 1767229200000, "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionInfo {
@@ -1391,12 +1368,16 @@ pub struct ConnectionInfo {
     ///
     /// Milliseconds since the epoch.
     pub expires_at: i64,
+    /// What the meeting can do.
     pub features: Features,
+    /// Servers that help clients find each other, as `RTCPeerConnection` takes them.
     pub ice_servers: Vec<IceServer>,
+    /// The room at the provider.
     pub room_id: String,
     /// Where the media server is, if the meeting has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_url: Option<String>,
+    /// What carries sound and picture.
     pub video_provider: VideoProvider,
 }
 
@@ -1436,6 +1417,8 @@ pub struct CreateMeeting {
     /// `[]` unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub participant_emails: Option<Vec<String>>,
+    /// Whether it may be recorded.
+    ///
     /// `false` unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_enabled: Option<bool>,
@@ -1446,6 +1429,8 @@ pub struct CreateMeeting {
     pub scheduled_at: Option<i64>,
     /// The title of a meeting, trimmed, 1 … 200 characters.
     pub title: String,
+    /// Whether what is said is taken into a transcript.
+    ///
     /// `true` unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcription_enabled: Option<bool>,
@@ -1490,10 +1475,6 @@ pub struct DeleteInsight {
 pub type Details = Map<String, Value>;
 
 /// Says that it is done.
-///
-/// ```json
-/// {"success": true}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
@@ -1549,18 +1530,13 @@ pub struct FailedOperationsRetried {
 pub struct Features {
     /// How many people a meeting has room for: 1 … 1000.
     pub max_participants: i64,
+    /// Whether it may be recorded.
     pub recording: bool,
+    /// Whether what is said is taken into a transcript.
     pub transcription: bool,
 }
 
 /// All functions side by side.
-///
-/// ```json
-/// {"functions": [{"functionName": "users/queries/getCurrentUser", "callCount": 12, "errorCount": 0, "successRate": 1,
-///   "avgLatency": 0.2, "p50": 0.1, "p95": 0.4, "p99": 0.5, "sloCompliant": true}],
-///  "summary": {"functionCount": 1, "callCount": 12, "errorCount": 0, "successRate": 1, "avgLatency": 0.2,
-///   "sloBreaches": 0}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionBreakdown {
@@ -1573,15 +1549,19 @@ pub struct FunctionBreakdown {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionPerformance {
+    /// The mean over all calls.
     pub avg_latency: f64,
-    /// At least 0.
+    /// How often it was called. At least 0.
     pub call_count: i64,
-    /// At least 0.
+    /// How many of the calls ended with an error. At least 0.
     pub error_count: i64,
     /// Its path.
     pub function_name: String,
+    /// Half of the calls took at most so long.
     pub p50: f64,
+    /// 95 % of the calls took at most so long.
     pub p95: f64,
+    /// 99 % of the calls took at most so long.
     pub p99: f64,
     /// Of a query: whether 95 % took at most 120 ms and 99 % at most 250 ms. Nothing is promised of the others.
     pub slo_compliant: bool,
@@ -1783,9 +1763,6 @@ pub struct GetPublicProfile {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     pub user_id: String,
 }
@@ -1819,20 +1796,13 @@ pub struct GlobalStats {
     pub avg_updates_per_second: f64,
     /// Those that are not compliant. At least 0.
     pub slo_breaches: i64,
-    /// At least 0.
+    /// How many there are. At least 0.
     pub total_active_subscriptions: i64,
-    /// At least 0.
+    /// How often they were validated, all together. At least 0.
     pub total_updates: i64,
 }
 
 /// A match that the caller had.
-///
-/// ```json
-/// {"_id": "outcome_01jgfj…", "matchId": "match_01jgfj…", "createdAt": 1767225600000,
-///  "features": {"interestOverlap": 1, "experienceGap": 0.5, "industryMatch": 0.5, "timezoneCompatibility": 1,
-///   "vectorSimilarity": 0.4, "orgConstraintMatch": 1, "languageOverlap": 0.5, "roleComplementarity": 0.7},
-///  "outcome": "accepted", "feedback": {"rating": 5}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryEntry {
@@ -1853,9 +1823,12 @@ pub struct HistoryEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IceServer {
+    /// The password of a TURN server, good until `expiresAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
+    /// Its addresses, such as `turn:turn.example.org:3478`.
     pub urls: Vec<String>,
+    /// The user of a TURN server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
 }
@@ -1902,9 +1875,6 @@ pub struct IngestTranscriptChunk {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker_id: Option<String>,
@@ -1945,10 +1915,6 @@ impl IngestTranscriptChunks {
 }
 
 /// An address that was said or written in the meeting.
-///
-/// ```json
-/// {"type": "notes", "url": "https://example.org/plan", "title": "The plan"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InsightLink {
@@ -1961,10 +1927,6 @@ pub struct InsightLink {
 }
 
 /// What `generateInsights` returns.
-///
-/// ```json
-/// {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfj…", "insight_01jgfk…"]}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InsightsGenerated {
@@ -1972,6 +1934,7 @@ pub struct InsightsGenerated {
     pub insights_generated: i64,
     /// The insights of all, in the order in which they were added to the meeting. Each is read by its own reader only.
     pub participant_insights: Vec<InsightId>,
+    /// Always true: what cannot be done is an error.
     pub success: bool,
 }
 
@@ -2156,12 +2119,6 @@ pub struct ListUserMeetings {
 }
 
 /// An entry of the audit.
-///
-/// ```json
-/// {"_id": "audit_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000, "actor": "user_01jgfj…",
-///  "action": "participant.role", "resourceType": "meeting", "resourceId": "meeting_01jgfj…",
-///  "metadata": {"userId": "user_01jgfj…", "from": "participant", "to": "host"}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedEntry {
@@ -2171,6 +2128,7 @@ pub struct ListedEntry {
     /// Id of a row of `auditEntries`.
     #[serde(rename = "_id")]
     pub id: AuditId,
+    /// What was done, such as `participant.role`.
     pub action: String,
     /// A user's id, `deploy-key:<name>`, or `system`.
     ///
@@ -2187,18 +2145,13 @@ pub struct ListedEntry {
     /// The organization of the resource's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub org_id: Option<String>,
+    /// The id of what it was done to.
     pub resource_id: String,
+    /// The kind of what it was done to, such as `meeting`.
     pub resource_type: String,
 }
 
 /// A participant as lists show one.
-///
-/// ```json
-/// {"_id": "participant_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…",
-///  "userId": "user_01jgfj…", "role": "host", "presence": "joined", "joinedAt": 1767225600000,
-///  "createdAt": 1767225600000, "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""},
-///  "webrtcConnected": false, "webrtcSessionCount": 0}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedParticipant {
@@ -2233,13 +2186,6 @@ pub struct ListedParticipant {
 }
 
 /// A media session as lists show one.
-///
-/// ```json
-/// {"_id": "session_01jgfj…", "_creationTime": 1767225600000, "meetingId": "meeting_01jgfj…", "sessionId": "tab-1",
-///  "userId": "user_01jgfj…", "state": "connected", "createdAt": 1767225600000, "updatedAt": 1767225601000,
-///  "user": {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}, "connectionQuality": "excellent",
-///  "lastMetricsAt": 1767225601000, "metadata": {"latency": 20}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSession {
@@ -2278,12 +2224,6 @@ pub struct ListedSession {
 }
 
 /// A signal as its recipient sees it.
-///
-/// ```json
-/// {"_id": "signal_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
-///  "meetingId": "meeting_01jgfj…", "fromUserId": "user_01jgfj…", "fromSessionId": "tab-1", "kind": "ice",
-///  "payload": {"candidate": "candidate:1 1 udp 2122260223 192.0.2.7 51234 typ host"}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSignal {
@@ -2336,10 +2276,6 @@ pub struct LoggedOperation {
 }
 
 /// What somebody looks for in the other; an empty list is no preference.
-///
-/// ```json
-/// {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchConstraints {
@@ -2357,10 +2293,6 @@ pub struct MatchConstraints {
 }
 
 /// What somebody looks for in the other; an empty list is no preference.
-///
-/// ```json
-/// {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchConstraintsInput {
@@ -2427,10 +2359,6 @@ pub struct MatchFeatures {
 }
 
 /// What somebody says about a match.
-///
-/// ```json
-/// {"rating": 5, "comments": "We talked for hours."}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchFeedback {
@@ -2444,10 +2372,6 @@ pub struct MatchFeedback {
 }
 
 /// What somebody says about a match.
-///
-/// ```json
-/// {"rating": 5, "comments": "We talked for hours."}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchFeedbackInput {
@@ -2471,13 +2395,10 @@ impl MatchFeedbackInput {
 }
 
 /// What a run of the matcher came to.
-///
-/// ```json
-/// {"waiting": 5, "matched": 2, "totalWeight": 1612000, "method": "exact", "durationMs": 3}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchingCycle {
+    /// How long it took, in milliseconds.
     pub duration_ms: i64,
     /// Matches that were made; of a dry run, that would have been.
     pub matched: i64,
@@ -2490,11 +2411,6 @@ pub struct MatchingCycle {
 }
 
 /// How the caller's matches went.
-///
-/// ```json
-/// {"totalMatches": 4, "accepted": 1, "declined": 1, "completed": 2, "successRate": 0.5, "averageRating": 4.5,
-///  "topFeatures": [{"feature": "interestOverlap", "average": 0.9}]}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchingStats {
@@ -2503,21 +2419,19 @@ pub struct MatchingStats {
     /// Over the caller's ratings; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_rating: Option<f64>,
+    /// Those that took place, as the caller says.
     pub completed: i64,
+    /// Those that the caller declined.
     pub declined: i64,
     /// Completed ones of all; 0 without any.
     pub success_rate: f64,
     /// The three features that are highest on average over the matches that he did not decline, highest first.
     pub top_features: Vec<AverageFeature>,
+    /// All that he was matched in.
     pub total_matches: i64,
 }
 
 /// What `createMeeting` returns.
-///
-/// ```json
-/// {"meetingId": "meeting_01jgfj…", "webrtcReady": true, "videoProvider": "webrtc",
-///  "features": {"recording": false, "transcription": true, "maxParticipants": 8}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeetingCreated {
@@ -2530,10 +2444,6 @@ pub struct MeetingCreated {
 }
 
 /// What `endMeeting` returns.
-///
-/// ```json
-/// {"success": true, "durationMs": 1800000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeetingEnded {
@@ -2544,10 +2454,6 @@ pub struct MeetingEnded {
 }
 
 /// What `joinMeeting` returns.
-///
-/// ```json
-/// {"success": true, "webrtcReady": true}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeetingJoined {
@@ -2558,10 +2464,6 @@ pub struct MeetingJoined {
 }
 
 /// The notes of a meeting as they are now.
-///
-/// ```json
-/// {"content": "abXYhij", "version": 3, "sequence": 4, "updatedAt": 1767225600000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeetingNotes {
@@ -2588,9 +2490,6 @@ pub struct NamedUser {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     pub user_id: String,
 }
@@ -2602,10 +2501,6 @@ pub struct NoArgs {
 }
 
 /// An edit as it stands in the log: always all four.
-///
-/// ```json
-/// {"type": "insert", "position": 4, "content": "XY", "length": 2}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteEdit {
@@ -2620,10 +2515,6 @@ pub struct NoteEdit {
 }
 
 /// An edit as a client sends it; what its type does not need is ignored.
-///
-/// ```json
-/// {"type": "insert", "position": 4, "content": "XY"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteEditInput {
@@ -2660,13 +2551,6 @@ impl NoteEditInput {
 }
 
 /// What became of an operation.
-///
-/// ```json
-/// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvw…"],
-///  "transformedOperation": {"type": "delete", "position": 2, "content": "", "length": 2},
-///  "transformedOperations": [{"type": "delete", "position": 2, "content": "", "length": 2},
-///                            {"type": "delete", "position": 4, "content": "", "length": 3}]}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteOperationApplied {
@@ -2742,10 +2626,6 @@ pub struct OfflineOperationError {
 }
 
 /// What became of a call that queues.
-///
-/// ```json
-/// {"queueId": "0c7e6a405862e402eb76a70f8a26fc73", "queued": 2, "success": true}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfflineOperationsQueued {
@@ -2781,6 +2661,7 @@ pub struct OfflineOperationsSynced {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfflineQueueStatus {
+    /// Operations that were refused.
     pub failed: i64,
     /// When the last of the pending was queued.
     ///
@@ -2792,9 +2673,11 @@ pub struct OfflineQueueStatus {
     /// Milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending: Option<i64>,
+    /// Operations that wait.
     pub pending: i64,
     /// Whether all is well with it.
     pub queue_health: QueueHealth,
+    /// Operations that are in the notes.
     pub synced: i64,
     /// Always 0: taking and applying are one transaction.
     pub syncing: i64,
@@ -2803,34 +2686,31 @@ pub struct OfflineQueueStatus {
 }
 
 /// What `saveOnboarding` returns.
-///
-/// ```json
-/// {"userId": "user_01jgfj…", "profileId": "profile_01jgfj…", "interestsCount": 2, "onboardingCompleted": true}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnboardingSaved {
     /// Distinct interests that the user has now. At least 0.
     pub interests_count: i64,
+    /// Always true: this call completes it.
     pub onboarding_completed: bool,
     /// Id of a row of `profiles`.
     pub profile_id: ProfileId,
+    /// The caller's own id, which other functions take as `userId`.
+    ///
     /// Id of a row of `users`.
     pub user_id: UserId,
 }
 
 /// How far the caller's onboarding is.
-///
-/// ```json
-/// {"userId": "user_01jgfj…", "onboardingComplete": false, "profileExists": false}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnboardingState {
     /// Milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<i64>,
+    /// Whether `saveOnboarding` succeeded once.
     pub onboarding_complete: bool,
+    /// Whether there is a profile, be it of the onboarding or of `updateUserProfile`.
     pub profile_exists: bool,
     /// Id of a row of `profiles`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -2872,11 +2752,6 @@ pub struct OneSession {
 }
 
 /// The caller's own account.
-///
-/// ```json
-/// {"_id": "user_01jgfj…", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
-///  "email": "ada@example.com", "emailVerified": true, "roles": [], "isActive": true, "onboardingComplete": false}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnAccount {
@@ -2893,30 +2768,26 @@ pub struct OwnAccount {
     /// An e-mail address, trimmed and in lower case. At most 254 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
+    /// Whether the identity provider says that the address is his.
     pub email_verified: bool,
+    /// Whether the account is open; a closed one is refused everything else.
     pub is_active: bool,
     /// Milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<i64>,
+    /// Whether `saveOnboarding` succeeded once.
     pub onboarding_complete: bool,
     /// Milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onboarding_completed_at: Option<i64>,
+    /// The organization that his token names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub org_id: Option<String>,
+    /// What his token says he is, such as `admin`.
     pub roles: Vec<String>,
 }
 
 /// What the caller takes from one meeting.
-///
-/// ```json
-/// {"_id": "insight_01jgfj…", "userId": "user_01jgfj…", "meetingId": "meeting_01jgfj…",
-///  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
-///  "actionItems": ["Ada: send the report by Friday"],
-///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
-///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
-///  "generator": "builtin/1", "createdAt": 1767225600000, "updatedAt": 1767225600000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnInsight {
@@ -2929,10 +2800,13 @@ pub struct OwnInsight {
     pub created_at: i64,
     /// What made it, with its version.
     pub generator: String,
+    /// Where what it says comes from.
     pub links: Vec<InsightLink>,
     /// Id of a row of `meetings`.
     pub meeting_id: MeetingId,
+    /// What he could do next, the surest first.
     pub recommendations: Vec<Recommendation>,
+    /// What the meeting was about, for him, in a few sentences.
     pub summary: String,
     /// When it was made last.
     ///
@@ -2943,10 +2817,6 @@ pub struct OwnInsight {
 }
 
 /// An interest that the caller has.
-///
-/// ```json
-/// {"key": "machine-learning", "label": "Machine Learning", "category": "industry"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnInterest {
@@ -2961,14 +2831,6 @@ pub struct OwnInterest {
 }
 
 /// A meeting as one of its people sees it.
-///
-/// ```json
-/// {"_id": "meeting_01jgfj…", "_creationTime": 1767225600000, "createdAt": 1767225600000,
-///  "organizerId": "user_01jgfj…", "title": "Planning", "duration": 1800000, "meetingType": "small-group",
-///  "maxParticipants": 10, "recordingEnabled": false, "transcriptionEnabled": true, "videoProvider": "webrtc",
-///  "roomId": "3f0c…", "state": "active", "startedAt": 1767225600000, "updatedAt": 1767225600000,
-///  "userRole": "host", "userPresence": "joined", "openSessions": 1}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnMeeting {
@@ -3000,7 +2862,9 @@ pub struct OwnMeeting {
     pub open_sessions: Option<i64>,
     /// Id of a row of `users`.
     pub organizer_id: UserId,
+    /// Whether it may be recorded.
     pub recording_enabled: bool,
+    /// The room at the provider.
     pub room_id: String,
     /// Milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -3011,6 +2875,7 @@ pub struct OwnMeeting {
     pub state: MeetingState,
     /// The title of a meeting, trimmed, 1 … 200 characters.
     pub title: String,
+    /// Whether what is said is taken into a transcript.
     pub transcription_enabled: bool,
     /// Milliseconds since the epoch.
     pub updated_at: i64,
@@ -3066,10 +2931,6 @@ pub struct PageOfOwnMeeting {
 }
 
 /// What `addParticipant` returns.
-///
-/// ```json
-/// {"participantId": "participant_01jgfj…", "invited": false}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParticipantAdded {
@@ -3088,11 +2949,11 @@ pub struct ParticipantAdded {
 pub struct PerformanceSummary {
     /// In milliseconds, over all calls.
     pub avg_latency: f64,
-    /// At least 0.
+    /// Calls of all functions. At least 0.
     pub call_count: i64,
-    /// At least 0.
+    /// How many of them ended with an error. At least 0.
     pub error_count: i64,
-    /// At least 0.
+    /// Functions that were called. At least 0.
     pub function_count: i64,
     /// Functions that are not compliant. At least 0.
     pub slo_breaches: i64,
@@ -3101,12 +2962,6 @@ pub struct PerformanceSummary {
 }
 
 /// The course of a function over time.
-///
-/// ```json
-/// {"timeSeries": [{"timestamp": 1767225600000, "callCount": 12, "errorCount": 1, "avgLatency": 0.41,
-///   "p95Latency": 1.2, "successRate": 0.9166666666666666}],
-///  "trends": {"errorTrend": "stable", "latencyTrend": "improving", "throughputTrend": "increasing"}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PerformanceTrends {
@@ -3119,17 +2974,17 @@ pub struct PerformanceTrends {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permissions {
+    /// Remove others from the room.
     pub can_kick: bool,
+    /// Mute others.
     pub can_mute: bool,
+    /// Record.
     pub can_record: bool,
+    /// Share a screen.
     pub can_share: bool,
 }
 
 /// A person as lists show one.
-///
-/// ```json
-/// {"_id": "user_01jgfj…", "displayName": "Ada", "avatarUrl": ""}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Person {
@@ -3145,10 +3000,6 @@ pub struct Person {
 }
 
 /// What `batchUpdatePresence` returns.
-///
-/// ```json
-/// {"queued": true, "batchSize": 3}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PresenceQueued {
@@ -3236,10 +3087,6 @@ pub struct ProfileRow {
 }
 
 /// What others see of a user.
-///
-/// ```json
-/// {"userId": "user_01jgfj…", "displayName": "Ada", "avatarUrl": "", "languages": ["English"], "interests": ["chess"]}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicProfile {
@@ -3251,6 +3098,7 @@ pub struct PublicProfile {
     /// A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub company: Option<String>,
+    /// What he is called.
     pub display_name: String,
     /// What somebody has done so far, in words or years, at most 1000 characters. At most 1000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -3266,6 +3114,7 @@ pub struct PublicProfile {
     /// A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_title: Option<String>,
+    /// What he speaks, by any name.
     pub languages: Vec<String>,
     /// An absolute address with the scheme http or https, at most 2048 characters; kept as it was written. At most 2048 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -3320,12 +3169,6 @@ impl QueueOfflineOperations {
 }
 
 /// Where the caller's newest entry is.
-///
-/// ```json
-/// {"_id": "queue_01jgfj…", "status": "waiting", "availableFrom": 1767225600000, "availableTo": 1767229200000,
-///  "constraints": {"interests": [], "roles": []}, "createdAt": 1767225600000, "queuePosition": 1,
-///  "estimatedWaitMs": 120000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuePlace {
@@ -3354,10 +3197,6 @@ pub struct QueuePlace {
 }
 
 /// Something the reader could do next.
-///
-/// ```json
-/// {"type": "follow-up", "content": "Follow up on your action item: send the report", "confidence": 0.6}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
@@ -3407,9 +3246,6 @@ pub struct RemoveParticipant {
     /// An id, or the `sub` of a token of the caller's issuer.
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-    ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
     ///
     /// 1 … 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -3551,19 +3387,12 @@ pub struct SendSignal {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_user_id: Option<String>,
 }
 
 /// One of several stretches of speech.
-///
-/// ```json
-/// {"text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000, "endTime": 1767225601500}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SentChunk {
@@ -3596,9 +3425,6 @@ pub struct SentChunk {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker_id: Option<String>,
@@ -3611,10 +3437,6 @@ pub struct SentChunk {
 }
 
 /// An interest as a client sends it at onboarding.
-///
-/// ```json
-/// {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SentInterest {
@@ -3721,10 +3543,6 @@ pub struct SentOfflineOperation {
 }
 
 /// What `createSession` returns.
-///
-/// ```json
-/// {"sessionId": "tab-1"}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCreated {
@@ -3733,12 +3551,6 @@ pub struct SessionCreated {
 }
 
 /// A stretch of speech.
-///
-/// ```json
-/// {"_id": "chunk_01jgfj…", "sequence": 1, "speakerId": "user_01jgfj…", "text": "Good morning.", "confidence": 0.98,
-///  "startTime": 1767225600000, "endTime": 1767225601500, "bucketMs": 1767225600000, "wordCount": 2, "language": "en",
-///  "createdAt": 1767225602000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownChunk {
@@ -3758,6 +3570,7 @@ pub struct ShownChunk {
     pub end_time: i64,
     /// A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). 2 … 35 characters.
     pub language: String,
+    /// Its place in the transcript.
     pub sequence: i64,
     /// Id of a row of `users`.
     pub speaker_id: UserId,
@@ -3765,6 +3578,7 @@ pub struct ShownChunk {
     pub start_time: i64,
     /// What was said, trimmed, 1 … 10,000 characters. 1 … 10000 characters.
     pub text: String,
+    /// Runs of characters without white space.
     pub word_count: i64,
 }
 
@@ -3804,20 +3618,17 @@ pub struct ShownMatch {
 }
 
 /// Something that the caller could say.
-///
-/// ```json
-/// {"_id": "prompt_01jgfj…", "content": "What should be settled at the end of “Planning”?", "relevance": 0.5,
-///  "tags": ["title"], "createdAt": 1767225600000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownPrompt {
     /// Id of a row of `prompts`.
     #[serde(rename = "_id")]
     pub id: PromptId,
+    /// The prompt itself, one or two sentences.
     pub content: String,
     /// Milliseconds since the epoch.
     pub created_at: i64,
+    /// What the caller did with it, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<PromptFeedback>,
     /// How much it suggests itself.
@@ -3829,10 +3640,6 @@ pub struct ShownPrompt {
 }
 
 /// What `sendSignal` returns.
-///
-/// ```json
-/// {"delivered": 1}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalSent {
@@ -3841,10 +3648,6 @@ pub struct SignalSent {
 }
 
 /// What `acknowledgeSignals` returns.
-///
-/// ```json
-/// {"acknowledged": 2}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalsAcknowledged {
@@ -3887,24 +3690,21 @@ pub struct SubscriptionFigures {
     pub duration_ms: i64,
     /// How often it was found not valid. At least 0.
     pub errors: i64,
+    /// When it was validated last.
+    ///
     /// Milliseconds since the epoch.
     pub last_update: i64,
     /// Whether validating takes at most 150 ms and comes at most ten times a second.
     pub slo_compliant: bool,
+    /// The client's own name of it.
     pub subscription_id: String,
     /// How often it was validated. At least 0.
     pub update_count: i64,
+    /// How often it is validated.
     pub updates_per_second: f64,
 }
 
 /// How subscriptions are doing.
-///
-/// ```json
-/// {"subscriptions": [{"subscriptionId": "notes-1", "durationMs": 60000, "updateCount": 3, "avgLatency": 0.2,
-///   "updatesPerSecond": 0.05, "errors": 0, "lastUpdate": 1767225600000, "sloCompliant": true}],
-///  "globalStats": {"totalActiveSubscriptions": 1, "totalUpdates": 3, "avgUpdatesPerSecond": 0.05, "sloBreaches": 0},
-///  "bandwidthStats": {"activeSubscriptions": 1, "totalUpdates": 3}}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscriptionMetrics {
@@ -3917,10 +3717,6 @@ pub struct SubscriptionMetrics {
 }
 
 /// Whether a subscription is valid.
-///
-/// ```json
-/// {"valid": true, "permissions": ["read", "write"], "shouldReconnect": false, "validUntil": 1767225900000}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscriptionValidity {
@@ -3931,6 +3727,7 @@ pub struct SubscriptionValidity {
     pub reason: Option<String>,
     /// Whether the client is to connect anew: it was away for long, or may do more or less than before.
     pub should_reconnect: bool,
+    /// Whether the caller may go on following.
     pub valid: bool,
     /// When it is to be validated again.
     ///
@@ -4002,11 +3799,6 @@ pub struct TranscriptChunks {
 }
 
 /// The figures of a transcript.
-///
-/// ```json
-/// {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000, "speakers": ["user_01jgfj…"],
-///  "languages": ["en"], "bucketCount": 1}
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TranscriptFigures {
@@ -4044,9 +3836,9 @@ pub struct TrendLabels {
 pub struct TrendPoint {
     /// Over all calls; 0 without any.
     pub avg_latency: f64,
-    /// At least 0.
+    /// How many there are. At least 0.
     pub call_count: i64,
-    /// At least 0.
+    /// How many of them ended with an error. At least 0.
     pub error_count: i64,
     /// By nearest rank; 0 without calls.
     pub p95_latency: f64,
@@ -4079,6 +3871,7 @@ pub struct UpdateMeeting {
     pub max_participants: Option<i64>,
     /// Id of a row of `meetings`.
     pub meeting_id: MeetingId,
+    /// Whether it may be recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_enabled: Option<bool>,
     /// Of a scheduled meeting only.
@@ -4089,6 +3882,7 @@ pub struct UpdateMeeting {
     /// The title of a meeting, trimmed, 1 … 200 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Whether what is said is taken into a transcript.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcription_enabled: Option<bool>,
 }
@@ -4121,9 +3915,6 @@ pub struct UpdateParticipantRole {
     /// Who: an id, or the `sub` of a token of the caller's issuer.
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-    ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
     ///
     /// 1 … 255 characters.
     pub user_id: String,
@@ -4170,9 +3961,6 @@ pub struct UpdateUserInterests {
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
     ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
-    ///
     /// 1 … 255 characters.
     pub user_id: String,
 }
@@ -4211,9 +3999,6 @@ pub struct UpdateUserProfile {
     /// Whose profile: an id, or the `sub` of a token of the caller's issuer.
     ///
     /// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
-    ///
-    /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-    /// caller's own issuer (a provider's subjects may themselves look like ids).
     ///
     /// 1 … 255 characters.
     pub user_id: String,
@@ -4422,8 +4207,9 @@ pub mod modules {
             self.0.call("insights/queries/getMeetingInsights", Kind::Query, args)
         }
 
-        /// The caller's insights of all meetings, by age: also of meetings that he was removed from since, whose insights stay
-        /// his.
+        /// The caller's insights of all meetings, oldest first.
+        ///
+        /// Also of meetings that he was removed from since, whose insights stay his.
         ///
         /// # Errors
         /// `UNAUTHENTICATED`: nobody calls.
@@ -4604,6 +4390,7 @@ pub mod modules {
         /// - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the
         ///   past", "Availability window cannot exceed 30 days"; one that starts more than 30 days ahead.
         /// - `CONFLICT`: "User is already in the matching queue", with `queueId`.
+        /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
         ///
         /// With an `idempotency_key` it is repeated when its answer is lost; without one it is sent once.
         pub fn enter_matching_queue(&self, args: &EnterMatchingQueue) -> Call<'c, QueueId> {
@@ -4780,8 +4567,10 @@ pub mod modules {
             self.0.call("meetings/lifecycle/endMeeting", Kind::Mutation, args)
         }
 
-        /// How the caller connects to a meeting: the media server's address, or servers that help clients find each other, with
-        /// credentials that last an hour.
+        /// How the caller connects to a meeting.
+        ///
+        /// The media server's address, if the meeting has one, and servers that help clients find each other, with credentials
+        /// that last an hour.
         ///
         /// # Errors
         /// - `FORBIDDEN`: the caller has no place in it.
@@ -4929,8 +4718,10 @@ pub mod modules {
     pub struct MeetingsWebrtcRooms<'c>(pub(super) &'c Client);
 
     impl<'c> MeetingsWebrtcRooms<'c> {
-        /// Lets the caller into the meeting's room: makes or renews his session and mints a token for it, another one each
-        /// time. A host's first request starts a scheduled meeting.
+        /// Lets the caller into the meeting's room.
+        ///
+        /// Makes or renews his session and mints a token for it, another one each time. A host's first request starts a
+        /// scheduled meeting.
         ///
         /// # Errors
         /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -5096,8 +4887,11 @@ pub mod modules {
         /// Applies edits that were made one after the other: all of them, as one version, or none.
         ///
         /// # Errors
-        /// Those of `applyNoteOperation`; a field begins with `operations[i]`. An id that is known from elsewhere than the
-        /// same batch is a `CONFLICT`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
+        /// - `INVALID_ARGUMENT`: an edit does not fit the text it was made on; `field` begins with `operations[i]`.
+        /// - `CONFLICT`: the version is ahead; the base lies too far behind for so many operations; an id is known from
+        ///   elsewhere than the same batch.
+        /// - `FAILED_PRECONDITION`: "Meeting is cancelled"; "Document too large".
         pub fn batch_apply_note_operations(&self, args: &BatchApplyNoteOperations) -> Call<'c, NoteOperationsApplied> {
             self.0.call("notes/index/batchApplyNoteOperations", Kind::Mutation, args)
         }
@@ -5124,7 +4918,7 @@ pub mod modules {
         /// late repetition is not applied again.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn clear_synced_operations(&self, args: &ClearSyncedOperations) -> Call<'c, SyncedOperationsCleared> {
             self.0.call("notes/offline/clearSyncedOperations", Kind::Mutation, args)
         }
@@ -5132,7 +4926,7 @@ pub mod modules {
         /// How the offline queue of one of the caller's clients is.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn get_offline_queue_status(&self, args: &GetOfflineQueueStatus) -> Call<'c, OfflineQueueStatus> {
             self.0.call("notes/offline/getOfflineQueueStatus", Kind::Query, args)
         }
@@ -5145,25 +4939,31 @@ pub mod modules {
         /// # Errors
         /// - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: …" (its id).
         /// - `CONFLICT`: an id came with other content before; the base is ahead of the notes, or too far behind.
-        /// - `RATE_LIMITED`: too many of this client's operations are pending.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
+        /// - `FAILED_PRECONDITION`: "Meeting is cancelled".
+        /// - `RATE_LIMITED`: too many calls by this caller, or too many of this client's operations are pending.
         pub fn queue_offline_operations(&self, args: &QueueOfflineOperations) -> Call<'c, OfflineOperationsQueued> {
             self.0.call("notes/offline/queueOfflineOperations", Kind::Mutation, args)
         }
 
-        /// Makes the failed operations of one of the caller's clients pending again, as a chain of its own on the notes as they
-        /// are now; as many as the limit of pending operations leaves room for.
+        /// Makes the failed operations of one of the caller's clients pending again.
+        ///
+        /// They become a chain of its own on the notes as they are now; as many as the limit of pending operations leaves room
+        /// for.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn retry_failed_operations(&self, args: &RetryFailedOperations) -> Call<'c, FailedOperationsRetried> {
             self.0.call("notes/offline/retryFailedOperations", Kind::Mutation, args)
         }
 
-        /// Drains the queue of one of the caller's clients now, instead of in the background; each 50 operations are one
-        /// version.
+        /// Drains the queue of one of the caller's clients now, instead of in the background.
+        ///
+        /// Each 50 operations are one version of the notes; operations far behind the notes are fewer a call. Call it again
+        /// while `remainingInQueue` is not 0.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn sync_offline_operations(&self, args: &SyncOfflineOperations) -> Call<'c, OfflineOperationsSynced> {
             self.0.call("notes/offline/syncOfflineOperations", Kind::Mutation, args)
         }
@@ -5175,18 +4975,20 @@ pub mod modules {
     pub struct NotesQueries<'c>(pub(super) &'c Client);
 
     impl<'c> NotesQueries<'c> {
-        /// The notes of a meeting.
+        /// The notes of a meeting as they are now: the text, and where its log ends.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn get_meeting_notes(&self, args: &GetMeetingNotes) -> Call<'c, MeetingNotes> {
             self.0.call("notes/queries/getMeetingNotes", Kind::Query, args)
         }
 
-        /// The log of a meeting's notes from one entry on: `limit` entries, or as many as fit a page.
+        /// The log of a meeting's notes from one entry on.
+        ///
+        /// `limit` entries, or as many as fit a page.
         ///
         /// # Errors
-        /// Those of `participant`.
+        /// - `FORBIDDEN`: the caller has no place in the meeting.
         pub fn list_note_operations(&self, args: &ListNoteOperations) -> Call<'c, NoteOperations> {
             self.0.call("notes/queries/listNoteOperations", Kind::Query, args)
         }
@@ -5218,8 +5020,9 @@ pub mod modules {
             self.0.call("profiles/queries/getCurrentUserProfile", Kind::Query, &Map::new())
         }
 
-        /// What others see of a user: for himself, people of his organization, of a meeting that both have joined, or of a
-        /// match that neither declined.
+        /// What others see of a user.
+        ///
+        /// For himself, people of his organization, of a meeting that both have joined, or of a match that neither declined.
         ///
         /// # Errors
         /// `FORBIDDEN`: the caller has nothing to do with him, or there is no such user.
@@ -5431,7 +5234,8 @@ pub mod modules {
         /// # Errors
         /// - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
         /// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
-        /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker.
+        /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+        /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
         /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
         ///
         /// With an `idempotency_key` it is repeated when its answer is lost; without one it is sent once.
@@ -5442,7 +5246,11 @@ pub mod modules {
         /// Adds several stretches of speech to the transcript of an active meeting: all of them, or none.
         ///
         /// # Errors
-        /// As `ingestTranscriptChunk`; `field` names the chunk.
+        /// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+        /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
+        /// - `INVALID_ARGUMENT`: a chunk ends before it begins; a deploy key that names no speaker. `field` names the chunk.
+        /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
+        /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
         ///
         /// With an `idempotency_key` it is repeated when its answer is lost; without one it is sent once.
         pub fn ingest_transcript_chunks(&self, args: &IngestTranscriptChunks) -> Call<'c, ChunksIngested> {
@@ -5501,7 +5309,7 @@ pub mod modules {
         /// Opens a closed account again.
         ///
         /// # Errors
-        /// Those of `deactivateUser`.
+        /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
         ///
         /// For a deploy key or an identity with the role `admin`.
         pub fn reactivate_user(&self, args: &NamedUser) -> Call<'c, ()> {
