@@ -32,7 +32,7 @@ pub(super) struct ConfigCommand {
 #[derive(clap::Subcommand)]
 enum What {
     Example(Example),
-    Show(Show),
+    Show(Box<Show>),
     Check(Check),
 }
 

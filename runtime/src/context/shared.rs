@@ -177,7 +177,14 @@ mod tests {
     #[test]
     fn a_mutation_that_is_run_again_pays_once_and_the_next_one_pays_its_own() {
         let (charges, mut paid) = (Charges::default(), Vec::new());
-        let mut ask = |cost| charges.ask(cost, |owed| Ok(paid.push(owed))).unwrap();
+        let mut ask = |cost| {
+            charges
+                .ask(cost, |owed| {
+                    paid.push(owed);
+                    Ok(())
+                })
+                .unwrap()
+        };
         ask(5);
         let before = charges.asked();
         ask(3);
@@ -192,7 +199,12 @@ mod tests {
         let charges = Charges::default();
         assert!(charges.ask(5, |_| Err(crate::Error::internal("refused"))).is_err());
         let mut paid = 0;
-        charges.ask(2, |owed| Ok(paid = owed)).unwrap();
+        charges
+            .ask(2, |owed| {
+                paid = owed;
+                Ok(())
+            })
+            .unwrap();
         assert_eq!(paid, 2);
     }
 }
