@@ -119,7 +119,7 @@ impl Misfit {
     }
 }
 
-/// Reads a line, as [`write`] makes it. A column that is missing is null where that is allowed.
+/// Reads a line, as [`write()`] makes it. A column that is missing is null where that is allowed.
 ///
 /// # Errors
 /// [`Misfit`] names the column.
