@@ -11,7 +11,7 @@ use schema::{Fingerprint, Meeting, Note, NoteOperation, NotePiece, OperationId, 
 use super::chain::{Chain, Committed};
 use super::edits::{self, number, size};
 use super::history::{self, ENTRIES_PER_CHECKPOINT, too_far_behind};
-use super::operation::Operation;
+use super::operation::{Operation, Shape};
 use super::pieces::{self, Piece};
 use super::texts::{Failure, Texts};
 
@@ -36,6 +36,18 @@ pub struct Signature {
     pub operation_id: Option<OperationId>,
     /// Of the operation as it was sent.
     pub fingerprint: Option<Fingerprint>,
+}
+
+/// An entry of the log as another operation passes it.
+pub struct Passed {
+    /// Where it acts.
+    pub committed: Committed<Entry>,
+    /// Whose it is.
+    pub author: Id<User>,
+    /// The id that its author gave it; of several entries the first has it.
+    pub operation_id: Option<OperationId>,
+    /// Of how many entries its operation consists.
+    pub pieces: i64,
 }
 
 /// An operation that was applied.
@@ -95,14 +107,15 @@ impl Document {
     /// # Errors
     /// `CONFLICT` if that are more than the limit; a failure of the store.
     pub fn since(&self, db: &Db, base: i64, quotas: &Quotas) -> Result<Vec<Committed<Entry>>> {
-        Ok(self.entries_since(db, base, quotas)?.iter().map(committed).collect())
+        Ok(self.entries_since(db, base, quotas)?.into_iter().map(|entry| entry.committed).collect())
     }
 
-    /// As [`Document::since`], with all that the log says of them.
+    /// As [`Document::since`], with whose they are. Reads them out of an index, without their texts: these may be
+    /// hundreds of megabytes.
     ///
     /// # Errors
     /// As [`Document::since`].
-    pub fn entries_since(&self, db: &Db, base: i64, quotas: &Quotas) -> Result<Vec<Doc<NoteOperation>>> {
+    pub fn entries_since(&self, db: &Db, base: i64, quotas: &Quotas) -> Result<Vec<Passed>> {
         let behind = size(self.sequence - base);
         if behind > quotas.note_entries_behind {
             return Err(too_far_behind());
@@ -110,8 +123,28 @@ impl Document {
         if behind == 0 {
             return Ok(Vec::new());
         }
-        let entries = db.query(NoteOperation::by_meeting_sequence).eq(self.row.meeting_id).range(base + 1..);
-        Ok(entries.take(behind)?)
+        let entries = db.query(NoteOperation::by_meeting_passed).eq(self.row.meeting_id).range(base + 1..);
+        let mut passed = Vec::with_capacity(behind);
+        let mut old = Vec::new();
+        for (key, (_, (_, (author, (operation_id, (pieces, (kind, (position, (length, ()))))))))) in
+            entries.keys(behind)?
+        {
+            let shape = match (kind, position, length) {
+                (Some(kind), Some(position), Some(length)) => edits::shape_of(kind, position, length),
+                _ => {
+                    old.push((passed.len(), key));
+                    Shape::retain(0, 0)
+                }
+            };
+            passed.push(Passed { committed: Committed { key, shape }, author, operation_id, pieces });
+        }
+        // Entries of earlier releases have their shape in the row only.
+        let keys: Vec<Entry> = old.iter().map(|(_, key)| *key).collect();
+        for ((place, key), row) in old.into_iter().zip(db.get_many(&keys)?) {
+            let row = row.ok_or_else(|| Error::internal(format!("the entry {key} is gone")))?;
+            passed[place].committed.shape = edits::shape(&row.operation);
+        }
+        Ok(passed)
     }
 
     /// The next operation of `chain`: walked, checked, applied and appended, as a whole or not at all.
@@ -162,6 +195,9 @@ impl Document {
                 version: self.row.version + 1,
                 author_id: author,
                 operation: edits::edit(piece),
+                kind: Some(edits::kind(piece.shape.kind)),
+                position: Some(number(piece.shape.position)),
+                length: Some(number(piece.shape.length)),
                 conflicts_with: std::mem::take(&mut conflicts),
                 operation_id: operation_id.take(),
                 fingerprint: fingerprint.take(),
@@ -200,9 +236,4 @@ impl Document {
 /// The notes that a meeting begins with.
 pub fn empty(meeting: Id<Meeting>, now: Millis) -> Note {
     Note { meeting_id: meeting, units: 0, pieces: Vec::new(), version: 0, sequence: 0, updated_at: now }
-}
-
-/// An entry of the log as a chain passes it.
-pub fn committed(entry: &Doc<NoteOperation>) -> Committed<Entry> {
-    Committed { key: entry.id(), shape: edits::shape(&entry.operation) }
 }

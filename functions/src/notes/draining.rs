@@ -14,7 +14,7 @@ use schema::{
 };
 
 use super::chain::{Chain, Committed};
-use super::document::{self, Document, Entry, Signature};
+use super::document::{Document, Entry, Passed, Signature};
 use super::edits::{self, number, size};
 use super::queue::{self, Queue};
 use super::texts::Failure;
@@ -241,13 +241,13 @@ impl Walk<'_> {
     fn since_own(&self, db: &Db, base: i64) -> Result<Vec<Committed<Entry>>> {
         let own = format!("{}/", self.queue.client);
         let entries = self.document.entries_since(db, base, self.quotas)?;
-        let is_own = |entry: &Doc<NoteOperation>| {
-            entry.author_id == self.queue.author
+        let is_own = |entry: &Passed| {
+            entry.author == self.queue.author
                 && entry.operation_id.as_ref().is_some_and(|id| id.as_str().starts_with(&own))
         };
         // The first entry of an operation carries its id, the other pieces follow it.
         let own_end = entries.iter().rposition(is_own).map_or(0, |first| first + size(entries[first].pieces));
-        Ok(entries.iter().skip(own_end).map(document::committed).collect())
+        Ok(entries.into_iter().skip(own_end).map(|entry| entry.committed).collect())
     }
 }
 

@@ -24,6 +24,24 @@ pub fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> {
     Ok(i64::try_from(ctx.db().statements() - before).unwrap_or(i64::MAX))
 }
 
+/// Applies an operation and says how many rows were read whole for that.
+#[mutation]
+pub fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
+    let before = ctx.db().rows_read();
+    ctx.run::<apply_note_operation>(args)?;
+    Ok(ctx.db().rows_read() - before)
+}
+
+/// Takes the shape out of all entries of a log, as earlier releases left them.
+#[mutation]
+pub fn make_old(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
+    let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(10_000)?;
+    for entry in entries {
+        ctx.db_mut().patch_doc(entry, |entry| (entry.kind, entry.position, entry.length) = (None, None, None))?;
+    }
+    Ok(())
+}
+
 struct Notes<'app> {
     ada: TestCaller<'app>,
     meeting: Value,
@@ -107,4 +125,33 @@ fn reading_costs_the_same_however_long_the_text_is() {
     notes.batch(vec![insert(0, &"x".repeat(100_000)); 5]);
 
     assert_eq!(read(&notes), short);
+}
+
+#[test]
+fn an_operation_far_behind_does_not_read_the_texts_that_it_passes() {
+    let app = TestApp::new();
+    let read = |behind: usize| {
+        let mut notes = Notes::new(&app);
+        notes.batch(vec![insert(0, "y"); 50]);
+        let seen = notes.sequence - i64::try_from(behind).expect("few");
+        let args = json!({"meetingId": notes.meeting, "clientSequence": seen, "operation": insert(0, "late")});
+        notes.ada.call("notes/readToApply", args).value().as_u64().expect("a count is a number")
+    };
+
+    assert_eq!(read(50), read(1));
+}
+
+#[test]
+fn entries_of_earlier_releases_are_passed_by_their_rows() {
+    let app = TestApp::new();
+    let mut notes = Notes::new(&app);
+    notes.batch(vec![insert(0, "abcdef"), delete(1, 2), insert(2, "--")]);
+    notes.ada.call("notes/makeOld", json!({"meetingId": notes.meeting})).value();
+    notes.batch(vec![insert(0, ">")]);
+
+    let args = json!({"meetingId": notes.meeting, "clientSequence": 1, "operation": insert(6, "!")});
+    notes.ada.call("notes/index/applyNoteOperation", args).value();
+
+    let text = notes.ada.call("notes/queries/getMeetingNotes", json!({"meetingId": notes.meeting}));
+    assert_eq!(text.value()["content"], ">ad--ef!");
 }

@@ -110,6 +110,7 @@ fn jobs(file: &DatabaseFile) -> Finding {
         range: None,
         reverse: false,
         limit: None,
+        keys_only: false,
         after: None,
     };
     match file.transaction().count(&plan) {

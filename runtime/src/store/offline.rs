@@ -188,7 +188,7 @@ pub fn count(transaction: &dyn Transaction, table: &'static TableDef) -> Result<
 
 /// All rows of a table, by id.
 pub fn everything(table: &'static TableDef) -> Plan {
-    Plan { table, index: None, eq: Vec::new(), any: None, range: None, reverse: false, limit: None, after: None }
+    Plan::new(table, None)
 }
 
 fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), OfflineError> {

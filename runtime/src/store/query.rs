@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::StoreError;
-use super::table::{Doc, Index, Key, Table, TableDef, Unique, json, write_id};
+use super::table::{Doc, Index, Key, Keys, Table, TableDef, Unique, json, write_id};
 use super::transaction::{Plan, Row, Transaction};
 use super::value::Value;
 use crate::clock::Millis;
@@ -107,8 +107,8 @@ impl Db {
         self.transaction.statements()
     }
 
-    /// How many rows were read in this transaction so far, not counting those that were only counted: for tests of what
-    /// a function costs.
+    /// How many rows were read whole in this transaction so far, not those that were counted or of which an index was
+    /// read: for tests of what a function costs.
     pub fn rows_read(&self) -> u64 {
         self.transaction.rows_visited()
     }
@@ -234,7 +234,17 @@ fn missing<T: Table>(id: Id<T>) -> StoreError {
 impl Plan {
     /// All rows of a table, in the order of an index or of `_id`.
     pub fn new(table: &'static TableDef, index: Option<&'static super::table::IndexDef>) -> Self {
-        Self { table, index, eq: Vec::new(), any: None, range: None, reverse: false, limit: None, after: None }
+        Self {
+            table,
+            index,
+            eq: Vec::new(),
+            any: None,
+            range: None,
+            reverse: false,
+            limit: None,
+            keys_only: false,
+            after: None,
+        }
     }
 }
 
@@ -347,6 +357,31 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
         })?;
         json.push(b']');
         Encoded::new(json)
+    }
+}
+
+/// What an index says of a row: the id and, as a list, the values of its keys.
+pub type Keyed<T, I> = (Id<T>, <<I as Index>::Fields as Keys>::Values);
+
+impl<T: Table, I: Index<Table = T, Fields: Keys>, Rest> Query<'_, T, I, Rest> {
+    /// The ids and keys of the first `rows_max` rows, out of the index: what else a row holds costs nothing, however
+    /// large it is. For an index that is not `unique`; one that is does not hold the ids.
+    ///
+    /// ```ignore
+    /// for (id, (user, (status, ()))) in db.query(QueueEntry::by_user_status).eq(user).keys(100)? { … }
+    /// ```
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn keys(mut self, rows_max: usize) -> Result<Vec<Keyed<T, I>>, StoreError> {
+        self.plan.limit = Some(rows_max as u64);
+        self.plan.keys_only = true;
+        let mut found = Vec::new();
+        self.db.transaction.select(&self.plan, &mut |row| {
+            found.push((Id::from_bits(row.id()?), I::Fields::read(row, T::DEF, I::DEF.keys)?));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
     }
 }
 

@@ -184,6 +184,37 @@ pub trait Index: Copy {
     const DEF: &'static IndexDef;
 }
 
+/// The fields of an index as a list, and what a row of the index has of them.
+pub trait Keys {
+    /// Their values as a list: `(A, (B, ()))`.
+    type Values;
+
+    /// The values of a row; `keys` are the places of the fields, as [`IndexDef::keys`] has them.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    fn read(row: &dyn Row, table: &'static TableDef, keys: &[KeyDef]) -> Result<Self::Values, StoreError>;
+}
+
+impl Keys for () {
+    type Values = ();
+
+    fn read(_row: &dyn Row, _table: &'static TableDef, _keys: &[KeyDef]) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl<F: Field, Rest: Keys> Keys for (F, Rest) {
+    type Values = (F::Type, Rest::Values);
+
+    fn read(row: &dyn Row, table: &'static TableDef, keys: &[KeyDef]) -> Result<Self::Values, StoreError> {
+        let Some((first, rest)) = keys.split_first() else {
+            return Err(StoreError::Engine(format!("an index of {} has fewer keys than fields", table.name)));
+        };
+        Ok((decode_field(row, table, first.field)?, Rest::read(row, table, rest)?))
+    }
+}
+
 /// An index that holds at most one row for all its keys.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a unique index",

@@ -38,6 +38,9 @@ pub struct Plan {
     pub reverse: bool,
     /// At most so many rows.
     pub limit: Option<u64>,
+    /// Of each row only its id and the keys of the index, everything else reads as null: then the rows themselves are not
+    /// touched, where the index holds the id.
+    pub keys_only: bool,
     /// Only rows behind this place: the values of all keys of the index and the id, as [`Plan`] orders them.
     pub after: Option<(Vec<Value>, u128)>,
 }
@@ -92,6 +95,6 @@ pub trait Transaction {
     /// How many statements ran in this transaction so far: for tests of cost.
     fn statements(&self) -> u64;
 
-    /// How many rows were visited in this transaction so far: for tests of cost.
+    /// How many rows were visited whole in this transaction so far: for tests of cost.
     fn rows_visited(&self) -> u64;
 }

@@ -6,7 +6,7 @@ use convoke::{Id, Millis, table};
 
 use super::meetings::Meeting;
 use super::users::User;
-use crate::values::{Fingerprint, NoteEdit, OperationId, PieceOfNote};
+use crate::values::{Fingerprint, NoteEdit, OperationId, OperationType, PieceOfNote};
 
 /// The notes of a meeting as they are now.
 #[table(name = "notes", prefix = "note")]
@@ -40,6 +40,7 @@ pub struct NotePiece {
 #[table(name = "noteOperations", prefix = "noteop")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
 #[index(by_meeting_version(meeting_id, version))]
+#[index(by_meeting_passed(meeting_id, sequence, author_id, operation_id, pieces, kind, position, length))]
 #[index(by_meeting_author_operation(meeting_id, author_id, operation_id), unique)]
 pub struct NoteOperation {
     /// Of which meeting's notes.
@@ -52,6 +53,13 @@ pub struct NoteOperation {
     pub author_id: Id<User>,
     /// What was done, as it was applied.
     pub operation: NoteEdit,
+    /// The kind of `operation` again, so that an index holds all that another operation needs to pass this one and a
+    /// pasted chapter is not read for it. Absent in old entries, as are the two after it.
+    pub kind: Option<OperationType>,
+    /// The position of `operation`.
+    pub position: Option<i64>,
+    /// The length of `operation`.
+    pub length: Option<i64>,
     /// The entries that changed it on its way; of an operation that is several entries, the first names them.
     pub conflicts_with: Vec<Id<NoteOperation>>,
     /// By what a repetition is known. Entries without never collide.

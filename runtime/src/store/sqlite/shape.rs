@@ -80,6 +80,7 @@ impl Shape {
         detail.push(KEYS_MAX as u32, nulls(&plan.eq));
         detail.push(1, usize::from(plan.reverse));
         detail.push(1, usize::from(plan.limit.is_some()));
+        detail.push(1, usize::from(plan.keys_only));
         match &plan.any {
             None => detail.push(6, 0),
             Some(values) => {

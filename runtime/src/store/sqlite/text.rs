@@ -137,6 +137,17 @@ fn columns(table: &TableDef) -> String {
     sql
 }
 
+/// As [`columns`], with nothing but the id and the keys of the plan's index.
+fn keys(plan: &Plan) -> String {
+    let mut sql = format!("{ID}, NULL");
+    let keys = plan.index.map_or(&[][..], |index| index.keys);
+    for (place, field) in plan.table.fields.iter().enumerate() {
+        sql.push_str(", ");
+        if keys.iter().any(|key| key.field == place) { sql.push_str(&quoted(field.name)) } else { sql.push_str("NULL") }
+    }
+    sql
+}
+
 /// The bytes of one tree of pages.
 pub const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
 
@@ -187,7 +198,8 @@ pub fn delete(table: &TableDef) -> String {
 /// The rows of a plan, in order.
 pub fn select(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
-    let mut sql = format!("SELECT {} {}", columns(plan.table), text.from());
+    let columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
+    let mut sql = format!("SELECT {columns} {}", text.from());
     let order = text.order();
     if !order.is_empty() {
         let _ = write!(sql, " ORDER BY {}", order.join(", "));
@@ -506,6 +518,15 @@ mod tests {
         ] {
             assert_eq!(way(&select(&plan)), expected, "{}", select(&plan));
         }
+    }
+
+    #[test]
+    fn keys_come_out_of_the_index_and_the_rows_are_left_alone() {
+        let plan = plan(0, |plan| {
+            plan.eq = vec![Value::Integer(1)];
+            plan.keys_only = true;
+        });
+        assert_eq!(way(&select(&plan)), "SEARCH t USING COVERING INDEX t.plain (a=?)");
     }
 
     #[test]

@@ -147,18 +147,20 @@ impl SqliteTransaction {
         self.source.sqlite.prepare_cached(&text).map_err(|error| self.failed(&error))
     }
 
-    /// Steps through the rows of a statement whose parameters are bound; says whether there was one.
+    /// Steps through the rows of a statement whose parameters are bound; says whether there was one. Each counts as
+    /// `whole` rows read.
     fn visit(
         &self,
         statement: &mut CachedStatement<'_>,
         table: &'static TableDef,
+        whole: u64,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
         let mut rows = statement.raw_query();
         let mut any = false;
         while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
             any = true;
-            self.rows_visited.set(self.rows_visited.get() + 1);
+            self.rows_visited.set(self.rows_visited.get() + whole);
             if visit(&SqliteRow { table, row })?.is_break() {
                 break;
             }
@@ -207,7 +209,7 @@ impl Transaction for SqliteTransaction {
         self.alive()?;
         let mut statement = self.statement(Shape::get(table), || text::get(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.visit(&mut statement, table, visit)
+        self.visit(&mut statement, table, 1, visit)
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -220,7 +222,8 @@ impl Transaction for SqliteTransaction {
         }
         let mut statement = self.statement(Shape::select(plan), || text::select(plan))?;
         self.bound(row::bind_plan(&mut statement, plan))?;
-        self.visit(&mut statement, plan.table, visit).map(|_| ())
+        let whole = if plan.keys_only { 0 } else { 1 };
+        self.visit(&mut statement, plan.table, whole, visit).map(|_| ())
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
@@ -235,7 +238,7 @@ impl Transaction for SqliteTransaction {
             let places = places(ids.len());
             let mut statement = self.statement(Shape::get_many(table, places), || text::get_many(table, places))?;
             self.bound(row::bind_ids(&mut statement, ids))?;
-            self.visit(&mut statement, table, &mut visit)?;
+            self.visit(&mut statement, table, 1, &mut visit)?;
             if broken_off.get() {
                 break;
             }
