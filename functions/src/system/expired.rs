@@ -17,6 +17,9 @@ const ROWS_MAX: usize = 150;
 /// Signals of one batch: reading them takes their payloads along, of up to 64 KiB each.
 const SIGNALS_MAX: usize = 16;
 
+/// Offline operations of one batch: their pages are freed with them, and there may be 300 KB of content in each.
+const OFFLINE_OPERATIONS_MAX: usize = 32;
+
 /// How far a batch came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
@@ -46,9 +49,15 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Deleted> {
     }
 
     let before = now - days(keep.offline_operations_days);
+    let mut operations = OFFLINE_OPERATIONS_MAX.min(left);
     for status in [OfflineStatus::Synced, OfflineStatus::Failed] {
-        let rows = ctx.db().query(OfflineOperation::by_status_queued).eq(status).range(..before).take(left)?;
-        left -= delete(ctx, rows)?;
+        // Their content is not read to be deleted.
+        let rows = ctx.db().query(OfflineOperation::by_status_queued).eq(status).range(..before).keys(operations)?;
+        operations -= rows.len();
+        left -= rows.len();
+        for (id, _) in rows {
+            ctx.db_mut().delete(id)?;
+        }
     }
 
     let before = now - days(keep.finished_queue_entries_days);
@@ -63,7 +72,7 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Deleted> {
     if left < ROWS_MAX {
         info!("{} expired rows deleted", ROWS_MAX - left);
     }
-    Ok(if left == 0 || more_signals { Deleted::Part } else { Deleted::All })
+    Ok(if left == 0 || more_signals || operations == 0 { Deleted::Part } else { Deleted::All })
 }
 
 /// Rows made before `before`: ids sort by the time of creation, so they are the first ones.

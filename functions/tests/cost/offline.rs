@@ -1,10 +1,14 @@
 //! The offline queue: what is settled long ago costs nothing any more.
 
+use std::time::Duration;
+
 use convoke::mutation;
 use convoke::prelude::*;
 use convoke::testing::{TestApp, TestCaller};
 use functions::meetings::lifecycle::{RemoveParticipant, remove_participant};
 use functions::notes::offline::{ClearSyncedOperations, clear_synced_operations};
+use functions::system::retention;
+use schema::OfflineOperation;
 use serde_json::{Value, json};
 
 /// Clears and says how many rows were read for that.
@@ -20,6 +24,14 @@ pub fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Resu
 pub fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<remove_participant>(args)?;
+    Ok(ctx.db().rows_read() - before)
+}
+
+/// Deletes what is old and says how many rows were read whole for that.
+#[mutation]
+pub fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
+    let before = ctx.db().rows_read();
+    ctx.run::<retention>(args)?;
     Ok(ctx.db().rows_read() - before)
 }
 
@@ -74,4 +86,18 @@ fn removing_somebody_does_not_read_what_he_did_long_ago() {
     };
 
     assert_eq!(read(2_000), read(0));
+}
+
+#[test]
+fn old_operations_are_deleted_unread_and_a_few_at_a_time() {
+    let app = TestApp::new();
+    meeting(&app, 70);
+    app.clock().advance(Duration::from_secs(31 * 24 * 3_600));
+
+    let read = rows(&app.user("ada"), "offline/readToDelete", json!({}));
+
+    assert_eq!(app.count::<OfflineOperation>(), 70 - 32);
+    assert!(read < 10, "{read} rows read");
+    app.advance(Duration::from_secs(1));
+    assert_eq!(app.count::<OfflineOperation>(), 0);
 }
