@@ -3,7 +3,7 @@
 //! A query names an index, gives its keys in order (`eq`), at most one `any` or `range` for the next one, and ends in
 //! `take`, `page`, `first`, `unique`, `count` or `encode`. Every ending is one statement.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::rc::Rc;
@@ -394,13 +394,10 @@ impl<'db, T: Table, I: Index<Table = T>, F, Rest> Query<'db, T, I, (F, Rest)> {
 
     /// The next key has one of these values; rows come in the index's order, in one statement.
     pub fn any<K: Key<F>>(mut self, keys: impl IntoIterator<Item = K>) -> Query<'db, T, I, Ranged> {
-        let mut values: Vec<Value> = Vec::new();
-        for key in keys {
-            let value = key.key();
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        let mut values: Vec<Value> = keys.into_iter().map(|key| key.key()).collect();
+        // Lists may be long: asking each time whether a value is there would take the square of their length.
+        let mut seen = HashSet::with_capacity(values.len());
+        values.retain(|value| seen.insert(value.identity()));
         self.plan.any = Some(values);
         self.retyped()
     }

@@ -22,6 +22,21 @@ pub enum Value {
     Id(u128),
 }
 
+impl Value {
+    /// What tells it from other values, to be hashed.
+    pub(crate) fn identity(&self) -> (u8, Vec<u8>) {
+        match self {
+            Value::Null => (0, Vec::new()),
+            Value::Bool(truth) => (1, vec![u8::from(*truth)]),
+            Value::Integer(number) => (2, number.to_le_bytes().to_vec()),
+            Value::Float(number) => (3, number.to_bits().to_le_bytes().to_vec()),
+            Value::Text(text) => (4, text.clone().into_bytes()),
+            Value::Bytes(bytes) => (5, bytes.clone()),
+            Value::Id(bits) => (6, bits.to_le_bytes().to_vec()),
+        }
+    }
+}
+
 /// A value that still lies in the engine's row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
