@@ -1,6 +1,7 @@
 //! Every function by its path, and every mistake in that, found at start.
 
 use std::fmt::Write as _;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
@@ -8,6 +9,8 @@ use serde_json::Value;
 
 use crate::call::encoded::BytesWithin;
 use crate::function::{Entry, Kind, Submitted, Visibility};
+use crate::performance::recorder::Recorder;
+use crate::store::FunctionPace;
 
 /// The registered functions.
 pub struct Registry {
@@ -22,19 +25,30 @@ pub struct Registry {
 /// A path that is longer was not meant for any function, and would cost much to compare with all of them.
 const MISSPELT_BYTES_MAX: usize = 200;
 
-/// One function under its path.
+/// One function under its path. Clones share it.
 #[derive(Clone)]
-pub struct Registered {
+pub struct Registered(Arc<Shared>);
+
+/// What the clones of a [`Registered`] share: one count for all of it, since every call of every thread changes it.
+pub struct Shared {
     /// `module/path/functionName`.
     pub path: Arc<str>,
     /// The function.
     pub entry: &'static Entry,
     /// How long it took lately: where its next call runs.
-    pub(crate) pace: Arc<crate::store::FunctionPace>,
+    pub(crate) pace: FunctionPace,
     /// Its calls that are not in the table of performance yet.
-    pub(crate) recorder: Arc<crate::performance::recorder::Recorder>,
+    pub(crate) recorder: Recorder,
     /// Where bytes are in its results, once somebody asked for them to be told apart.
-    bytes_within: Arc<OnceLock<Option<BytesWithin>>>,
+    bytes_within: OnceLock<Option<BytesWithin>>,
+}
+
+impl Deref for Registered {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 /// Why a program's functions cannot be served.
@@ -98,13 +112,13 @@ impl Registry {
         if let Some(first) = self.by_path.get(&path) {
             return Err(format!("a second function `{path}`; the first is at {}", place(first)));
         }
-        let registered = Registered {
+        let registered = Registered(Arc::new(Shared {
             path: path.clone(),
             entry,
-            pace: Arc::default(),
-            recorder: Arc::default(),
-            bytes_within: Arc::default(),
-        };
+            pace: FunctionPace::default(),
+            recorder: Recorder::default(),
+            bytes_within: OnceLock::new(),
+        }));
         self.by_name.insert((entry.module, entry.name), registered.clone());
         self.by_path.insert(path, registered.clone());
         match &self.identity_hook {

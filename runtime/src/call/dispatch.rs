@@ -200,23 +200,24 @@ impl Runtime {
             Visibility::Public | Visibility::Internal => Gate::Open,
         };
         let limit = self.limits().response_bytes_max;
-        let (path, lines) = (function.path.clone(), capture);
-        let capture = lines.clone();
+        let (lines, capture) = (capture, capture.clone());
         let result = match prepared {
             Prepared::Query(query) => {
                 let work = move |ctx: &_| {
                     let mut out = Vec::new();
                     query.run(ctx, &mut out)?;
                     gate.require_open()?;
-                    bounded(out, limit, &path)
+                    Ok(out)
                 };
-                execute::query(call, capture, function, work).await
+                let value = execute::query(call, capture, function, work).await;
+                value.and_then(|value| bounded(value, limit, &function.path))
             }
             Prepared::Mutation(mutation) => {
                 if function.is_migration() {
                     gate.require_open()?;
                     self.before_migration().await?;
                 }
+                let path = function.path.clone();
                 let work = move |ctx: &mut _| {
                     let mut out = Vec::new();
                     mutation.run(ctx, &mut out)?;
@@ -234,7 +235,7 @@ impl Runtime {
                 gate.require_open()?;
                 let permit = self.action_permit()?;
                 let value = execute::action(call, capture, permit, move |ctx| action.run(ctx)).await.map_err(begun)?;
-                bounded(value, limit, &path)
+                bounded(value, limit, &function.path)
             }
         };
         if matches!(gate, Gate::Open) {

@@ -32,13 +32,13 @@ pub(crate) async fn query<R: Send + 'static>(
     function: &Registered,
     work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let runtime = call.runtime.clone();
-    let access = access(&call);
+    let its = call.clone();
     let run = move |transaction: Rc<dyn Transaction>| {
-        let ctx = QueryCtx::new(call.clone(), call.runtime.db(transaction));
+        let db = its.runtime.db(transaction);
+        let ctx = QueryCtx::new(its, db);
         capture.within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx)))).unwrap_or_else(|panic| Err(panicked(&*panic)))
     };
-    runtime.store().read(access, &function.pace, run).await.map_err(Error::from).flatten()
+    call.runtime.store().read(access(&call), &function.pace, run).await.map_err(Error::from).flatten()
 }
 
 /// Runs a mutation's work in the writer's transaction, possibly more than once.
@@ -52,11 +52,10 @@ pub(crate) async fn mutation<R: Send + 'static>(
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
     let (reply, answer) = oneshot::channel();
-    let runtime = call.runtime.clone();
     // Each attempt starts with fresh lines; only those of the last one are the caller's.
     let attempt = capture.of_attempts(function.path.clone());
     let job = Job {
-        call,
+        call: call.clone(),
         work,
         function: function.clone(),
         capture: attempt,
@@ -65,7 +64,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
         after_commit: Vec::new(),
         reply,
     };
-    if let Err((_, error)) = runtime.store().write(Box::new(job)) {
+    if let Err((_, error)) = call.runtime.store().write(Box::new(job)) {
         return Err(error.into());
     }
     let (result, lines) = answer.await.map_err(|_| Error::internal("the writer ended without an answer"))?;

@@ -297,16 +297,17 @@ impl Store {
     {
         self.may_read(access)?;
         let lease = self.inner.readers.lease().await?;
-        let clock = self.inner.clock.clone();
-        let timed = move || {
+        let timed = |clock: &dyn Clock| {
             let started = clock.monotonic();
             let result = lease.run(read);
             (result, clock.monotonic().saturating_sub(started))
         };
         let (result, took) = if pace.is_quick() {
-            timed()
+            timed(&*self.inner.clock)
         } else {
-            tokio::task::spawn_blocking(timed).await.map_err(|failure| match failure.try_into_panic() {
+            let clock = self.inner.clock.clone();
+            let there = tokio::task::spawn_blocking(move || timed(&*clock));
+            there.await.map_err(|failure| match failure.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_) => StoreError::Closed("it is shutting down".to_owned()),
             })?
