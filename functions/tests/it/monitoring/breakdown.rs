@@ -32,8 +32,9 @@ fn functions_stand_side_by_side_with_their_sum() {
 
     let me = of(&breakdown, ME).unwrap();
     assert_eq!((&me["callCount"], &me["errorCount"], &me["successRate"]), (&json!(4), &json!(1), &json!(0.75)));
-    assert_eq!(me["sloCompliant"], true);
     let figure = |name: &str| me[name].as_f64().unwrap();
+    // How quick this machine is says nothing of the product: what is told has to fit the figures it is told with.
+    assert_eq!(me["sloCompliant"], figure("p95") <= 120.0 && figure("p99") <= 250.0);
     assert!(0.0 < figure("p50") && figure("p50") <= figure("p95") && figure("p95") <= figure("p99"));
     assert!(figure("avgLatency") <= figure("p99") * 1.002);
     assert_eq!(of(&breakdown, CREATE).unwrap()["callCount"], 1);
@@ -44,6 +45,8 @@ fn functions_stand_side_by_side_with_their_sum() {
     let summary = &breakdown["summary"];
     assert_eq!(summary["functionCount"], functions.len());
     assert_eq!((&summary["callCount"], &summary["errorCount"]), (&json!(sum("callCount")), &json!(sum("errorCount"))));
+    let breaches = functions.iter().filter(|function| function["sloCompliant"] == false).count();
+    assert_eq!(summary["sloBreaches"], breaches);
     let names: Vec<&str> = functions.iter().map(|function| function["functionName"].as_str().unwrap()).collect();
     assert!(names.is_sorted());
 }
