@@ -317,3 +317,21 @@ pub struct Cost {
 pub fn charged_for(ctx: &QueryCtx, args: Cost) -> Result<()> {
     ctx.charge(u32::try_from(args.cost).unwrap_or(0))
 }
+
+/// Where a mutation keeps the writer until its test lets go.
+#[derive(Default)]
+pub struct Hold {
+    pub reached: tokio::sync::Notify,
+    pub leave: std::sync::Mutex<bool>,
+    pub may_leave: std::sync::Condvar,
+}
+
+/// Keeps the writer busy.
+#[mutation]
+pub fn hold_the_writer(ctx: &mut MutationCtx) -> Result<()> {
+    let hold = ctx.memory::<Hold>();
+    hold.reached.notify_one();
+    let leave = hold.leave.lock().map_err(|_| Error::internal("the test is over"))?;
+    drop(hold.may_leave.wait_while(leave, |leave| !*leave));
+    Ok(())
+}
