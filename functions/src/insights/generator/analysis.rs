@@ -10,7 +10,7 @@ use super::insights::{Insights, Link};
 use super::links::links;
 use super::material::Material;
 use super::questions::open_questions;
-use super::recommendations::recommendations;
+use super::recommendations::{Interests, recommendations};
 use super::summary::{MAIN_TOPICS, summary};
 use super::text::Text;
 use super::topics::{Topic, topics};
@@ -30,6 +30,7 @@ pub struct Analysis<'m> {
     pub links: Vec<Link>,
     pub summary: String,
     text: Text,
+    interests: Interests,
     material: &'m Material,
 }
 
@@ -44,7 +45,8 @@ impl<'m> Analysis<'m> {
         let decisions = decisions(&text);
         let open_questions = open_questions(&text, material);
         let summary = summary(&text, material, &topics, &decisions, &open_questions);
-        Analysis { topics, items, decisions, open_questions, links: links(material), summary, text, material }
+        let (links, interests) = (links(material), Interests::of(&material.people));
+        Analysis { topics, items, decisions, open_questions, links, summary, text, interests, material }
     }
 
     /// What was understood.
@@ -59,7 +61,14 @@ impl<'m> Analysis<'m> {
         Insights {
             summary: self.summary.clone(),
             action_items: lines_for(&self.items, reader_id),
-            recommendations: recommendations(&self.text, self.material, &self.topics, &self.items, reader_id),
+            recommendations: recommendations(
+                &self.text,
+                self.material,
+                &self.interests,
+                &self.topics,
+                &self.items,
+                reader_id,
+            ),
             links: self.links.clone(),
         }
     }
@@ -187,6 +196,21 @@ mod tests {
         assert_eq!(in_time(meeting(&said, &line)).action_items.len(), ACTION_ITEMS_MAX);
         let pairs: String = (0..50_000_u32).map(|i| format!("{}foo foo ", spelled(i / 2))).collect();
         in_time(meeting(&[], &pairs));
+    }
+
+    #[test]
+    fn a_full_hall_with_the_same_interests_gets_its_insights_in_time() {
+        let labels: Vec<String> = (0..50).map(|label| format!("Interest {label}")).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let people: Vec<Person> = (0..500).map(|place| person(&format!("P{place}"), &labels)).collect();
+        let material = Material { people, ..meeting(&[("P0", "Good morning.")], "") };
+        let (done, finished) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let analysis = Analysis::of(&material);
+            let of_all = material.people.iter().map(|person| analysis.insights_for(&person.id).recommendations.len());
+            done.send(of_all.sum::<usize>())
+        });
+        assert_eq!(finished.recv_timeout(std::time::Duration::from_secs(40)).unwrap(), 3 * 500);
     }
 
     fn spelled(number: u32) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Owns which evidence makes which recommendation and how sure it is: no evidence, no recommendation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::action_items::ActionItem;
 use super::insights::{LINE_CHARS_MAX, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, clipped, rounded};
@@ -24,11 +24,52 @@ const PEOPLE_MAX: usize = 3;
 /// No rule of thumb is surer than this.
 const CONFIDENCE_MAX: f64 = 0.95;
 
-/// The recommendations for one reader, the surest first. `topics` are the main ones.
+/// Who has which interest in one meeting. Made once for all readers: comparing every reader with everybody else, label
+/// by label, would take a large meeting minutes.
+#[derive(Debug, Default)]
+pub struct Interests {
+    /// The places of those who have it among the meeting's people, ascending, by the label in lower case.
+    owners: HashMap<String, Vec<usize>>,
+}
+
+impl Interests {
+    /// Those of these people.
+    #[must_use]
+    pub fn of(people: &[Person]) -> Interests {
+        let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, person) in people.iter().enumerate() {
+            for label in &person.interests {
+                let places = owners.entry(label.to_lowercase()).or_default();
+                if places.last() != Some(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        Interests { owners }
+    }
+
+    /// Those with most in common with `reader`, most first, and of equals the one who came first.
+    fn nearest<'p>(&self, people: &'p [Person], reader: &Person) -> Vec<&'p Person> {
+        let mut shared = vec![0_usize; people.len()];
+        for label in &reader.interests {
+            for place in self.owners.get(&label.to_lowercase()).into_iter().flatten() {
+                shared[*place] += 1;
+            }
+        }
+        let mut others: Vec<(usize, &Person)> =
+            shared.into_iter().zip(people).filter(|(count, person)| *count > 0 && person.id != reader.id).collect();
+        others.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        others.into_iter().take(PEOPLE_MAX).map(|(_, person)| person).collect()
+    }
+}
+
+/// The recommendations for one reader, the surest first. `topics` are the main ones; `interests` are those of the
+/// material's people.
 #[must_use]
 pub fn recommendations(
     text: &Text,
     material: &Material,
+    interests: &Interests,
     topics: &[Topic],
     items: &[ActionItem],
     reader_id: &str,
@@ -36,7 +77,7 @@ pub fn recommendations(
     let Some(reader) = material.people.iter().find(|person| person.id == reader_id) else { return Vec::new() };
     let mut found: Vec<Recommendation> = Vec::new();
     found.extend(follow_up(items, reader));
-    found.extend(networking(material, reader));
+    found.extend(networking(material, interests, reader));
     found.extend(learning(text, material, topics, reader));
     found.extend(participation(material, reader));
     // A stable order: of equals the one named first above.
@@ -74,19 +115,11 @@ fn follow_up(items: &[ActionItem], reader: &Person) -> Option<Recommendation> {
     Some(made(RecommendationKind::FollowUp, &content, confidence))
 }
 
-fn networking(material: &Material, reader: &Person) -> Vec<Recommendation> {
-    let mut others: Vec<(&Person, Vec<&str>)> = material
-        .people
-        .iter()
-        .filter(|person| person.id != reader.id)
-        .map(|person| (person, shared_interests(reader, person)))
-        .filter(|(_, shared)| !shared.is_empty())
-        .collect();
-    others.sort_by_key(|(_, shared)| std::cmp::Reverse(shared.len()));
-    others
-        .into_iter()
-        .take(PEOPLE_MAX)
-        .map(|(person, shared)| {
+fn networking(material: &Material, interests: &Interests, reader: &Person) -> Vec<Recommendation> {
+    let nearest = interests.nearest(&material.people, reader).into_iter();
+    nearest
+        .map(|person| {
+            let shared = shared_interests(reader, person);
             let content = format!("Connect with {}: you share an interest in {}", person.name, shared.join(", "));
             made(RecommendationKind::Networking, &content, 0.4 + 0.1 * shared.len() as f64)
         })
@@ -96,8 +129,8 @@ fn networking(material: &Material, reader: &Person) -> Vec<Recommendation> {
 /// The labels of interests that two people both have, in the order of the first one's.
 #[must_use]
 pub fn shared_interests<'p>(one: &'p Person, other: &Person) -> Vec<&'p str> {
-    let has = |label: &String| other.interests.iter().any(|theirs| theirs.to_lowercase() == label.to_lowercase());
-    one.interests.iter().filter(|label| has(label)).map(String::as_str).collect()
+    let theirs: HashSet<String> = other.interests.iter().map(|label| label.to_lowercase()).collect();
+    one.interests.iter().filter(|label| theirs.contains(&label.to_lowercase())).map(String::as_str).collect()
 }
 
 fn learning(text: &Text, material: &Material, topics: &[Topic], reader: &Person) -> Option<Recommendation> {
@@ -171,7 +204,8 @@ mod tests {
     fn for_reader(material: &Material, reader: &str) -> Vec<Recommendation> {
         let text = Text::of(material);
         let items = action_items(&text, material, &Names::of(&material.people));
-        recommendations(&text, material, &topics(&text, 3), &items, reader)
+        let interests = Interests::of(&material.people);
+        recommendations(&text, material, &interests, &topics(&text, 3), &items, reader)
     }
 
     fn of_kind(found: &[Recommendation], kind: RecommendationKind) -> Vec<String> {
@@ -202,6 +236,25 @@ mod tests {
         ];
         assert_eq!(of_kind(&found, Networking), expected);
         assert!(found[0].confidence > found[1].confidence);
+    }
+
+    #[test]
+    fn those_with_most_in_common_are_named_and_of_equals_those_who_came_first() {
+        let people = vec![
+            person("Bob", &["chess", "CHESS"]),
+            person("Ada", &["Chess", "Law", "Rust"]),
+            person("Cid", &["Law"]),
+            person("Dan", &["RUST"]),
+            person("Eve", &["rust", "law"]),
+            person("Fay", &["Rust", "Law", "Chess"]),
+        ];
+        let found = for_reader(&Material { people, ..Material::default() }, "ada");
+        let expected = [
+            "Connect with Fay: you share an interest in Chess, Law, Rust",
+            "Connect with Eve: you share an interest in Law, Rust",
+            "Connect with Bob: you share an interest in Chess",
+        ];
+        assert_eq!(of_kind(&found, Networking), expected);
     }
 
     #[test]
