@@ -3575,7 +3575,7 @@ export interface TranscriptFigures {
   bucketCount: number;
   /** From the first beginning to the last end, in milliseconds. */
   duration: number;
-  /** What was spoken, in order of first appearance. */
+  /** What was spoken, in order of first appearance: the first 50, unless set otherwise. */
   languages: string[];
   /** Who spoke, in order of first appearance. */
   speakers: UserId[];

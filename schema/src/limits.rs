@@ -51,6 +51,9 @@ convoke::section! {
         pub note_insert_units: usize = 100_000,
         /// Entries that the base of an operation may lie behind the log's end: all of them are read to transform it.
         pub note_entries_behind: usize = 10_000,
+        /// Languages that the figures of one transcript name: its row is written with every chunk. What is said in a
+        /// further one is stored all the same.
+        pub transcript_languages: usize = 50,
         /// Subscription leases of one user; they live in memory.
         pub leases_per_user: usize = 200,
         /// Subscription leases of all users; they live in memory.

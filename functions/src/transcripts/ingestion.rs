@@ -323,7 +323,7 @@ pub struct TranscriptFigures {
     pub duration: i64,
     /// Who spoke, in order of first appearance.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, in order of first appearance.
+    /// What was spoken, in order of first appearance: the first 50, unless set otherwise.
     pub languages: Vec<LanguageTag>,
     /// Stretches of five minutes in which something was said.
     pub bucket_count: i64,

@@ -4,7 +4,7 @@
 //! chunk so that reading them costs one row.
 
 use convoke::prelude::*;
-use schema::limits::transcript_bucket;
+use schema::limits::{Quotas, transcript_bucket};
 use schema::{ChunkText, ClientToken, Confidence, LanguageTag, Meeting, TranscriptChunk, TranscriptStats, User};
 
 /// A stretch of speech, final, to be stored.
@@ -71,7 +71,8 @@ impl Transcript {
         let bucket = transcript_bucket(speech.start);
         let in_bucket = ctx.db().query(TranscriptChunk::by_meeting_bucket).eq(self.meeting).eq(bucket).first()?;
         let words = words(speech.text.as_str());
-        self.count(&speech, words, in_bucket.is_none());
+        let languages_max = ctx.settings::<Quotas>().transcript_languages;
+        self.count(&speech, words, in_bucket.is_none(), languages_max);
         let sequence = self.figures.total_chunks;
         ctx.db_mut().insert(TranscriptChunk {
             meeting_id: self.meeting,
@@ -95,7 +96,7 @@ impl Transcript {
         Ok(named.eq(speech.speaker).eq(chunk_id).unique()?)
     }
 
-    fn count(&mut self, speech: &Speech, words: i64, opens_bucket: bool) {
+    fn count(&mut self, speech: &Speech, words: i64, opens_bucket: bool, languages_max: usize) {
         let figures = &mut self.figures;
         let is_first = figures.total_chunks == 0;
         figures.total_chunks += 1;
@@ -106,7 +107,8 @@ impl Transcript {
         if !figures.speakers.contains(&speech.speaker) {
             figures.speakers.push(speech.speaker);
         }
-        if !figures.languages.contains(&speech.language) {
+        // Nobody speaks so many: a client that makes tags up must not make every chunk write a longer row.
+        if figures.languages.len() < languages_max && !figures.languages.contains(&speech.language) {
             figures.languages.push(speech.language.clone());
         }
         figures.bucket_count += i64::from(opens_bucket);

@@ -54,7 +54,7 @@ pub struct TranscriptStats {
     pub max_end_ms: Millis,
     /// Who spoke, in order of first appearance.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, in order of first appearance.
+    /// What was spoken, in order of first appearance, up to the quota.
     pub languages: Vec<LanguageTag>,
     /// How many five-minute buckets have a chunk.
     pub bucket_count: i64,

@@ -3808,7 +3808,7 @@ pub struct TranscriptFigures {
     pub bucket_count: i64,
     /// From the first beginning to the last end, in milliseconds.
     pub duration: i64,
-    /// What was spoken, in order of first appearance.
+    /// What was spoken, in order of first appearance: the first 50, unless set otherwise.
     pub languages: Vec<String>,
     /// Who spoke, in order of first appearance.
     pub speakers: Vec<UserId>,

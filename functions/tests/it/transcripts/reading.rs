@@ -38,6 +38,20 @@ fn figures_are_over_all_final_chunks() {
 }
 
 #[test]
+fn figures_name_as_many_languages_as_the_quota_allows_and_every_chunk_is_stored() {
+    let app = TestApp::with(|options| options.settings = "[quotas]\ntranscript_languages = 2\n".parse().unwrap());
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    for (at, language) in (0..).zip(["en", "de", "fr", "de"]) {
+        ada.call(INGEST, of(&id, with(chunk(at, "Ja."), json!({ "language": language })))).value();
+    }
+    let figures = figures(&ada, &id);
+    assert_eq!((&figures["totalChunks"], &figures["languages"]), (&json!(4), &json!(["en", "de"])));
+    let listed = list(&ada, json!({"meetingId": id}));
+    assert_eq!(listed["chunks"][2]["language"], "fr");
+}
+
+#[test]
 fn a_reader_follows_the_transcript_page_by_page() {
     let app = TestApp::new();
     let ada = app.user("ada");
