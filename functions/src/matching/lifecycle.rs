@@ -2,7 +2,7 @@
 
 use convoke::mutation;
 use convoke::prelude::*;
-use schema::{Details, Match, MaxParticipants, Meeting, MeetingDuration, MeetingTitle, MeetingType, Role, User};
+use schema::{Match, MaxParticipants, Meeting, MeetingDuration, MeetingTitle, MeetingType, Role, User};
 
 use super::queries::OneMatch;
 use super::standing;
@@ -69,6 +69,5 @@ fn invite(ctx: &mut MutationCtx, maker: &Doc<User>, meeting: Id<Meeting>, partne
     let participant = seats::add(ctx, meeting, partner, Role::Host)?;
     let Some(meeting) = ctx.db().get(meeting)? else { return Ok(()) };
     let actor = access::actor(ctx, Some(maker));
-    let details = Details::new().with("participantId", participant.id()).with("role", Role::Host);
-    audit::meeting(ctx, &actor, "participant.added", &meeting, details)
+    seats::record_added(ctx, &actor, &meeting, participant.id(), Role::Host)
 }

@@ -99,6 +99,9 @@ pub fn create(
         .with("invitations", invited.addresses.len());
     let created = ctx.db().get(id)?.ok_or_else(|| Error::internal("a meeting that was just made is not there"))?;
     audit::meeting(ctx, &actor, "meeting.created", &created, details)?;
+    for &participant in &invited.added {
+        seats::record_added(ctx, &actor, &created, participant, Role::Participant)?;
+    }
     prompts::expect_call(ctx, &created)?;
     info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
     Ok(MeetingCreated {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use convoke::prelude::*;
 use schema::limits::Quotas;
-use schema::{EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
+use schema::{Actor, EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
 
 use super::seats;
 use crate::prompts::scheduling as prompts;
@@ -21,13 +21,14 @@ pub struct Invited {
     /// Those who take part now, of whom some may have before.
     pub participants: Vec<Id<Participant>>,
     /// Those of them who did not before.
-    pub added: Vec<Id<User>>,
+    pub added: Vec<Id<Participant>>,
     /// Addresses with an open invitation now, whether it is new or not.
     pub addresses: Vec<EmailAddress>,
 }
 
 /// Invites addresses to a meeting in the name of `inviter`: all active users with that verified address become
-/// participants; an address without one gets an invitation. His own address and duplicates are passed over.
+/// participants; an address without one gets an invitation. His own address and duplicates are passed over. Leaves
+/// the audit to the caller.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` past the limits of addresses a day, of open invitations of one address, and of one meeting.
@@ -55,9 +56,10 @@ pub fn invite(
 
     let mut result = Invited::default();
     for id in ids {
-        result.participants.push(seats::add(ctx, meeting, id, Role::Participant)?.id());
+        let participant = seats::add(ctx, meeting, id, Role::Participant)?.id();
+        result.participants.push(participant);
         if !there.contains(&id) {
-            result.added.push(id);
+            result.added.push(participant);
         }
     }
     for email in unowned {
@@ -70,11 +72,12 @@ pub fn invite(
     Ok(result)
 }
 
-/// Turns the invitations to a user's verified address into places in their meetings.
+/// Turns the invitations to a user's verified address into places in their meetings, each with its entry in the audit:
+/// `actor` is whose deed it is that they are taken up.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>) -> Result<()> {
+pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>, actor: &Actor) -> Result<()> {
     let Some(email) = claims::verified_address(user).filter(|_| user.is_active) else { return Ok(()) };
     let invitations = ctx.db().query(Invitation::by_email).eq(email).take(INVITATIONS_MAX)?;
     let ids: Vec<Id<Meeting>> = invitations.iter().map(|invitation| invitation.meeting_id).collect();
@@ -82,7 +85,10 @@ pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>) -> Result<()> {
     let count = invitations.len();
     for (invitation, meeting) in invitations.into_iter().zip(meetings) {
         if let Some(meeting) = meeting.filter(|meeting| !meeting.state.is_final()) {
-            seats::add(ctx, invitation.meeting_id, user.id(), Role::Participant)?;
+            if seats::find(ctx, meeting.id(), user.id())?.is_none() {
+                let participant = seats::add(ctx, meeting.id(), user.id(), Role::Participant)?;
+                seats::record_added(ctx, actor, &meeting, participant.id(), Role::Participant)?;
+            }
             prompts::expect_call(ctx, &meeting)?;
         }
         ctx.db_mut().delete(invitation.id())?;

@@ -375,14 +375,15 @@ fn add_address(
     if invited.added.is_empty() {
         return Err(already_there());
     }
-    let mut first = None;
-    for user in invited.added {
-        if let Some(participant) = seats::find(ctx, meeting.id(), user)? {
-            first.get_or_insert(participant.id());
-            ctx.db_mut().patch_doc(participant, |row| row.role = role)?;
-        }
+    for &participant in &invited.added {
+        ctx.db_mut().patch(participant, |row| row.role = role)?;
     }
-    Ok(ParticipantAdded { participant_id: first, invited: false })
+    let actor = access::actor(ctx, Some(host));
+    // The first one's entry is the caller's, as for a user who was named.
+    for &participant in invited.added.iter().skip(1) {
+        seats::record_added(ctx, &actor, meeting, participant, role)?;
+    }
+    Ok(ParticipantAdded { participant_id: invited.added.first().copied(), invited: false })
 }
 
 /// What [`remove_participant`] takes: either a user or an address.

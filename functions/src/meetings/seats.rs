@@ -50,6 +50,21 @@ pub fn add(ctx: &mut MutationCtx, meeting: Id<Meeting>, user: Id<User>, role: Ro
     Ok(ctx.db_mut().insert_unique(Participant::by_meeting_user, row)?.into_doc())
 }
 
+/// Records that somebody was added to a meeting.
+///
+/// # Errors
+/// A failure of the store.
+pub fn record_added(
+    ctx: &mut MutationCtx,
+    actor: &Actor,
+    meeting: &Doc<Meeting>,
+    participant: Id<Participant>,
+    role: Role,
+) -> Result<()> {
+    let details = Details::new().with("participantId", participant).with("role", role);
+    audit::meeting(ctx, actor, "participant.added", meeting, details)
+}
+
 /// Refuses more people and invitations than one meeting holds.
 ///
 /// # Errors

@@ -47,7 +47,7 @@ pub fn reactivate(ctx: &mut MutationCtx, user: Doc<User>, actor: &Actor) -> Resu
         row.is_active = true;
         row.updated_at = now;
     })?;
-    invitations::accept(ctx, &user)?;
+    invitations::accept(ctx, &user, actor)?;
     audit::user(ctx, actor, "account.reactivated", &user, Details::new())?;
     info!("Account {} reactivated", user.id());
     Ok(())

@@ -5,7 +5,7 @@
 
 use convoke::Identity;
 use convoke::prelude::*;
-use schema::{DisplayName, EmailAddress, HttpUrl, User};
+use schema::{Actor, DisplayName, EmailAddress, HttpUrl, User};
 
 use crate::interests::seed;
 use crate::meetings::invitations;
@@ -39,7 +39,7 @@ pub fn admit(ctx: &mut MutationCtx, identity: &Identity) -> Result<()> {
         }
     };
     if verified_address(&user) != before.as_ref() {
-        invitations::accept(ctx, &user)?;
+        invitations::accept(ctx, &user, &Actor::user(user.id()))?;
     }
     Ok(())
 }

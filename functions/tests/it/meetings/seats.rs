@@ -1,7 +1,7 @@
 //! `addParticipant`, `removeParticipant`.
 
 use convoke::Code;
-use convoke::testing::{Reply, TestApp};
+use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::{AuditEntry, Invitation, MediaSession, OfflineOperation, OfflineStatus, Participant, SessionState};
 use serde_json::{Value, json};
 
@@ -79,6 +79,33 @@ fn a_meeting_holds_as_many_people_and_invitations_as_its_quota() {
 }
 
 #[test]
+fn whoever_is_added_has_an_entry_in_the_audit_however_he_came_in() {
+    let app = TestApp::new();
+    let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
+    id_of(&bob);
+    let id = meeting(&ada, &["bob", "cleo"]);
+    let added = || {
+        let entries = app.read(|db| Ok(db.query(AuditEntry::by_resource).eq("meeting").eq(id.as_str()).take(9)?));
+        let added = entries.into_iter().filter(|entry| entry.action == "participant.added");
+        let shown = |entry: convoke::Doc<AuditEntry>| {
+            let entry = serde_json::to_value(&*entry).unwrap();
+            (entry["actor"].clone(), entry["metadata"].clone())
+        };
+        added.map(shown).collect::<Vec<_>>()
+    };
+    let entry = |by: &TestCaller<'_>, who: &str| {
+        let seat = listed(&ada, &id, who).unwrap()["_id"].clone();
+        (json!(id_of(by)), json!({"participantId": seat, "role": "participant"}))
+    };
+    assert_eq!(added(), [entry(&ada, "bob")]);
+    // His first call takes the invitation up.
+    id_of(&cleo);
+    assert_eq!(added(), [entry(&ada, "bob"), entry(&cleo, "cleo")]);
+    id_of(&cleo);
+    assert_eq!(added().len(), 2);
+}
+
+#[test]
 fn a_removed_participant_is_a_stranger_at_once_and_nothing_of_him_stays_open() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -104,7 +131,7 @@ fn a_removed_participant_is_a_stranger_at_once_and_nothing_of_him_stays_open() {
     remove(&ada, &id, json!({"userId": "bob"})).assert_refused(Code::NotFound, "Participant not found in meeting");
     let actions: Vec<String> =
         app.read(|db| Ok(db.scan::<AuditEntry>().take(9)?)).iter().map(|row| row.action.clone()).collect();
-    assert_eq!(actions, ["meeting.created", "participant.removed"]);
+    assert_eq!(actions, ["meeting.created", "participant.added", "participant.removed"]);
     add(&ada, &id, json!({"userId": "bob"})).value();
     assert_consistent(&app);
 }
