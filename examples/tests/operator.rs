@@ -5,6 +5,7 @@
 
 mod process;
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -245,9 +246,13 @@ fn a_path_that_is_too_long_for_a_socket_leaves_the_server_without_one() {
     let folder = TempDir::new().unwrap();
     let deep = "d".repeat(120);
     let mut command = hello(folder.path());
-    let serving = Serving::start(command.args(DEV).args(["--data", &deep]));
-    assert!(serving.said.contains("no control socket at"), "{}", serving.said);
+    let mut serving = Serving::start(command.args(DEV).args(["--data", &deep]));
     let output = run(folder.path(), &["deploy-key", "list", "--data", &deep]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("--url"), "{}", text(&output.stderr));
+    // The log is written beside what is said, and whole when the process has ended.
+    let (mut said, mut log) = (serving.said.clone(), serving.take_log());
+    serving.signal("TERM");
+    log.read_to_string(&mut said).unwrap();
+    assert!(said.contains("no control socket at"), "{said}");
 }
