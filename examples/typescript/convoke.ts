@@ -2002,6 +2002,7 @@ export interface ListedSession {
   lastMetricsAt?: number;
   /** Id of a row of `meetings`. */
   meetingId: MeetingId;
+  /** What the client reported. Absent where it did not, and behind 4 MiB of metadata in one list. */
   metadata?: Metadata;
   /**
    * The client's own name of it.

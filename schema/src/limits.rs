@@ -90,6 +90,10 @@ pub const fn hours(hours: u32) -> Duration {
 /// How long one batch of a clean-up may hold the writer: a mutation that waits behind it should not notice.
 pub const CLEAN_UP_BATCH: Duration = Duration::from_millis(10);
 
+/// Bytes of metadata (as JSON) in one list of a meeting's open sessions: what one page of any list may have. The rest
+/// of a session is small, and the list is answered whole.
+pub const SESSION_METADATA_BYTES: usize = 4 * 1024 * 1024;
+
 /// Operations that one call may queue offline ("Too many operations (max 500)"): a request stays small.
 pub const OFFLINE_OPERATIONS_PER_CALL: usize = 500;
 

@@ -2207,6 +2207,7 @@ pub struct ListedSession {
     pub last_metrics_at: Option<i64>,
     /// Id of a row of `meetings`.
     pub meeting_id: MeetingId,
+    /// What the client reported. Absent where it did not, and behind 4 MiB of metadata in one list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// The client's own name of it.

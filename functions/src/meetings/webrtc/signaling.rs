@@ -2,7 +2,7 @@
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
-use schema::limits::Quotas;
+use schema::limits::{Quotas, SESSION_METADATA_BYTES};
 use schema::{
     ClientToken, ConnectionQuality, Limit, List, MediaSession, Meeting, Metadata, Participant, Presence, SessionState,
     Signal, SignalKind, SignalPayload, User, UserRef,
@@ -44,6 +44,7 @@ pub struct ListedSession {
     pub connection_quality: Option<ConnectionQuality>,
     /// When figures came last.
     pub last_metrics_at: Option<Millis>,
+    /// What the client reported. Absent where it did not, and behind 4 MiB of metadata in one list.
     pub metadata: Option<Metadata>,
 }
 
@@ -59,6 +60,7 @@ pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<Liste
     users.sort_unstable();
     users.dedup();
     let people = names::people(ctx, &users)?;
+    let mut room = SESSION_METADATA_BYTES;
     let listed = |session: Doc<MediaSession>| {
         let user = people.get(&session.user_id)?.clone();
         let (id, creation_time) = (session.id(), session.creation_time());
@@ -75,10 +77,19 @@ pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<Liste
             user,
             connection_quality: session.connection_quality,
             last_metrics_at: session.last_metrics_at,
-            metadata: session.metadata,
+            metadata: session.metadata.filter(|metadata| takes(&mut room, metadata)),
         })
     };
     Ok(open.into_iter().filter_map(listed).collect())
+}
+
+/// Whether there is room for this metadata, whose bytes are taken off then. Where there is none, there is none for what
+/// follows either: a list must not show some and leave others out by their size.
+fn takes(room: &mut usize, metadata: &Metadata) -> bool {
+    let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or(0);
+    left.is_some()
 }
 
 /// A session of a meeting: what [`create_session`] and [`close_session`] take.
@@ -313,4 +324,23 @@ pub fn acknowledge_signals(ctx: &mut MutationCtx, args: AcknowledgeSignals) -> R
     }
     audit::by_key(ctx, &user)?;
     Ok(SignalsAcknowledged { acknowledged })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_listed_as_long_as_there_is_room_for_it() {
+        let large: Metadata = serde_json::from_str(r#"{"device":"laptop"}"#).unwrap();
+        let small: Metadata = serde_json::from_str(r#"{"a":1}"#).unwrap();
+        let mut room = 45;
+        assert!(takes(&mut room, &large) && takes(&mut room, &large));
+        assert_eq!(room, 7);
+        assert!(takes(&mut room, &small));
+        assert!(!takes(&mut room, &small));
+        let mut room = 18;
+        assert!(!takes(&mut room, &large));
+        assert!(!takes(&mut room, &small), "it follows one that had no room");
+    }
 }
