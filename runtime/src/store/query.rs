@@ -367,7 +367,7 @@ impl<T: Table, I: Index<Table = T, Fields: Keys>, Rest> Query<'_, T, I, Rest> {
     /// The ids and keys of the first `rows_max` rows, out of the index: what else a row holds costs nothing, however
     /// large it is. For an index that is not `unique`; one that is does not hold the ids.
     ///
-    /// ```ignore
+    /// ```text
     /// for (id, (user, (status, ()))) in db.query(QueueEntry::by_user_status).eq(user).keys(100)? { … }
     /// ```
     ///
