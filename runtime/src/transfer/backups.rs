@@ -33,11 +33,18 @@ pub fn name(folder: &Path, now: Millis) -> String {
     free_name(folder, &format!("{BEGINNING}{}{END}", clock::stamp(now)))
 }
 
-/// The name of a backup in a folder where this one, or the next ones of its second, may be taken.
+/// The name of a backup in a folder where this one, or others of its second, may be taken: behind all of that second, also
+/// where older ones were removed.
 pub fn free_name(folder: &Path, name: &str) -> String {
     let plain = name.get(..BEGINNING.len() + STAMP).unwrap_or(name);
-    let numbered = (2..).map(|number| format!("{plain}-{number}{END}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let number_of = |path: &PathBuf| {
+        let rest = path.file_stem()?.to_str()?.strip_prefix(plain)?;
+        if rest.is_empty() { Some(1) } else { rest.strip_prefix('-')?.parse::<u64>().ok() }
+    };
+    // A folder that cannot be read is told of when the backup is written.
+    let newest = list(folder).unwrap_or_default().iter().filter_map(number_of).max();
+    let numbered = (newest.unwrap_or(1).saturating_add(1)..).map(|number| format!("{plain}-{number}{END}"));
+    let mut names = newest.is_none().then(|| name.to_owned()).into_iter().chain(numbered);
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
 }
 
@@ -214,6 +221,9 @@ mod tests {
         assert!(!checksum_of(&removed[0]).exists());
         assert_eq!(rotate(folder.path(), 1).unwrap(), [folder.path().join(names[1])]);
         assert!(folder.path().join("other.db").exists());
+        // The removed one's name would be an older backup's.
+        assert_eq!(free_name(folder.path(), names[1]), "convoke-20260102-000000-3.db");
+        assert_eq!(free_name(folder.path(), names[0]), names[0]);
         assert_eq!(rotate(folder.path(), 0).unwrap(), [] as [PathBuf; 0]);
     }
 
