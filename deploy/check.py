@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A scraper's own.
 ELSEWHERE = {"up"}
-NAME = re.compile(r"\b(?:convoke|process)_[a-z0-9_]+|\bup\b(?=\{)")
+NAME = re.compile(r"\b(?:app|convoke|process)_[a-z0-9_]+|\bup\b(?=\{)")
 
 
 def missing(where: str, text: str, samples: set[str]) -> list[str]:

@@ -1,5 +1,5 @@
-//! The crate outside of the workspace: it builds from `convoke` alone, its tests pass, its binary has every command, and
-//! the developer's guide shows nothing that is not in it.
+//! The crates outside of the workspace: they build from `convoke` alone, their tests pass; the bookshelf's binary has every
+//! command, what is generated from it is as it was reviewed, and the developer's guide shows nothing that is not in it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,8 +18,8 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_hello")).ancestors().nth(2).unwrap().to_owned()
 }
 
-fn cargo(args: &[&str]) -> Output {
-    let folder = root().join("examples/bookshelf");
+fn cargo(name: &str, args: &[&str]) -> Output {
+    let folder = root().join("examples").join(name);
     // The versions of the workspace, which are at hand; those it does not need are dropped from the copy.
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut command = Command::new(env!("CARGO"));
@@ -35,8 +35,8 @@ fn succeeded(output: &Output) -> String {
 
 #[test]
 fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
-    succeeded(&cargo(&["test"]));
-    succeeded(&cargo(&["build"]));
+    succeeded(&cargo("bookshelf", &["test"]));
+    succeeded(&cargo("bookshelf", &["build"]));
     let folder = TempDir::new().unwrap();
     let binary = target().join("debug/bookshelf");
     let run = |args: &[&str]| {
@@ -50,6 +50,40 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     assert!(book.starts_with("\"book_"), "{book}");
     assert!(run(&["run", "books/list"]).contains("SICP"));
     commands(&binary);
+    generated(run);
+}
+
+/// What is made from functions, as files: a change of what is made shows in a review without the noise of an application
+/// that grows.
+fn generated(run: impl Fn(&[&str]) -> String) {
+    let golden = root().join("examples/bookshelf/golden");
+    for (file, command) in [
+        ("openapi.json", &["openapi"][..]),
+        ("client.ts", &["codegen", "typescript"]),
+        ("client.rs", &["codegen", "rust"]),
+    ] {
+        let (now, path) = (run(command), golden.join(file));
+        if std::env::var_os("CONVOKE_BLESS").is_some() {
+            std::fs::create_dir_all(&golden).unwrap();
+            std::fs::write(&path, &now).unwrap();
+        }
+        let reviewed = std::fs::read_to_string(&path).unwrap_or_default();
+        let line = now.lines().zip(reviewed.lines()).position(|(now, reviewed)| now != reviewed);
+        let line = line.map_or(1 + reviewed.lines().count(), |line| 1 + line);
+        assert!(now == reviewed, "{file} changed, first in line {line}; if it is meant, `.ci/renew` writes it anew");
+    }
+}
+
+/// Functions without a server: nothing that listens, reads a command line or calls other services is built.
+#[test]
+fn an_embedded_crate_is_built_without_the_server() {
+    succeeded(&cargo("embedded", &["test"]));
+    let tree = succeeded(&cargo("embedded", &["tree", "--edges=normal", "--prefix=none", "--format={p}"]));
+    let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains(&"convoke") && names.contains(&"convoke-calls"), "{tree}");
+    for never in ["clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-http", "convoke-server", "convoke-cli"] {
+        assert!(!names.contains(&never), "{never} came along");
+    }
 }
 
 /// Runs the guide's commands in order. `cargo run -- …` there is the binary here, which was built already.

@@ -66,6 +66,14 @@ fn shelves(url: &str) -> (u16, Value) {
     (reply.status().as_u16(), reply.body_mut().read_json().unwrap())
 }
 
+/// Calls the migration with a token.
+fn migrated_by(url: &str, token: &str) -> Value {
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let request = agent.post(format!("{url}/api/run/migrations/fillShelves"));
+    let request = request.header("authorization", format!("Bearer {}", token.trim()));
+    request.send_json(json!({ "args": { "limit": 10 } })).unwrap().into_body().read_json().unwrap()
+}
+
 /// Every book has its shelf, and was changed exactly once.
 fn whole() -> Value {
     let tall = (BOOKS + 2) / 3;
@@ -167,10 +175,16 @@ fn a_migration_is_called_as_any_admin_function_too_and_its_last_part_opens_the_s
         let output = after(folder.path()).args(["run", "migrations/fillShelves", &args]).output().unwrap();
         serde_json::from_str::<Value>(&done(output)).unwrap()
     };
+    let unchanged = standing(folder.path());
+    let token = done(after(folder.path()).args(["token", "--subject", "ada", "--role", "admin"]).output().unwrap());
+    let by_user = || migrated_by(&serving.url, &token)["errorMessage"].as_str().unwrap().to_owned();
+    assert_eq!(by_user(), "Access denied: Insufficient permissions", "it is the operator's alone");
+    assert_eq!(standing(folder.path()), unchanged, "nothing of the schema was applied for it");
     assert_eq!(part(1_500), json!({ "done": 1_500, "total": BOOKS, "finished": false }));
     assert_eq!(ready(&serving.url).0, 503);
     assert_eq!(part(BOOKS), json!({ "done": BOOKS, "total": BOOKS, "finished": true }));
     assert_eq!(ready(&serving.url).0, 200);
+    assert_eq!(by_user(), "Access denied: Insufficient permissions");
     assert_eq!(shelves(&serving.url).1["value"], whole());
     let output = after(folder.path()).args(["run", "migrations/fillShelves", r#"{"limit":0}"#]).output().unwrap();
     assert!(text(&output.stderr).contains("INVALID_ARGUMENT: must be 1 to 10000 (got 0) (limit)"));

@@ -5,7 +5,10 @@
 
 mod process;
 
-use std::io::Read as _;
+use std::fs::{File, Permissions};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -91,7 +94,7 @@ fn a_call_that_fails_prints_the_same_by_all_three_ways() {
     let wrong = ["run", "greetings/sayHello", "{}"];
     let in_process = run(folder.path(), &wrong);
     let serving = Serving::start(hello(folder.path()).args(DEV));
-    let key = made(folder.path(), &["ci"]);
+    let key = made(folder.path(), &["ci", "--scope", "functions"]);
     let by_socket = run(folder.path(), &wrong);
     let remote = elsewhere(folder.path(), &serving.url, &key, &wrong);
     for output in [in_process, by_socket, remote] {
@@ -105,7 +108,7 @@ fn a_call_that_fails_prints_the_same_by_all_three_ways() {
 fn a_revocation_holds_within_a_second_in_the_running_server() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(DEV));
-    let key = made(folder.path(), &["ci"]);
+    let key = made(folder.path(), &["ci", "--scope", "functions"]);
     assert_eq!(called(&serving.url, &key).0, 200);
     // Calls go on while the key is taken back, as those of a thief would.
     let (url, stolen) = (serving.url.clone(), key.clone());
@@ -132,10 +135,10 @@ fn a_revocation_holds_within_a_second_in_the_running_server() {
 fn keys_their_state_and_their_last_use_outlive_the_server_also_when_it_is_killed() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
-    let (kept, gone) = {
+    let [kept, gone] = {
         let serving = Serving::start(hello(here).args(DEV));
-        let keys = (made(here, &["kept"]), made(here, &["gone"]));
-        assert_eq!(called(&serving.url, &keys.0).0, 200);
+        let keys = ["kept", "gone"].map(|name| made(here, &[name, "--scope", "functions"]));
+        assert_eq!(called(&serving.url, &keys[0]).0, 200);
         done(run(here, &["deploy-key", "revoke", "gone"]));
         assert_eq!(serving.signal("TERM"), 0);
         keys
@@ -170,7 +173,7 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
     let mut unread = serving.take_log();
     let copied = {
         let log = log.clone();
-        std::thread::spawn(move || std::io::copy(&mut unread, &mut std::fs::File::create(log).unwrap()).unwrap())
+        std::thread::spawn(move || std::io::copy(&mut unread, &mut File::create(log).unwrap()).unwrap())
     };
     let key = made(here, &["ci", "--scope", "functions,keys"]);
     let secret = key.split('|').nth(1).unwrap().to_owned();
@@ -183,7 +186,7 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
     for args in [
         &["deploy-key", "list", "--json"][..],
         &["deploy-key", "audit"],
-        &["deploy-key", "create", "ci"],
+        &["deploy-key", "create", "ci", "--scope", "functions"],
         &["deploy-key", "create", "--help"],
         &["deploy-key", "list", "--help"],
         &["help", "run"],
@@ -217,6 +220,72 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
     }
 }
 
+/// How often a text stands in the memory of a process, now.
+fn copies(process: u32, text: &str) -> usize {
+    let memory = File::open(format!("/proc/{process}/mem")).unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let writable = maps.lines().filter_map(|line| line.split_once(" rw")).map(|(range, _)| range);
+    let mut found = 0;
+    for (from, to) in writable.filter_map(|range| range.split_once('-')) {
+        let [from, to] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
+        let mut bytes = vec![0; usize::try_from(to - from).unwrap()];
+        // What was given back meanwhile holds nothing.
+        if memory.read_exact_at(&mut bytes, from).is_ok() {
+            found += memchr::memmem::find_iter(&bytes, text).count();
+        }
+    }
+    found
+}
+
+/// Calls with a key over a connection that stays open, in pieces of so many bytes.
+fn called_in_pieces(url: &str, key: &str, bytes: usize) -> TcpStream {
+    let body = r#"{"args":{"name":"Ada"}}"#;
+    let request = format!(
+        "POST /api/run/greetings/sayHello HTTP/1.1\r\nHost: a\r\nAuthorization: Convoke {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    stream.set_nodelay(true).unwrap();
+    for piece in request.as_bytes().chunks(bytes) {
+        stream.write_all(piece).unwrap();
+    }
+    let mut reply = [0; 4_096];
+    let length = stream.read(&mut reply).unwrap();
+    assert!(text(&reply[..length]).starts_with("HTTP/1.1 200 "), "{}", text(&reply[..length]));
+    stream
+}
+
+/// Over HTTP/1, and by the control socket. TLS and HTTP/2 have buffers of their own, which nobody zeroes.
+#[test]
+fn no_copy_of_a_key_stays_in_the_memory_of_the_server() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    let serving = Serving::start(hello(here).args(DEV));
+    let first = made(here, &["ci", "--scope", "functions,keys"]);
+    let second = done(run(here, &["deploy-key", "rotate", "ci", "--overlap", "1h"])).trim().to_owned();
+    let third = done(elsewhere(here, &serving.url, &second, &["deploy-key", "rotate", "ci", "--overlap", "1h"]));
+    let keys = [first, second, third.trim().to_owned()];
+    let mut open = Vec::new();
+    for bytes in [1_000, 1_000, 1_000, 150, 90, 1] {
+        for key in &keys {
+            assert_eq!(called(&serving.url, key).0, 200);
+            open.push(called_in_pieces(&serving.url, key, bytes));
+        }
+        // The memory of these goes back to the allocator.
+        open.drain(..2);
+    }
+    for key in &keys {
+        // All of it: a build without optimization leaves what stood in a vector register, 32 bytes, on a stack.
+        let secret = key.split('|').nth(1).unwrap();
+        let begun = Instant::now();
+        // An answer is let go of a moment after the client has it.
+        while copies(serving.process.id(), secret) > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} copies stay", copies(serving.process.id(), secret));
+        }
+    }
+}
+
 #[test]
 fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
     let folder = TempDir::new().unwrap();
@@ -229,11 +298,40 @@ fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
 }
 
 #[test]
+fn a_key_in_a_file_that_others_can_read_is_used_with_a_warning() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    let serving = Serving::start(hello(here).args(DEV));
+    let file = here.join("ci.key");
+    std::fs::write(&file, made(here, &["ci", "--scope", "keys"])).unwrap();
+    let listed = |mode: u32| {
+        std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        let output = run(here, &["deploy-key", "list", "--url", &serving.url, "--deploy-key-file", "ci.key"]);
+        let warned = text(&output.stderr);
+        assert!(done(output).contains("ci"));
+        warned
+    };
+    assert_eq!(listed(0o600), "");
+    let advice = "convoke: ci.key is a secret with mode 0640; take it from others with `chmod 600 ci.key`\n";
+    assert_eq!(listed(0o640), advice);
+}
+
+#[test]
+fn a_key_is_not_made_before_it_is_said_what_it_may_do() {
+    let folder = TempDir::new().unwrap();
+    let output = run(folder.path(), &["deploy-key", "create", "ci"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    let said = text(&output.stderr);
+    assert!(said.contains("--scope is missing") && said.contains("  act-as     call functions as a user"), "{said}");
+    assert!(!folder.path().join("data").exists(), "nothing was opened for it");
+}
+
+#[test]
 fn a_key_acts_as_a_user_by_run_only_with_the_scope() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(DEV));
     let as_ada = [&HELLO[..], &["--as", "ada"]].concat();
-    let plain = made(folder.path(), &["plain"]);
+    let plain = made(folder.path(), &["plain", "--scope", "functions"]);
     let refused = elsewhere(folder.path(), &serving.url, &plain, &as_ada);
     let said = text(&refused.stderr);
     assert!(said.contains("INSUFFICIENT_SCOPE: deploy key lacks the scope `act-as`"), "{said}");

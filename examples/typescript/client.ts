@@ -4,7 +4,7 @@
 //   TOKEN=$(cargo run -q -- token --subject grace --email grace@example.com)
 //   npx tsc --target es2022 --module nodenext client.ts && node client.js http://127.0.0.1:3210 "$TOKEN"
 //
-// `convoke.ts` beside this file is what `convoke codegen typescript --out convoke.ts` writes.
+// The module `./convoke.js` is what `cargo run -- codegen typescript --out examples/typescript/convoke.ts` writes.
 
 import { createClient, isConvokeError, type SaveOnboarding } from "./convoke.js";
 

@@ -1,4 +1,5 @@
-//! What the heavy functions cost a call: notes on a short and on a long document, ingestion, presence, listing.
+//! What the heavy functions cost a call: notes on a short and on a long document, ingestion, presence, listing; and what
+//! it costs to read an hour's transcript.
 //!
 //! ```sh
 //! cargo bench -p functions --bench cost
@@ -13,7 +14,6 @@
 use std::time::Instant;
 
 use convoke::testing::{TestApp, TestCaller};
-use functions as _;
 use serde_json::{Value, json};
 
 /// Calls at a time.
@@ -48,6 +48,54 @@ fn main() {
     let presence = json!({ "meetingId": short, "presence": "joined", "metadata": { "on": "web" } });
     alone(&app, "batchUpdatePresence", "realtime/batchedOperations/batchUpdatePresence", &presence);
     app.run_due();
+    hour();
+}
+
+/// What it costs to read an hour's transcript, of one and of four hours: the time is to grow with the length.
+fn hour() {
+    use functions::insights::generator::analysis::Analysis;
+    use functions::reading::material::{Chunk, Material, Person};
+
+    let said = [
+        ("Ada", "So the launch date for the mobile app is the big one today, and the app store review is late."),
+        ("Bob", "Could you draft the release notes for the app store, please?"),
+        ("Ada", "Sure, I'll have them ready by Friday. We also need to rotate the signing key of team"),
+        ("Bob", "I think the vector database needs a larger disk because the index grows every month."),
+        ("Cleo", "Okay, we've decided to move the launch date to April. Dana will send us her comments on page"),
+        ("Ada", "If it gets bad again, I'll call the vendor. Who pays for the larger disk?"),
+    ];
+    let people =
+        ["Ada", "Bob", "Cleo"].map(|name| Person { id: name.to_owned(), name: name.to_owned(), ..Person::default() });
+    let material = |hours: i64| {
+        let chunks = (0..hours * 720).map(|at| {
+            let (speaker, text) = said[usize::try_from(at).unwrap() % said.len()];
+            Chunk {
+                speaker_id: speaker.to_owned(),
+                speaker_name: speaker.to_owned(),
+                start_ms: at * 5_000,
+                end_ms: at * 5_000 + 4_800,
+                text: format!("{text} {}.", at % 97),
+                language: None,
+            }
+        });
+        Material { chunks: chunks.collect(), people: people.to_vec(), held_ms: Some(0), ..Material::default() }
+    };
+    for hours in [1, 4] {
+        let material = material(hours);
+        let read = || {
+            let start = Instant::now();
+            assert!(!Analysis::of(&material).insights_for("Ada").action_items.is_empty());
+            start.elapsed().as_secs_f64() * 1e3
+        };
+        read();
+        let turns = sorted((0..ROUNDS).map(|_| read()));
+        println!(
+            "insights of {hours} h of talk: {:.0} ms [{:.0} … {:.0}]",
+            turns[ROUNDS / 2],
+            turns[0],
+            turns[ROUNDS - 1]
+        );
+    }
 }
 
 const EDIT: &str = "notes/index/applyNoteOperation";

@@ -29,12 +29,12 @@ impl Seat {
 pub enum Admin {
     /// A deploy key that acts as nobody: on every organization.
     DeployKey,
-    /// A user with the role `admin`: on his own organization.
+    /// A user with the role `admin`: on their own organization.
     User(Box<Doc<User>>),
 }
 
 impl Admin {
-    /// Whether his rights reach this user's data.
+    /// Whether their rights reach this user's data.
     pub fn may_change(&self, user: &User) -> bool {
         match self {
             Admin::DeployKey => true,
@@ -67,7 +67,7 @@ pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
 /// The calling user's place in a meeting.
 ///
 /// # Errors
-/// Those of [`user`]; `FORBIDDEN` to whom the meeting is none of his, also if there is none.
+/// Those of [`user`]; `FORBIDDEN` to whom the meeting is none of theirs, also if there is none.
 pub fn participant(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
     let user = user(ctx)?;
     seat_of(ctx, user, meeting)
@@ -85,7 +85,7 @@ pub fn seat_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result
     Ok(Seat { user, meeting, participant })
 }
 
-/// The calling user's place in a meeting that he hosts.
+/// The calling user's place in a meeting that they host.
 ///
 /// # Errors
 /// Those of [`participant`]; `FORBIDDEN` "Requires host role".
@@ -167,7 +167,7 @@ pub struct Owned {
     pub owner: Doc<User>,
     /// Who changes it.
     pub actor: Actor,
-    /// Whether that is the owner himself.
+    /// Whether that is the owner themselves.
     pub is_own: bool,
 }
 
@@ -188,7 +188,7 @@ pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<(Doc<User>, Actor)
     Ok((user, actor(ctx, caller)))
 }
 
-/// Who makes this call, as the audit names him: the deploy key, also where it acts as a user; else the user.
+/// Who makes this call, as the audit names them: the deploy key, also where it acts as a user; else the user.
 pub fn actor(ctx: &impl Context, user: Option<&Doc<User>>) -> Actor {
     match (ctx.caller(), user) {
         (Caller::DeployKey(key), _) => Actor::deploy_key(&key.name),

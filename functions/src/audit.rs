@@ -39,7 +39,7 @@ pub fn catalog(ctx: &mut MutationCtx, actor: &Actor, action: &str, key: &str, de
     Deed { actor, action, resource_type: "interest", resource_id: key.to_owned(), details }.record(ctx, None)
 }
 
-/// Records a mutation on a user's own data if a deploy key makes it in his name; the action is the function's path.
+/// Records a mutation on a user's own data if a deploy key makes it in their name; the action is the function's path.
 ///
 /// # Errors
 /// A failure of the store.

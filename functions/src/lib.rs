@@ -5,13 +5,17 @@
 
 //!
 //! What all functions share stands first: who may what (`access`), the record of who did it (`audit`), what people see
-//! of each other (`names`), and what is made use of (`portraits`).
+//! of each other (`names`), what is made use of (`portraits`), what a meeting's words say
+//! (`reading`), what happens to a meeting (`events`), and when generators run (`generation`).
 
 pub mod access;
 pub mod audit;
 pub mod names;
 pub mod portraits;
 pub mod paging;
+pub mod events;
+pub mod generation;
+pub mod reading;
 
 pub mod users;
 pub mod profiles;

@@ -1,7 +1,8 @@
-//! Pages of a list that shows only some of the rows it reads.
+//! Pages of a list that shows only some of the rows it reads, and how much metadata a list shows that is answered whole.
 
 use convoke::prelude::*;
 use convoke::store::Cursor;
+use schema::Metadata;
 
 /// Reads of one page, whatever the filter leaves out: what bounds the statements of a call. A page that is not full
 /// and has a cursor goes on where it ended.
@@ -30,6 +31,15 @@ pub fn filtered<T, U>(
     Ok(page)
 }
 
+/// Whether there is room for this metadata, whose bytes are taken off then. Where there is none, there is none for what
+/// follows either: a list must not show some and leave others out by their size.
+pub fn takes(room: &mut usize, metadata: &Metadata) -> bool {
+    let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or(0);
+    left.is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +53,19 @@ mod tests {
         };
         let page = filtered(None, 3, read, Ok).unwrap();
         assert_eq!((page.items, reads), (vec![0, 1, 2], 1));
+    }
+
+    #[test]
+    fn metadata_is_listed_as_long_as_there_is_room_for_it() {
+        let large: Metadata = serde_json::from_str(r#"{"device":"laptop"}"#).unwrap();
+        let small: Metadata = serde_json::from_str(r#"{"a":1}"#).unwrap();
+        let mut room = 45;
+        assert!(takes(&mut room, &large) && takes(&mut room, &large));
+        assert_eq!(room, 7);
+        assert!(takes(&mut room, &small));
+        assert!(!takes(&mut room, &small));
+        let mut room = 18;
+        assert!(!takes(&mut room, &large));
+        assert!(!takes(&mut room, &small), "it follows one that had no room");
     }
 }

@@ -46,11 +46,11 @@ struct Serving(Child);
 
 impl Serving {
     fn start(folder: &Path) -> Self {
-        let mut process = convoke(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::of(convoke(folder).args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap());
         let mut line = String::new();
         while !line.starts_with("convoke: listening on") {
@@ -209,7 +209,7 @@ fn an_import_that_does_not_fit_changes_nothing() {
 
 /// Every meeting is whole: host and notes, written in its transaction. Returns how many there are.
 fn whole_meetings(data: &Path) -> usize {
-    let runtime = Runtime::start(RuntimeOptions::in_folder(data)).unwrap();
+    let runtime = Runtime::start(RuntimeOptions::in_folder(data, convoke::default_engine())).unwrap();
     let checked: Result<usize> = runtime.read(|db| {
         let meetings = db.scan::<Meeting>().take(usize::MAX >> 1)?;
         for meeting in &meetings {
@@ -261,7 +261,7 @@ fn backups_under_load_are_whole_private_rotated_and_restored() {
     assert!(sums.status.success(), "{}", String::from_utf8_lossy(&sums.stdout));
     assert_eq!(names(&folder.path().join("data/backups")), [] as [String; 0]);
 
-    let backups: Vec<PathBuf> = convoke::transfer::backups::list(&kept).unwrap();
+    let backups: Vec<PathBuf> = convoke::backup::list(&kept).unwrap();
     for (backup, at_least) in backups.iter().zip(&at_least[2..]) {
         let restored = TempDir::new().unwrap();
         done(restored.path(), &["restore", backup.to_str().unwrap(), "--with-secrets"]);
@@ -282,7 +282,8 @@ fn backups_under_load_are_whole_private_rotated_and_restored() {
     make(folder.path(), "served");
     server.kill();
     // The way back: the kept database is one to restore from.
-    done(folder.path(), &["restore", former]);
+    assert!(refused(folder.path(), &["restore", former]).contains("--without-checksum"));
+    done(folder.path(), &["restore", former, "--without-checksum"]);
     let back = titles(folder.path());
     assert!(back.contains(&"after the backup".to_owned()) && !back.contains(&"served".to_owned()));
 }
@@ -300,7 +301,8 @@ fn a_damaged_backup_is_refused_and_the_database_stays() {
     let before = names(&folder.path().join("data"));
     assert!(refused(folder.path(), &["restore", "b.db"]).contains("SHA-256"));
     std::fs::remove_file(folder.path().join("b.db.sha256")).unwrap();
-    assert!(refused(folder.path(), &["restore", "b.db"]).contains("is damaged"));
+    assert!(refused(folder.path(), &["restore", "b.db"]).contains("no SHA-256 beside it (b.db.sha256)"));
+    assert!(refused(folder.path(), &["restore", "b.db", "--without-checksum"]).contains("is damaged"));
     assert_eq!(names(&folder.path().join("data")), before);
     assert_eq!(titles(folder.path()), ["stays"]);
 }
@@ -395,6 +397,28 @@ fn progress_is_for_a_terminal_and_a_pipe_has_none() {
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("exporting") && shown.contains("\u{1b}["), "{shown:?}");
+}
+
+#[test]
+fn the_doctor_finds_nothing_wrong_with_a_folder_of_dev() {
+    let folder = TempDir::new().unwrap();
+    let look = |env: &[&str]| {
+        let mut command = convoke(folder.path());
+        let output = command.env_remove("CONVOKE_ENV").args(["doctor", "--json"]).args(env).output().unwrap();
+        let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), all["state"].as_str().unwrap().to_owned(), all["findings"].clone())
+    };
+    let mut dev = convoke(folder.path());
+    let server = Serving::of(dev.env_remove("CONVOKE_ENV").args(["dev", "--listen", "127.0.0.1:0", "--log", "error"]));
+    let (code, _, found) = look(&[]);
+    assert_eq!(code, Some(0), "while it runs: {found:#}");
+    server.kill();
+    let (code, _, found) = look(&[]);
+    assert_eq!(code, Some(0), "when it has ended: {found:#}");
+    assert!(found[0]["says"].as_str().unwrap().ends_with("in development"), "{found:#}");
+    // Whoever means production is told what it lacks.
+    let (code, state, found) = look(&["--env", "production"]);
+    assert_eq!((code, state.as_str(), found[0]["subject"].as_str()), (Some(1), "problem", Some("settings")));
 }
 
 #[test]

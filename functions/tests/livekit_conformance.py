@@ -18,11 +18,14 @@ from livekit.protocol import models
 BINARY, WORK = sys.argv[1], Path(sys.argv[2])
 KEY, SECRET = "key1", "a secret of thirty-two characters"
 REQUESTS = {
+    "ListParticipants": api.ListParticipantsRequest,
     "RemoveParticipant": api.RoomParticipantIdentity,
     "UpdateParticipant": api.UpdateParticipantRequest,
     "DeleteRoom": api.DeleteRoomRequest,
 }
 told = queue.Queue()
+# Who the media server says is in every room: a client that never told its session.
+inside = api.ListParticipantsResponse()
 
 
 class RoomService(BaseHTTPRequestHandler):
@@ -37,10 +40,11 @@ class RoomService(BaseHTTPRequestHandler):
             told.put((method, grants, json_format.Parse(body, REQUESTS[method]())))
         except Exception as error:  # what does not fit is the result of the test
             told.put((method, error, body))
+        answer = json_format.MessageToJson(inside).encode() if method == "ListParticipants" else b"{}"
         self.send_response(200)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(answer)
 
     def log_message(self, *_):
         pass
@@ -132,10 +136,18 @@ def check(base):
     assert names == ["CAMERA", "MICROPHONE", "SCREEN_SHARE", "SCREEN_SHARE_AUDIO"], message
     assert dict(message.attributes) == {"role": "host", "userId": bob_id}, message
 
+    # The server knows a client of his whose session was closed long ago: it has to go as well.
+    attributes = {"role": "participant", "userId": bob_id}
+    inside.participants.add(sid="PA_1", identity="bob-old", state="ACTIVE", attributes=attributes)
     ada.call("meetings/lifecycle/removeParticipant", meetingId=meeting, userId=bob_id)
-    grants, message = expect("RemoveParticipant")
-    assert (grants.room_admin, grants.room) == (True, grant["roomId"]), grants
-    assert (message.room, message.identity) == (grant["roomId"], "bob-2"), message
+    grants, message = expect("ListParticipants")
+    assert (grants.room_admin, grants.room, message.room) == (True, grant["roomId"], grant["roomId"]), (grants, message)
+    put_out = set()
+    for _ in range(2):
+        grants, message = expect("RemoveParticipant")
+        assert (grants.room_admin, grants.room, message.room) == (True, grant["roomId"], grant["roomId"]), grants
+        put_out.add(message.identity)
+    assert put_out == {"bob-2", "bob-old"}, put_out
 
     ada.call("meetings/lifecycle/endMeeting", meetingId=meeting)
     grants, message = expect("DeleteRoom")

@@ -1,7 +1,7 @@
 //! What each attribute writes, as files: a change of an expansion is a change in the review.
 //!
-//! `tests/golden/<name>.rs` holds items with our attributes, `<name>.expanded.rs` what they become. Run the test with
-//! `BLESS=1` to write the latter anew.
+//! `tests/golden/<name>.rs` holds items with our attributes, a file of that name with `expanded` before its ending what they become. Run the test with
+//! `CONVOKE_BLESS=1` to write the latter anew, as `.ci/renew` does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,16 @@ fn expansions_are_as_the_golden_files_show_them() {
     for input in inputs(&folder) {
         let expanded = input.with_extension("expanded.rs");
         let text = expand(&fs::read_to_string(&input).unwrap());
-        if std::env::var_os("BLESS").is_some() {
+        if std::env::var_os("CONVOKE_BLESS").is_some() {
             fs::write(&expanded, text).unwrap();
         } else if fs::read_to_string(&expanded).ok().as_deref() != Some(&text) {
             different.push(expanded);
         }
     }
-    assert!(different.is_empty(), "other expansions than in {different:#?}; if they are meant, run with BLESS=1");
+    assert!(
+        different.is_empty(),
+        "other expansions than in {different:#?}; if they are meant, `.ci/renew` writes them anew"
+    );
 }
 
 fn inputs(folder: &Path) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
 //! The numbers that several functions share, each with its reason.
 //!
 //! Bounds of a single value stand in its type; bounds of a call, a page and the store are the runtime's. The numbers
-//! here that an installation may want otherwise are settings: `[quotas]` and `[retention]` in `convoke.toml`.
+//! here that an installation may want otherwise are settings: `[quotas]`, `[generation]` and `[retention]` in `convoke.toml`.
 
 use std::time::Duration;
 
@@ -31,8 +31,11 @@ convoke::section! {
     pub struct Quotas in "quotas" {
         /// Addresses that one user may invite a day: an account that was taken over is no mail cannon.
         pub invitations_per_user_per_day: usize = 2_000,
-        /// Open invitations of one address, by all: their owner joins all these meetings with the first login.
+        /// Open invitations of one address, by all: their owner joins all these meetings with the first login. Past it the
+        /// oldest invitation of the inviter who has most of them falls, so that nobody can block an address for the others.
         pub open_invitations_per_address: usize = 200,
+        /// Open invitations of one address by one inviter: more meetings at once than two people plan with each other.
+        pub open_invitations_per_inviter_and_address: usize = 20,
         /// Participants and invitations of one meeting: lists of them are answered whole.
         pub people_per_meeting: usize = 2_000,
         /// Unacknowledged signals of one recipient: a client that is gone for good is not written to for ever.
@@ -62,6 +65,21 @@ convoke::section! {
 }
 
 convoke::section! {
+    /// How much generating insights and prompts may take from everybody else.
+    pub struct Generation in "generation" {
+        /// Generators that run at once, over all meetings: each keeps a core busy. Others wait up to 25 s.
+        pub at_once: usize = 2,
+        /// Calls that may wait for it: each of them is one of the actions that may run at once, which others need.
+        pub waiting_max: usize = 64,
+        /// Bytes of the newest part of a transcript, and of the notes, that insights are made from: some twenty hours of talk.
+        pub insights_window_bytes: usize = 1_048_576,
+        /// Bytes of the newest part of a transcript that prompts are made from: more than anybody says in the minutes that
+        /// count.
+        pub prompts_window_bytes: usize = 131_072,
+    }
+}
+
+convoke::section! {
     /// How long what is not needed any more is kept. What is not named here is kept for good.
     pub struct Retention in "retention" {
         /// Signals, in hours: a negotiation takes seconds, and a client that comes back starts anew.
@@ -70,6 +88,9 @@ convoke::section! {
         pub closed_sessions_days: u32 = 30,
         /// Offline operations that are synced, failed or cleared, in days: as long a late repetition is known.
         pub offline_operations_days: u32 = 30,
+        /// The text of entries in the log of notes, in days: until then it is listed, and a rollback or an operation may
+        /// go back there. Afterwards it is folded into a checkpoint; the notes themselves stay as they are.
+        pub note_history_days: u32 = 30,
         /// Queue entries that are matched, expired or cancelled, in days.
         pub finished_queue_entries_days: u32 = 90,
         /// Audit entries, in days: the usual period of review.
@@ -90,9 +111,9 @@ pub const fn hours(hours: u32) -> Duration {
 /// How long one batch of a clean-up may hold the writer: a mutation that waits behind it should not notice.
 pub const CLEAN_UP_BATCH: Duration = Duration::from_millis(10);
 
-/// Bytes of metadata (as JSON) in one list of a meeting's open sessions: what one page of any list may have. The rest
-/// of a session is small, and the list is answered whole.
-pub const SESSION_METADATA_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of metadata (as JSON) in one list of a meeting's open sessions, or of who is there: what one page of any list may
+/// have. The rest of an item is small, and the list is answered whole.
+pub const LISTED_METADATA_BYTES: usize = 4 * 1024 * 1024;
 
 /// Operations that one call may queue offline ("Too many operations (max 500)"): a request stays small.
 pub const OFFLINE_OPERATIONS_PER_CALL: usize = 500;
@@ -124,13 +145,13 @@ pub fn transcript_bucket(start: Millis) -> Millis {
 
 #[cfg(test)]
 mod tests {
-    use convoke::settings::Section as _;
+    use convoke::section::Section as _;
 
     use super::*;
 
     #[test]
     fn the_sections_have_their_names() {
-        assert_eq!((Quotas::NAME, Retention::NAME), ("quotas", "retention"));
+        assert_eq!((Quotas::NAME, Generation::NAME, Retention::NAME), ("quotas", "generation", "retention"));
     }
 
     #[test]

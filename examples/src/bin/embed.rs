@@ -37,14 +37,14 @@ mod visits {
 #[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
 async fn main() -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join("convoke-embed");
-    let runtime = Runtime::start(RuntimeOptions::in_folder(&folder))?;
+    let runtime = Runtime::start(RuntimeOptions::in_folder(&folder, convoke::default_engine()))?;
 
     let visits = runtime.run::<visits::count_visit>(Caller::Nobody, NoArgs {}).await?;
     println!("by type: {visits}");
 
     let request = Request::Args { path: "visits/howMany", args: "{}" };
     let (outcome, _) = runtime.call(request, Caller::Nobody, runtime.request_id()).await;
-    println!("by path: {}", String::from_utf8(outcome.result?)?);
+    println!("by path: {}", String::from_utf8_lossy(&outcome.result?.joined()));
 
     runtime.store().close();
     Ok(())

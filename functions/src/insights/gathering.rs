@@ -7,21 +7,17 @@ use std::collections::HashMap;
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
-use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, TranscriptChunk, User};
+use schema::limits::Generation;
+use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, User};
 
 use super::OfMeeting;
 use super::generator::analysis::GENERATOR;
-use super::generator::material::{Chunk, Material, Person};
 use crate::meetings::seats::{self, SEATS_MAX};
 use crate::notes::history;
-use crate::prompts::gathering::Said;
-use crate::transcripts::transcript;
+use crate::reading::material::{Chunk, Material, Person};
+use crate::transcripts::said::{Said, held_ms};
+use crate::transcripts::{transcript, window};
 use crate::{access, names, portraits};
-
-/// Chunks of one statement.
-const CHUNKS_MAX: usize = 1_000;
-/// Bytes of a transcript that are read: three days of talk, and a meeting lasts one.
-const SAID_BYTES_MAX: usize = 4_000_000;
 
 /// The caller has a place in a meeting of which insights can be made.
 ///
@@ -70,9 +66,9 @@ pub struct Gathered {
 #[value(output)]
 pub struct Reader {
     pub user_id: Id<User>,
-    /// Whether a model may be asked for his: in a meeting that is going on, only if he was there.
+    /// Whether a model may be asked for theirs: in a meeting that is going on, only if they were there.
     pub asks_model: bool,
-    /// His insights as they were.
+    /// Their insights as they were.
     pub before: Option<Version>,
 }
 
@@ -109,15 +105,17 @@ impl Origin {
     }
 }
 
-/// What was said and written, and the people.
+/// What was said and written, as far as the window reaches back, and the people.
 #[value(output)]
 pub struct Evidence {
     pub said: Vec<Said>,
     pub notes: String,
     pub people: Vec<Attendee>,
+    /// When the meeting began.
+    pub started_at: Option<Millis>,
 }
 
-/// A participant, as far as others may see him.
+/// A participant, as far as others may see them.
 #[value(output)]
 pub struct Attendee {
     pub id: Id<User>,
@@ -128,7 +126,9 @@ pub struct Attendee {
 impl From<Evidence> for Material {
     fn from(evidence: Evidence) -> Self {
         let person = |one: Attendee| Person { id: one.id.to_string(), name: one.name, interests: one.interests };
+        let held_ms = held_ms(&evidence.said, evidence.started_at);
         Self {
+            held_ms,
             chunks: evidence.said.into_iter().map(Chunk::from).collect(),
             notes: evidence.notes,
             people: evidence.people.into_iter().map(person).collect(),
@@ -160,8 +160,15 @@ pub fn gather(ctx: &QueryCtx, args: Gather) -> Result<Option<Gathered>> {
     if readers.is_empty() {
         return Ok(None);
     }
+    let bytes_max = ctx.settings::<Generation>().insights_window_bytes;
     let notes = note.map_or_else(|| Ok(String::new()), |note| history::text(ctx.db(), &note))?;
-    let evidence = Evidence { said: said(ctx, meeting.id())?, notes, people: attendees(ctx, &origin.people)? };
+    let notes = window::end_of(notes, bytes_max);
+    let evidence = Evidence {
+        said: said(ctx, meeting.id(), bytes_max)?,
+        notes,
+        people: attendees(ctx, &origin.people)?,
+        started_at: meeting.started_at.or(meeting.scheduled_at),
+    };
     Ok(Some(Gathered { readers, evidence, origin }))
 }
 
@@ -200,24 +207,13 @@ pub fn of_meeting(ctx: &impl Read, meeting: Id<Meeting>) -> Result<HashMap<Id<Us
     Ok(rows.into_iter().map(|row| (row.user_id, row)).collect())
 }
 
-fn said(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Said>> {
-    let mut chunks: Vec<Doc<TranscriptChunk>> = Vec::new();
-    let mut bytes = 0;
-    loop {
-        let next = chunks.last().map_or(1, |chunk| chunk.sequence + 1);
-        let rows = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(meeting).range(next..).take(CHUNKS_MAX)?;
-        let is_last = rows.len() < CHUNKS_MAX;
-        bytes += rows.iter().map(|chunk| chunk.text.as_str().len()).sum::<usize>();
-        chunks.extend(rows);
-        if is_last || bytes > SAID_BYTES_MAX {
-            break;
-        }
-    }
-    let mut speakers: Vec<Id<User>> = chunks.iter().map(|chunk| chunk.speaker_id).collect();
+fn said(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result<Vec<Said>> {
+    let window = window::newest(ctx, meeting, bytes_max)?;
+    let mut speakers: Vec<Id<User>> = window.chunks.iter().map(|chunk| chunk.speaker_id).collect();
     speakers.sort_unstable();
     speakers.dedup();
     let people = names::people(ctx, &speakers)?;
-    Ok(chunks.iter().map(|chunk| Said::of(chunk, &people)).collect())
+    Ok(window.chunks.iter().map(|chunk| Said::of(chunk, &people)).collect())
 }
 
 fn attendees(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<Attendee>> {

@@ -16,11 +16,12 @@ use super::OfMeeting;
 use super::gathering::{self, Demand, Gather, Gathered, Origin, Reader, Version};
 use super::generator::analysis::{Analysis, GENERATOR};
 use super::generator::insights::Insights;
-use super::generator::material::{Material, Person};
 use super::kept::{self, Keep, Made};
 use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
 use super::settings::{API_KEY, InsightProvider, Model};
 use super::turns::Turns;
+use crate::generation::{self, Pass};
+use crate::reading::material::{Material, Person};
 
 /// Readers of one transaction.
 const WRITTEN_AT_ONCE: usize = 50;
@@ -29,7 +30,7 @@ const ASKED_AT_ONCE: usize = 4;
 /// Bytes of a model's answer: the longest insights are a few thousand.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
-/// What became of a meeting's insights.
+/// What happened to a meeting's insights.
 #[value(output)]
 pub struct Outcome {
     /// How many were made or made again.
@@ -41,16 +42,21 @@ pub struct Outcome {
 /// Makes the insights of a meeting's participants, as far as they are asked for.
 ///
 /// # Errors
-/// `UNAVAILABLE` if another call has been at it for 25 s; `PROVIDER_ERROR`, `TIMEOUT` if a model is configured without
+/// `UNAVAILABLE` if others generate for 25 s; `PROVIDER_ERROR`, `TIMEOUT` if a model is configured without
 /// fallback and fails.
 pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) -> Result<Outcome> {
     let settings = ctx.settings::<InsightProvider>();
     let model = settings.model();
-    let turn = ctx.memory::<Turns>().take(meeting_id, demand, ctx.now()).await?;
+    let turns = ctx.memory::<Turns>();
+    let (turn, pass) = generation::patiently(ctx, async {
+        let turn = turns.take(meeting_id, demand, ctx.now()).await;
+        (turn, generation::enter(ctx, meeting_id).await)
+    })
+    .await?;
     let model_name = model.map(|model| exchange::generator(model.name.as_str()));
     let gather = Gather { meeting_id, demand: turn.demand, model: model_name };
     let generated = match ctx.run::<gathering::gather>(gather).await? {
-        Some(gathered) => make(ctx, meeting_id, model, gathered).await?,
+        Some(gathered) => make(ctx, meeting_id, model, gathered, pass).await?,
         None => 0,
     };
     turn.done();
@@ -59,22 +65,29 @@ pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) 
     Ok(Outcome { generated, ids })
 }
 
-async fn make(ctx: &ActionCtx, meeting_id: Id<Meeting>, model: Option<&Model>, gathered: Gathered) -> Result<i64> {
+async fn make(
+    ctx: &ActionCtx,
+    meeting_id: Id<Meeting>,
+    model: Option<&Model>,
+    gathered: Gathered,
+    pass: Pass,
+) -> Result<i64> {
     let Gathered { readers, evidence, origin } = gathered;
     let material = Material::from(evidence);
     if material.is_empty() {
         return Ok(0);
     }
     let ids: Vec<String> = readers.iter().map(|reader| reader.user_id.to_string()).collect();
-    let understood = ctx.spawn_blocking(move || {
+    let understood = generation::work(ctx, pass, move || {
         let insights = built_in(&material, &ids);
         (material, insights)
     });
-    let (material, insights) = understood.await.map_err(Error::internal)?;
+    // A model is asked without the pass: it may take minutes, and no core.
+    let (material, insights) = understood.await?;
     let work: Vec<Work> = readers.into_iter().zip(insights).collect();
     let mut keeping = Keeping { ctx, meeting_id, origin: &origin, generated: HashSet::new() };
-    // A model may take its time, fail or never answer. So whoever can do with those of the built-in generator has them
-    // before it is asked, and not only when it is his turn.
+    // A model may take its time, fail or never answer. So anyone who can do with those of the built-in generator has them
+    // before it is asked, and not only when it is their turn.
     let (first, others): (Vec<Work>, Vec<Work>) = work
         .into_iter()
         .partition(|(reader, _)| model.is_none_or(|model| can_do_with_built_in(reader, model, &origin)));
@@ -100,7 +113,7 @@ fn built_in(material: &Material, ids: &[String]) -> Vec<Insights> {
 }
 
 /// Whether a reader gets those of the built-in generator to begin with: not if the call is to fail with the model, nor
-/// if he has the model's of the same material, which are better until there are others.
+/// if they have the model's of the same material, which are better until there are others.
 fn can_do_with_built_in(reader: &Reader, model: &Model, origin: &Origin) -> bool {
     let has_the_models = || {
         let hash = origin.hash(&exchange::generator(model.name.as_str()));
@@ -109,7 +122,7 @@ fn can_do_with_built_in(reader: &Reader, model: &Model, origin: &Origin) -> bool
     !reader.asks_model || (model.fallback == Fallback::BuiltIn && !has_the_models())
 }
 
-/// A reader, and what the built-in generator makes for him.
+/// A reader, and what the built-in generator makes for them.
 type Work = (Reader, Insights);
 
 /// Writes what is made, and counts for whom.
@@ -178,7 +191,7 @@ impl Keeping<'_> {
 
 /// What asking for one reader brought.
 struct Answer {
-    /// What is to be written; nothing if he has it already.
+    /// What is to be written; nothing if they have it already.
     made: Option<Made>,
     /// Whether the model did not answer at all.
     is_silent: bool,
@@ -205,7 +218,7 @@ impl Asked<'_> {
         }
         let is_silent = matches!(generated.failure, Some(ProviderError::TimedOut | ProviderError::Unreachable));
         let hash = self.origin.hash(&generated.generator);
-        // What stands in for the model's he was given before it was asked.
+        // What stands in for the model's they were given before it was asked.
         let has_it =
             generated.failure.is_some() && reader.before.as_ref().is_some_and(|before| before.source_hash == hash);
         let made = (!has_it)

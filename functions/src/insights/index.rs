@@ -39,7 +39,7 @@ pub struct InsightsGenerated {
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `FAILED_PRECONDITION`: the meeting was cancelled.
-/// - `UNAVAILABLE`: another call has been at it for 25 s.
+/// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 /// - `PROVIDER_ERROR`, `TIMEOUT`: a provider is configured without fallback, and failed.
 #[action(rate = "generation")]
 pub async fn generate_insights(ctx: &ActionCtx, args: GenerateInsights) -> Result<InsightsGenerated> {

@@ -3,13 +3,15 @@
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
 use schema::{
-    Confidence, Fingerprint, Insight, InsightLink, LinkSource, Meeting, Recommendation, RecommendationKind, User,
+    ActionItemDetail, Confidence, Fingerprint, Insight, InsightLink, IsoDate, LinkSource, Meeting, Recommendation,
+    RecommendationKind, User,
 };
 
 use super::OfMeeting;
 use super::gathering::{self, Version};
 use super::generator::insights as generated;
 use crate::meetings::seats;
+use crate::reading::action_items::ActionItem;
 
 /// What [`keep`] takes: insights of some readers of one meeting.
 #[args]
@@ -22,10 +24,12 @@ pub struct Keep {
 #[value]
 pub struct Made {
     pub user_id: Id<User>,
-    /// What he had when these were begun.
+    /// What they had when these were begun.
     pub before: Option<Version>,
     pub summary: String,
     pub action_items: Vec<String>,
+    /// The same in their parts, in the same order.
+    pub action_item_details: Vec<ActionItemDetail>,
     pub recommendations: Vec<Recommendation>,
     pub links: Vec<InsightLink>,
     pub generator: String,
@@ -44,13 +48,25 @@ impl Made {
         Self {
             user_id,
             before,
+            action_items: insights.lines(),
             summary: insights.summary,
-            action_items: insights.action_items,
+            action_item_details: insights.action_items.into_iter().map(detail).collect(),
             recommendations: insights.recommendations.into_iter().map(recommendation).collect(),
             links: insights.links.into_iter().map(link).collect(),
             generator,
             source_hash,
         }
+    }
+}
+
+fn detail(one: ActionItem) -> ActionItemDetail {
+    let (owner_id, owner) = one.owner.map_or((None, None), |owner| (owner.id, Some(owner.name)));
+    ActionItemDetail {
+        owner_id: owner_id.and_then(|id| id.parse().ok()),
+        owner,
+        task: one.task,
+        due_text: one.due,
+        due: one.due_day.and_then(|day| IsoDate::new(day.to_string()).ok()),
     }
 }
 
@@ -76,7 +92,7 @@ fn link(one: generated::Link) -> InsightLink {
 #[value]
 pub struct Written {
     pub user_id: Id<User>,
-    /// What he has now.
+    /// What they have now.
     pub version: Version,
 }
 
@@ -93,7 +109,7 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
             continue;
         }
         let row = ctx.db().query(Insight::by_meeting_user).eq(args.meeting_id).eq(made.user_id).unique()?;
-        // One that he deleted meanwhile is no newer one.
+        // One that they deleted meanwhile is no newer one.
         let is_newer = row.as_ref().is_some_and(|row| made.before.as_ref() != Some(&Version::of(row)));
         if is_newer {
             continue;
@@ -110,6 +126,7 @@ fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight
         meeting_id,
         summary: made.summary,
         action_items: made.action_items,
+        action_item_details: Some(made.action_item_details),
         recommendations: made.recommendations,
         links: made.links,
         generator: made.generator,

@@ -26,11 +26,12 @@ pub struct OfMeeting {
     pub meeting_id: Id<Meeting>,
 }
 
-/// Makes the insights of a meeting that is over, of those who have none yet or older ones.
+/// Makes the insights of a meeting that is over, of those who have none yet or older ones. Tried again for an hour or two:
+/// where many meetings end at once, some find others at it.
 ///
 /// # Errors
 /// Those of [`generation::generate`].
-#[action(internal, tries = 3)]
+#[action(internal, tries = 8)]
 pub async fn after_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
     generation::generate(ctx, args.meeting_id, gathering::Demand::Current).await.map(drop)
 }

@@ -13,7 +13,7 @@ pub struct DeleteInsight {
     pub insight_id: Id<Insight>,
 }
 
-/// Deletes the caller's insights of a meeting. Whoever has the meeting's insights made again gets him new ones.
+/// Deletes the caller's insights of a meeting. Anyone who has the meeting's insights made again gets them new ones.
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such insights.

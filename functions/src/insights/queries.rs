@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 use convoke::store::Cursor;
 use convoke::{args, query, value};
-use schema::{Insight, InsightLink, Limit, Meeting, Recommendation, User};
+use schema::{ActionItemDetail, Insight, InsightLink, Limit, Meeting, Recommendation, User};
 
 use super::OfMeeting;
 use crate::access;
@@ -15,9 +15,11 @@ use crate::access;
 ///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
 ///  "actionItems": ["Ada: send the report by Friday"],
+///  "actionItemDetails": [{"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada",
+///   "task": "send the report by Friday", "dueText": "by Friday", "due": "2026-01-02"}],
 ///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
 ///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
-///  "generator": "builtin/1", "createdAt": 1767225600000, "updatedAt": 1767225600000}
+///  "generator": "builtin/2", "createdAt": 1767225600000, "updatedAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct OwnInsight {
@@ -25,11 +27,14 @@ pub struct OwnInsight {
     pub id: Id<Insight>,
     pub user_id: Id<User>,
     pub meeting_id: Id<Meeting>,
-    /// What the meeting was about, for him, in a few sentences.
+    /// What the meeting was about, for them, in a few sentences.
     pub summary: String,
     /// The caller's own first.
     pub action_items: Vec<String>,
-    /// What he could do next, the surest first.
+    /// The same in their parts, in the same order, with the day until when where it was said; empty in insights of former
+    /// releases.
+    pub action_item_details: Vec<ActionItemDetail>,
+    /// What they could do next, the surest first.
     pub recommendations: Vec<Recommendation>,
     /// Where what it says comes from.
     pub links: Vec<InsightLink>,
@@ -62,7 +67,7 @@ pub struct ListUserInsights {
 
 /// The caller's insights of all meetings, oldest first.
 ///
-/// Also of meetings that he was removed from since, whose insights stay his.
+/// Also of meetings that they were removed from since, whose insights stay theirs.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -82,6 +87,7 @@ fn shown(row: Doc<Insight>) -> OwnInsight {
         meeting_id: row.meeting_id,
         summary: row.summary,
         action_items: row.action_items,
+        action_item_details: row.action_item_details.unwrap_or_default(),
         recommendations: row.recommendations,
         links: row.links,
         generator: row.generator,

@@ -6,15 +6,17 @@ use convoke::prelude::*;
 use schema::Meeting;
 
 use super::{OfMeeting, after_meeting};
+use crate::events::Event;
 
 /// How long after its end: the last words of a transcript come late.
 const SETTLED: Duration = Duration::from_secs(30);
 
+crate::listener!(hear);
+
 /// Has the insights of a meeting made that is over now.
-///
-/// # Errors
-/// A failure of the store.
-pub fn expect(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<()> {
-    ctx.schedule::<after_meeting>(SETTLED, OfMeeting { meeting_id: meeting })?;
+fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
+    if event == Event::Concluded {
+        ctx.schedule::<after_meeting>(SETTLED, OfMeeting { meeting_id: meeting.id() })?;
+    }
     Ok(())
 }

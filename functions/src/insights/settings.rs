@@ -76,10 +76,10 @@ struct Table {
     /// The model's name there.
     #[schemars(example = "small-1")]
     model: Option<ModelName>,
-    /// Whether the built-in generator steps in when the model fails; it does unless told.
+    /// Whether the built-in generator steps in when the model fails; it does by default.
     #[schemars(example = true)]
     fallback: Option<bool>,
-    /// How long one request may take, in seconds, 1 to 30; 30 unless told.
+    /// How long one request may take, in seconds, 1 to 30; 30 by default.
     #[schemars(example = 30)]
     timeout_s: Option<TimeoutS>,
 }

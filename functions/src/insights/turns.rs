@@ -14,8 +14,6 @@ use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
 
 use super::gathering::Demand;
 
-/// How long a call waits for the one before it.
-const WAIT: Duration = Duration::from_secs(25);
 /// How far apart two generations by force are.
 const FORCED_APART: Duration = Duration::from_secs(60);
 
@@ -51,28 +49,18 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// Waits for the right to work on a meeting. Who had to wait for somebody who came to his end, or forces soon after
-    /// somebody else did, is left with what that one made.
-    ///
-    /// # Errors
-    /// `UNAVAILABLE` after 25 s.
-    pub async fn take(&self, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Result<Turn> {
+    /// Waits for the right to work on a meeting, as long as it takes. Anyone who had to wait for somebody who came to the
+    /// end, or forces soon after somebody else did, is left with what that one made.
+    pub async fn take(&self, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Turn {
         let queue = self.queue(meeting, now);
         let (mut last, has_waited) = match queue.clone().try_lock_owned() {
             Ok(last) => (last, false),
-            Err(_) => {
-                let waited = tokio::time::timeout(WAIT, queue.lock_owned()).await;
-                (
-                    waited
-                        .map_err(|_| Error::unavailable("Insights of this meeting are being generated; try again"))?,
-                    true,
-                )
-            }
+            Err(_) => (queue.lock_owned().await, true),
         };
         let is_served = (has_waited && last.is_done) || (demand == Demand::Anew && last.is_fresh(now));
         last.is_done = false;
         let demand = if is_served { Demand::AsMade } else { demand };
-        Ok(Turn { last, demand, began: now, is_forced: demand == Demand::Anew })
+        Turn { last, demand, began: now, is_forced: demand == Demand::Anew }
     }
 
     fn queue(&self, meeting: Id<Meeting>, now: Millis) -> Arc<Queue<Last>> {
@@ -105,42 +93,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_second_waits_25_seconds_and_no_longer() {
-        let turns = Turns::default();
-        let first = turns.take(meeting(1), Demand::Current, NOW).await.unwrap();
-        turns.take(meeting(2), Demand::Current, NOW).await.unwrap();
-        let began = tokio::time::Instant::now();
-        let refused = turns.take(meeting(1), Demand::Current, NOW).await.err().unwrap();
-        assert_eq!((refused.code(), began.elapsed()), (Code::Unavailable, WAIT));
-        drop(first);
-        assert_eq!(turns.take(meeting(1), Demand::Current, NOW).await.unwrap().demand, Demand::Current);
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn who_waited_is_left_with_what_was_made_unless_the_first_failed() {
         let turns = Turns::default();
         for (fails, left) in [(false, Demand::AsMade), (true, Demand::Anew)] {
-            let first = turns.take(meeting(1), Demand::Current, NOW).await.unwrap();
+            let first = turns.take(meeting(1), Demand::Current, NOW).await;
             let ends = async {
                 tokio::time::sleep(Duration::from_secs(24)).await;
                 if fails { drop(first) } else { first.done() }
             };
             let (second, ()) = tokio::join!(turns.take(meeting(1), Demand::Anew, NOW), ends);
-            assert_eq!(second.unwrap().demand, left);
+            assert_eq!(second.demand, left);
         }
     }
 
     #[tokio::test]
     async fn two_by_force_are_a_minute_apart() {
         let turns = Turns::default();
-        turns.take(meeting(1), Demand::Current, NOW).await.unwrap().done();
-        turns.take(meeting(1), Demand::Anew, NOW).await.unwrap().done();
+        turns.take(meeting(1), Demand::Current, NOW).await.done();
+        turns.take(meeting(1), Demand::Anew, NOW).await.done();
         let at = |after_ms: u64| NOW + Duration::from_millis(after_ms);
-        let soon = turns.take(meeting(1), Demand::Anew, at(59_999)).await.unwrap();
+        let soon = turns.take(meeting(1), Demand::Anew, at(59_999)).await;
         assert_eq!(soon.demand, Demand::AsMade);
         soon.done();
-        assert_eq!(turns.take(meeting(1), Demand::Anew, at(60_000)).await.unwrap().demand, Demand::Anew);
-        turns.take(meeting(2), Demand::Current, at(120_000)).await.unwrap().done();
+        assert_eq!(turns.take(meeting(1), Demand::Anew, at(60_000)).await.demand, Demand::Anew);
+        turns.take(meeting(2), Demand::Current, at(120_000)).await.done();
         assert_eq!(turns.meetings.lock().len(), 1, "what is over is forgotten");
     }
 }

@@ -1,6 +1,6 @@
 //! The interests that every installation starts with, and the keys that interests get.
 //!
-//! Owns the built-in catalog and the slug of a name. Rows, their use counts and who made them are the table's.
+//! Owns the built-in catalog, the slug of a name, and when two names are one. Rows, their use counts and who made them are the table's.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use unicode_normalization::UnicodeNormalization as _;
@@ -163,6 +163,14 @@ pub fn slug(name: &str) -> String {
     slug
 }
 
+/// The form in which two names of one interest are equal: without regard to case and white space. The hyphen that does
+/// not break, of a built-in label, is what people type as `-`.
+#[must_use]
+pub fn label_key(name: &str) -> String {
+    let letters = name.nfc().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase);
+    letters.map(|letter| if letter == '\u{2011}' { '-' } else { letter }).collect()
+}
+
 fn fingerprint(name: &str) -> String {
     let normal: String = name.nfc().collect();
     digest(&SHA256, normal.as_bytes()).as_ref()[..6].iter().map(|byte| format!("{byte:02x}")).collect()
@@ -225,6 +233,18 @@ mod tests {
         assert_eq!(slug("読書"), READING);
         assert_eq!(slug("🦀").len(), 12);
         assert_eq!(slug("\u{3b9}\u{308}\u{301}"), slug("\u{390}"), "composed or not, the name is the same");
+    }
+
+    #[test]
+    fn names_are_one_without_regard_to_case_and_white_space() {
+        for name in ["Machine Learning", " machine\u{a0}LEARNING", "MachineLearning"] {
+            assert_eq!(label_key(name), "machinelearning");
+        }
+        assert_eq!(label_key("E\u{2011}commerce"), label_key("e-Commerce"));
+        assert_eq!(label_key("\u{3b9}\u{308}\u{301}"), label_key("\u{390}"), "composed or not");
+        assert_ne!(label_key("machine-learning"), label_key("machine learning"));
+        let labels: HashSet<String> = entries().map(|entry| label_key(&entry.label())).collect();
+        assert_eq!(labels.len(), entries().count(), "no two built-in entries have one name");
     }
 
     const READING: &str = "c71b9c3efaaa";

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use convoke::prelude::*;
 use schema::{Interest, InterestKey, InterestRef, User, UserInterest};
 
-/// The keys a user has, in the order he got them.
+/// The keys a user has, in the order they got them.
 ///
 /// # Errors
 /// A failure of the store.

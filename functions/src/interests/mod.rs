@@ -6,3 +6,4 @@ pub mod resolve;
 pub mod chosen;
 pub mod queries;
 pub mod mutations;
+pub mod migrations;

@@ -4,6 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, mutation};
 use schema::{Details, IconName, Interest, InterestCategory, InterestKey, InterestName};
 
+use super::catalog::label_key;
 use super::seed;
 use crate::{access, audit};
 
@@ -28,9 +29,11 @@ pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> 
     let UpsertCatalogEntry { key, label, category, icon_name } = args;
     let found = ctx.db().query(Interest::by_key).eq(&key).unique()?;
     let details = Details::new().with("label", &label).with("category", category).with("isNew", found.is_none());
+    let label_key = Some(label_key(label.as_str()));
     match found {
         Some(row) => {
             ctx.db_mut().patch_doc(row, |row| {
+                row.label_key = label_key;
                 row.label = label;
                 row.category = category;
                 row.icon_name = icon_name;
@@ -39,7 +42,7 @@ pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> 
         }
         None => {
             let key = key.clone();
-            let row = Interest { key, label, category, icon_name, usage_count: 0, created_by: None };
+            let row = Interest { key, label, category, icon_name, usage_count: 0, created_by: None, label_key };
             ctx.db_mut().insert(row)?;
         }
     }

@@ -86,7 +86,7 @@ pub struct OwnInterest {
     pub icon_name: Option<IconName>,
 }
 
-/// The caller's interests, in the order he got them.
+/// The caller's interests, in the order they got them.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

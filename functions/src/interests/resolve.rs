@@ -1,38 +1,69 @@
 //! From the interests that a client sends at onboarding to keys of the catalog; unknown ones join it.
+//!
+//! An id that a client made up ("1", "ML") names nothing: two clients that count alike do not share an interest. So a
+//! row that a user makes gets its key from its name, never from the id.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use convoke::prelude::*;
 use schema::limits::Quotas;
-use schema::{Interest, InterestKey, User};
+use schema::{IconName, Interest, InterestCategory, InterestId, InterestKey, InterestName, User};
 
-use super::catalog::slug;
-use crate::users::mutations::SentInterest;
+use super::catalog::{label_key, slug};
+
+/// An interest as a client sends it at onboarding.
+///
+/// ```json
+/// {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
+/// ```
+#[value]
+pub struct SentInterest {
+    /// A key of the catalog, or whatever the client calls it.
+    pub id: InterestId,
+    pub name: InterestName,
+    pub category: InterestCategory,
+    pub icon_name: Option<IconName>,
+}
 
 /// The keys of these interests, each once, in the order they were sent. Makes the rows that are missing, as `maker`'s.
 ///
-/// An interest is the row whose key is its id; else the one of its name's slug; else a new row.
+/// An interest is the built-in or an admin's row whose key is its id; else the row whose label is its name without
+/// regard to case and white space; else the row of its name's slug, which is made if it is missing.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` past the quota of rows made by one user.
 pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Result<Vec<InterestKey>> {
-    let candidates: HashSet<InterestKey> =
-        sent.iter().flat_map(|interest| key_of_id(interest).into_iter().chain([key_of_name(interest)])).collect();
-    let found = ctx.db().query(Interest::by_key).any(&candidates).take(candidates.len())?;
-    let mut known: HashSet<InterestKey> = found.into_iter().map(|row| row.key.clone()).collect();
+    let ids = sent.iter().filter_map(|interest| InterestKey::new(interest.id.as_str()).ok());
+    let candidates: Vec<InterestKey> =
+        ids.chain(sent.iter().map(|interest| key_of_name(interest.name.as_str()))).collect();
+    let known = ctx.db().query(Interest::by_key).any(&candidates).take(candidates.len())?;
+    let known: HashMap<&str, &Interest> = known.iter().map(|row| (row.key.as_str(), &**row)).collect();
+    let mut by_label: HashMap<String, InterestKey> = HashMap::new();
     let mut missing = Vec::new();
     let mut keys = Vec::new();
     for interest in sent {
-        let (id, name) = (key_of_id(interest), key_of_name(interest));
-        let key = match id {
-            Some(id) if known.contains(&id) => id,
-            _ if known.contains(&name) => name,
-            id => {
-                let key = id.filter(|id| !id.is_custom()).unwrap_or(name);
-                known.insert(key.clone());
-                missing.push(row(key.clone(), interest, maker));
-                key
-            }
+        let official = known.get(interest.id.as_str()).filter(|row| row.created_by.is_none());
+        let label = label_key(interest.name.as_str());
+        let key = match official {
+            Some(row) => row.key.clone(),
+            None => match by_label.get(&label) {
+                Some(key) => key.clone(),
+                None => {
+                    let key = match of_label(ctx, &label)? {
+                        Some(key) => key,
+                        None => {
+                            let key = key_of_name(interest.name.as_str());
+                            if !known.contains_key(key.as_str()) && !missing.iter().any(|row: &Interest| row.key == key)
+                            {
+                                missing.push(row(key.clone(), interest, maker));
+                            }
+                            key
+                        }
+                    };
+                    by_label.insert(label, key.clone());
+                    key
+                }
+            },
         };
         if !keys.contains(&key) {
             keys.push(key);
@@ -42,13 +73,15 @@ pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Re
     Ok(keys)
 }
 
-fn key_of_id(interest: &SentInterest) -> Option<InterestKey> {
-    InterestKey::new(interest.id.as_str()).ok()
+/// The key that the name of a user's own interest makes.
+pub fn key_of_name(name: &str) -> InterestKey {
+    let key = format!("custom:{}", slug(name));
+    InterestKey::new(key).expect("a slug of at most 57 characters behind `custom:` is a key")
 }
 
-fn key_of_name(interest: &SentInterest) -> InterestKey {
-    let key = format!("custom:{}", slug(interest.name.as_str()));
-    InterestKey::new(key).expect("a slug of at most 57 characters behind `custom:` is a key")
+/// The key of the row with this label; of several, of one that nobody made: those come first in the index.
+fn of_label(ctx: &impl Read, label: &str) -> Result<Option<InterestKey>> {
+    Ok(ctx.db().query(Interest::by_label).eq(label).first()?.map(|row| row.key.clone()))
 }
 
 fn row(key: InterestKey, interest: &SentInterest, maker: Id<User>) -> Interest {
@@ -59,6 +92,7 @@ fn row(key: InterestKey, interest: &SentInterest, maker: Id<User>) -> Interest {
         icon_name: interest.icon_name.clone(),
         usage_count: 0,
         created_by: Some(maker),
+        label_key: Some(label_key(interest.name.as_str())),
     }
 }
 

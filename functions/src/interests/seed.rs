@@ -18,9 +18,11 @@ pub fn ensure(ctx: &mut MutationCtx) -> Result<()> {
     }
     for entry in catalog::entries() {
         let built_in = |error| Error::internal(format!("the built-in interest {:?}: {error}", entry.key));
+        let label = entry.label();
         ctx.db_mut().insert(Interest {
             key: InterestKey::new(entry.key).map_err(built_in)?,
-            label: schema::InterestName::new(entry.label()).map_err(built_in)?,
+            label_key: Some(catalog::label_key(&label)),
+            label: schema::InterestName::new(label).map_err(built_in)?,
             category: entry.category.parse().map_err(built_in)?,
             icon_name: None,
             usage_count: 0,

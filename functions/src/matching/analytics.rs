@@ -79,7 +79,7 @@ fn entry(outcome: Doc<MatchOutcome>, row: &Match) -> HistoryEntry {
 
 /// The newest outcomes of a user.
 fn outcomes(ctx: &impl Read, user: Id<User>, rows_max: usize) -> Result<Vec<Doc<MatchOutcome>>> {
-    Ok(ctx.db().query(MatchOutcome::by_user).eq(user).order(Order::Reverse).take(rows_max)?)
+    Ok(ctx.db().query(MatchOutcome::by_user).eq(user).order(Order::Desc).take(rows_max)?)
 }
 
 /// What [`submit_match_feedback`] takes.
@@ -155,7 +155,7 @@ fn require_move(from: Outcome, to: Outcome, window_to: Millis, now: Millis) -> R
 /// ```
 #[value(output)]
 pub struct MatchingStats {
-    /// All that he was matched in.
+    /// All that they were matched in.
     pub total_matches: i64,
     /// By what the caller says of them now.
     pub accepted: i64,
@@ -167,7 +167,7 @@ pub struct MatchingStats {
     pub success_rate: f64,
     /// Over the caller's ratings; absent without one.
     pub average_rating: Option<f64>,
-    /// The three features that are highest on average over the matches that he did not decline, highest first.
+    /// The three features that are highest on average over the matches that they did not decline, highest first.
     pub top_features: Vec<AverageFeature>,
 }
 

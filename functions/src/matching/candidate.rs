@@ -54,9 +54,9 @@ pub struct Person {
     pub languages: Vec<String>,
     /// Issuer and organization id of the identity.
     pub organization: Option<(String, String)>,
-    /// When he is free. None where no queue entry says so, as for a score that an admin asks for.
+    /// When they are free. None where no queue entry says so, as for a score that an admin asks for.
     pub window: Option<Window>,
-    /// The constraints of his queue entry; empty ones are no preference.
+    /// The constraints of their queue entry; empty ones are no preference.
     pub wanted_interests: Vec<String>,
     pub roles: Vec<String>,
     pub organization_wish: Option<String>,

@@ -33,11 +33,11 @@ impl Default for Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing<U> {
     pub user: U,
-    /// His queue entry waits.
+    /// Their queue entry waits.
     pub waiting: bool,
-    /// His account is active.
+    /// Their account is active.
     pub active: bool,
-    /// He is in a match that is still open.
+    /// They are in a match that is still open.
     pub in_open_match: bool,
 }
 
@@ -145,8 +145,10 @@ mod tests {
     const STANDING: Standing<u8> = Standing { user: 1, waiting: true, active: true, in_open_match: false };
     const OTHER: Standing<u8> = Standing { user: 2, ..STANDING };
 
+    /// Somebody who looks for what the others look for, so that the score is no obstacle.
     fn person(from: i64, to: i64) -> Person {
-        Person { window: Some(Window { from: from * MINUTE, to: to * MINUTE }), ..Person::default() }
+        let window = Some(Window { from: from * MINUTE, to: to * MINUTE });
+        Person { window, wanted_interests: vec!["chess".into()], ..Person::default() }
     }
 
     fn judged(
@@ -206,16 +208,16 @@ mod tests {
 
     #[test]
     fn organizations_that_contradict_a_wish_are_an_obstacle_and_unknown_ones_are_not() {
-        let wishing = |company: Option<&str>| Person {
+        let wishing = |organization: Option<&str>| Person {
             organization_wish: Some("same".into()),
-            company: company.map(str::to_owned),
+            organization: organization.map(|id| ("https://a".to_owned(), id.to_owned())),
             ..person(0, 100)
         };
         let both = [STANDING, OTHER];
 
         assert_eq!(judged([wishing(Some("A")), wishing(Some("B"))], both, None, 0), Some(Obstacle::Organizations));
         assert_eq!(judged([wishing(Some("A")), wishing(None)], both, None, 0), None);
-        assert_eq!(judged([wishing(Some("A")), wishing(Some("a"))], both, None, 0), None);
+        assert_eq!(judged([wishing(Some("A")), wishing(Some("A"))], both, None, 0), None);
     }
 
     #[test]

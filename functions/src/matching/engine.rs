@@ -10,7 +10,7 @@ use crate::access;
 /// What [`run_matching_cycle`] takes.
 #[args]
 pub struct RunMatchingCycle {
-    /// Two who score less are not matched; the settings' unless told.
+    /// Two who score less are not matched; the settings' by default.
     pub min_score: Option<Score>,
     /// Says what it would do, and does nothing.
     #[default(false)]

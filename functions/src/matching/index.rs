@@ -7,7 +7,7 @@ use convoke::{args, mutation};
 use schema::limits::{NEAR, days};
 use schema::{IdempotencyKey, MatchConstraints, QueueEntry, QueueStatus, User};
 
-use super::{queue, scheduling};
+use super::{line, queue, scheduling};
 use crate::{access, audit};
 
 /// The longest time for which somebody waits, and the farthest ahead it begins: plans of more than a month are none.
@@ -30,7 +30,7 @@ pub struct EnterMatchingQueue {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Lets the caller wait for somebody who fits, and wakes the matcher. Returns the id of his entry in the queue.
+/// Lets the caller wait for somebody who fits, and wakes the matcher. Returns the id of their entry in the queue.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the
@@ -53,10 +53,10 @@ fn enter(ctx: &mut MutationCtx, user: &Doc<User>, args: EnterMatchingQueue) -> R
                 Error::conflict("User is already in the matching queue").with("queueId", waiting.id().to_string())
             );
         }
-        queue::finish(ctx, waiting, QueueStatus::Expired)?;
+        queue::finish(ctx, waiting, QueueStatus::Expired, None)?;
     }
     let available_from = start(args.available_from, args.available_to, now)?;
-    let entry = ctx.db_mut().insert(QueueEntry {
+    let entry = QueueEntry {
         user_id: user.id(),
         available_from,
         available_to: args.available_to,
@@ -64,7 +64,9 @@ fn enter(ctx: &mut MutationCtx, user: &Doc<User>, args: EnterMatchingQueue) -> R
         status: QueueStatus::Waiting,
         match_id: None,
         updated_at: now,
-    })?;
+        ticket: None,
+    };
+    let entry = line::join(ctx, entry)?;
     scheduling::wake(ctx)?;
     audit::by_key(ctx, user)?;
     Ok(entry)

@@ -3,7 +3,7 @@
 //! The first modules below know no context and no database: values in, values out. Reading order: names, levels, fields
 //! and roles say what single words mean; text compares longer ones; candidate, score, conditions and explain judge a
 //! pair; assignment chooses among all pairs. Then a run of the matcher (`waiting` reads who waits, `pairing` chooses
-//! and writes, `scheduling` says when), where a match is (`standing`), and the functions.
+//! and writes, `scheduling` says when), where a match is (`standing`), who is ahead of whom (`line`), and the functions.
 
 use convoke::prelude::*;
 use convoke::{action, mutation};
@@ -22,6 +22,7 @@ pub mod score;
 pub mod text;
 pub mod settings;
 pub mod standing;
+pub mod line;
 pub mod waiting;
 pub mod pairing;
 pub mod scheduling;
@@ -60,7 +61,7 @@ pub fn expire(ctx: &mut MutationCtx) -> Result<()> {
     let over = ctx.db().query(Match::by_status).eq(MatchStatus::Proposed).range(..=now).take(SWEPT_MAX)?;
     let is_more = stale.len() == SWEPT_MAX || over.len() == SWEPT_MAX;
     for entry in stale {
-        queue::finish(ctx, entry, QueueStatus::Expired)?;
+        queue::finish(ctx, entry, QueueStatus::Expired, None)?;
     }
     for row in over {
         ctx.db_mut().patch_doc(row, |row| row.status = MatchStatus::Expired)?;

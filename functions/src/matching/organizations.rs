@@ -1,6 +1,7 @@
 //! Whether what somebody asks about the other's organization holds.
 //!
-//! A user has two marks of an organization: the one his identity provider vouches for, and the company he writes down.
+//! A user has two marks of an organization: the one that the identity provider vouches for, and the company in the
+//! profile. Whether two are of the same one is judged by the first alone, since anybody may write down any company.
 
 use super::names::fold;
 
@@ -77,18 +78,12 @@ pub fn organization_value(verdict: Verdict) -> f64 {
     }
 }
 
-/// The same organization if either mark is the same; another one if a mark that both have differs.
+/// Whether two users are of one organization, as far as both are known to be of any.
 fn same(a: &Belonging, b: &Belonging) -> Verdict {
-    let marks = [
-        a.organization.as_ref().zip(b.organization.as_ref()).map(|(a, b)| a == b),
-        a.company.as_ref().zip(b.company.as_ref()).map(|(a, b)| a == b),
-    ];
-    if marks.contains(&Some(true)) {
-        Verdict::Holds
-    } else if marks.contains(&Some(false)) {
-        Verdict::Fails
-    } else {
-        Verdict::Unknown
+    match (&a.organization, &b.organization) {
+        (Some(a), Some(b)) if a == b => Verdict::Holds,
+        (Some(_), Some(_)) => Verdict::Fails,
+        (None, _) | (_, None) => Verdict::Unknown,
     }
 }
 
@@ -135,9 +130,22 @@ mod tests {
     fn two_equal_wishes_are_held_to_the_organizations() {
         let same = |a: &Belonging, b: &Belonging| both((&Wish::Same, a), (&Wish::Same, b));
 
-        assert_eq!(same(&of("Acme"), &of("acme")), Verdict::Holds);
-        assert_eq!(same(&of("Acme"), &of("Other")), Verdict::Fails);
-        assert_eq!(same(&of("Acme"), &Belonging::default()), Verdict::Unknown);
+        let acme = in_organization("https://a", "acme");
+        assert_eq!(same(&acme, &acme), Verdict::Holds);
+        assert_eq!(same(&acme, &in_organization("https://a", "other")), Verdict::Fails);
+        assert_eq!(same(&acme, &Belonging::default()), Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_company_that_a_user_wrote_down_makes_neither_the_same_organization_nor_another_one() {
+        for other in ["Acme", "Other"] {
+            assert_eq!(Wish::Same.verdict(&of("Acme"), &of(other)), Verdict::Unknown);
+            assert_eq!(Wish::Different.verdict(&of("Acme"), &of(other)), Verdict::Unknown);
+        }
+        let (here, there) = (in_organization("https://a", "1"), in_organization("https://a", "2"));
+        let at = |company: &str, of: &Belonging| Belonging { company: Some(fold(company)), ..of.clone() };
+        assert_eq!(Wish::Same.verdict(&at("Acme", &here), &at("Acme", &there)), Verdict::Fails);
+        assert_eq!(Wish::Different.verdict(&at("Acme", &here), &at("Other", &here)), Verdict::Fails);
     }
 
     #[test]
@@ -145,8 +153,9 @@ mod tests {
         let named = Wish::Named("other".into());
         let unknown = Belonging::default();
 
-        assert_eq!(both((&named, &unknown), (&Wish::Same, &of("Acme"))), Verdict::Fails);
-        assert_eq!(both((&Wish::Any, &unknown), (&Wish::Same, &of("Acme"))), Verdict::Unknown);
+        let acme = Belonging { company: Some(fold("Acme")), ..in_organization("https://a", "1") };
+        assert_eq!(both((&named, &unknown), (&Wish::Same, &acme)), Verdict::Fails);
+        assert_eq!(both((&Wish::Any, &unknown), (&Wish::Same, &acme)), Verdict::Unknown);
     }
 
     #[test]

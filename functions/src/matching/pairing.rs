@@ -16,8 +16,8 @@ use super::conditions::{Judged, Rules, Side, Standing, edge_weight, judge};
 use super::explain::explain;
 use super::score::Features;
 use super::settings::Matching;
-use super::standing;
 use super::waiting::{self, Applicant, Applicants};
+use super::{queue, standing};
 
 /// Pairs that one transaction writes: a few milliseconds.
 const PAIRS_PER_WRITE: usize = 50;
@@ -44,7 +44,7 @@ pub enum Effect {
     Dry,
 }
 
-/// Runs the matcher once. Two who score less than `score_min` (the settings' unless told) are not matched.
+/// Runs the matcher once. Two who score less than `score_min` (the settings' by default) are not matched.
 ///
 /// # Errors
 /// A failure of the store.
@@ -233,11 +233,7 @@ fn make_match(ctx: &mut MutationCtx, one: Doc<QueueEntry>, other: Doc<QueueEntry
             declined_at: None,
             updated_at: now,
         })?;
-        ctx.db_mut().patch_doc(entry, |row| {
-            row.status = QueueStatus::Matched;
-            row.match_id = Some(match_id);
-            row.updated_at = now;
-        })?;
+        queue::finish(ctx, entry, QueueStatus::Matched, Some(match_id))?;
     }
     Ok(())
 }

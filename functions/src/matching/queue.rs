@@ -4,26 +4,24 @@ use convoke::prelude::*;
 use convoke::{mutation, query, value};
 use schema::{Match, MatchConstraints, QueueEntry, QueueStatus, User};
 
-use super::waiting;
+use super::line;
 use crate::{access, audit};
 
 /// What one place further ahead is worth, and the shortest wait that is announced.
 const WAIT_PER_PLACE_MS: i64 = 120_000;
 const WAIT_MS_MIN: i64 = 60_000;
-/// Entries among which a place is counted; behind them it is only known to be farther.
-const COUNTED_MAX: usize = 50_000;
 
 /// Takes the caller out of the matching queue; when that was done already, nothing happens.
 ///
 /// # Errors
-/// - `NOT_FOUND`: he never was in it.
-/// - `FAILED_PRECONDITION`: his newest entry was matched or has expired.
+/// - `NOT_FOUND`: they never were in it.
+/// - `FAILED_PRECONDITION`: their newest entry was matched or has expired.
 #[mutation]
 pub fn cancel_queue_entry(ctx: &mut MutationCtx) -> Result<()> {
     let user = access::user(ctx)?;
     let entry = newest(ctx, user.id())?.ok_or_else(|| Error::not_found("Queue entry not found"))?;
     match status_now(&entry, ctx.now()) {
-        QueueStatus::Waiting => finish(ctx, entry, QueueStatus::Cancelled)?,
+        QueueStatus::Waiting => finish(ctx, entry, QueueStatus::Cancelled, None)?,
         QueueStatus::Cancelled => {}
         status @ (QueueStatus::Matched | QueueStatus::Expired) => {
             return Err(Error::failed_precondition(format!("Queue entry is already {status}")));
@@ -57,7 +55,7 @@ pub struct QueuePlace {
     pub estimated_wait_ms: Option<i64>,
 }
 
-/// The caller's newest entry in the matching queue, or null if he never was in it.
+/// The caller's newest entry in the matching queue, or null if they never were in it.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -67,7 +65,7 @@ pub fn get_queue_status(ctx: &QueryCtx) -> Result<Option<QueuePlace>> {
     let Some(entry) = newest(ctx, user.id())? else { return Ok(None) };
     let status = status_now(&entry, ctx.now());
     let position = match status {
-        QueueStatus::Waiting => Some(position(ctx, &entry)?),
+        QueueStatus::Waiting => Some(line::ahead(ctx, &entry)? + 1),
         QueueStatus::Matched | QueueStatus::Expired | QueueStatus::Cancelled => None,
     };
     let (id, created_at) = (entry.id(), entry.creation_time());
@@ -93,14 +91,21 @@ pub fn waiting(ctx: &impl Read, user: Id<User>) -> Result<Option<Doc<QueueEntry>
     Ok(ctx.db().query(QueueEntry::one_waiting).eq(user).unique()?)
 }
 
-/// waiting → one of the final states.
+/// waiting → one of the final states, by this match if there is one.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn finish(ctx: &mut MutationCtx, entry: Doc<QueueEntry>, status: QueueStatus) -> Result<()> {
+pub fn finish(
+    ctx: &mut MutationCtx,
+    entry: Doc<QueueEntry>,
+    status: QueueStatus,
+    match_id: Option<Id<Match>>,
+) -> Result<()> {
     let now = ctx.now();
+    line::leave(ctx, &entry)?;
     ctx.db_mut().patch_doc(entry, |row| {
         row.status = status;
+        row.match_id = match_id;
         row.updated_at = now;
     })?;
     Ok(())
@@ -115,14 +120,8 @@ fn status_now(entry: &QueueEntry, now: Millis) -> QueueStatus {
 fn newest(ctx: &impl Read, user: Id<User>) -> Result<Option<Doc<QueueEntry>>> {
     let mut newest: Option<Doc<QueueEntry>> = None;
     for status in QueueStatus::ALL {
-        let entries = ctx.db().query(QueueEntry::by_user_status).eq(user).eq(*status).order(Order::Reverse);
+        let entries = ctx.db().query(QueueEntry::by_user_status).eq(user).eq(*status).order(Order::Desc);
         newest = newest.into_iter().chain(entries.first()?).max_by_key(Doc::id);
     }
     Ok(newest)
-}
-
-fn position(ctx: &impl Read, own: &Doc<QueueEntry>) -> Result<i64> {
-    let waiting = waiting::entries(ctx.db(), ctx.now(), COUNTED_MAX)?;
-    let ahead = waiting.iter().filter(|entry| entry.id() < own.id()).count();
-    Ok(i64::try_from(ahead).unwrap_or(i64::MAX - 1) + 1)
 }

@@ -27,7 +27,7 @@ pub fn wake(ctx: &mut MutationCtx) -> Result<()> {
     keep_going(ctx)
 }
 
-/// Has the matcher run again while anyone waits. For whoever knows that somebody does.
+/// Has the matcher run again while anyone waits. For anyone who knows that somebody does.
 ///
 /// # Errors
 /// A failure of the store.

@@ -93,13 +93,20 @@ pub fn features(a: &Candidate, b: &Candidate, now: i64) -> Features {
     }
 }
 
-/// Profile interests count .7, wished-for ones .3; a profile without interests leaves the wishes alone.
+/// What two say nothing about: neither for nor against anybody.
+const UNKNOWN: f64 = 0.5;
+
+/// Profile interests count .7, wished-for ones .3. Without profile interests of one of the two the wishes stand alone.
+/// Two profiles that share something are worth as much at least: who fills in a profile never falls behind who does not.
 fn interests_value(a: &Candidate, b: &Candidate) -> f64 {
-    let wished = if a.wanted.is_empty() || b.wanted.is_empty() { 1.0 } else { of_the_smaller(&a.wanted, &b.wanted) };
+    let wished =
+        if a.wanted.is_empty() || b.wanted.is_empty() { UNKNOWN } else { of_the_smaller(&a.wanted, &b.wanted) };
     if a.interests.is_empty() || b.interests.is_empty() {
         return wished;
     }
-    (0.7 * of_the_smaller(&a.interests, &b.interests) + 0.3 * wished).min(1.0)
+    let share = of_the_smaller(&a.interests, &b.interests);
+    let value = (0.7 * share + 0.3 * wished).min(1.0);
+    if share > 0.0 { value.max(wished) } else { value }
 }
 
 fn of_the_smaller(a: &Names, b: &Names) -> f64 {
@@ -108,7 +115,7 @@ fn of_the_smaller(a: &Names, b: &Names) -> f64 {
 
 fn languages_value(a: &Names, b: &Names) -> f64 {
     if a.is_empty() || b.is_empty() {
-        return 0.5;
+        return UNKNOWN;
     }
     a.shared(b) as f64 / a.len().max(b.len()) as f64
 }
@@ -116,7 +123,7 @@ fn languages_value(a: &Names, b: &Names) -> f64 {
 /// The overlap's share of the shorter window; .5 where a window is not known, as for other unknown things.
 fn windows_value(a: Option<Window>, b: Option<Window>, now: i64) -> f64 {
     let (Some(a), Some(b)) = (a, b) else {
-        return 0.5;
+        return UNKNOWN;
     };
     let (a, b) = (a.cut_at(now), b.cut_at(now));
     let shorter = a.length_ms().min(b.length_ms());
@@ -157,10 +164,29 @@ mod tests {
         assert!((value - (0.7 * 0.5 + 0.3 * 0.5)).abs() < 1e-12, "{value}");
 
         let unwished = Person { wanted_interests: vec![], ..b.clone() };
-        assert!((compared(a.clone(), unwished, 0).interest_overlap - (0.35 + 0.3)).abs() < 1e-12);
+        assert!((compared(a.clone(), unwished, 0).interest_overlap - (0.35 + 0.15)).abs() < 1e-12);
 
         let without = Person { interests: vec![], ..b };
         assert_eq!(compared(a, without, 0).interest_overlap, 0.5);
+    }
+
+    #[test]
+    fn a_profile_without_interests_is_worth_no_more_than_one_that_shares_some() {
+        let person = |keys: &[&str], wanted: &[&str]| Person {
+            interests: interests(keys),
+            wanted_interests: wanted.iter().map(|name| (*name).to_owned()).collect(),
+            ..Person::default()
+        };
+        let value = |a: &Person, b: &Person| compared(a.clone(), b.clone(), 0).interest_overlap;
+        let ada = person(&["rust", "ai", "chess"], &[]);
+        assert_eq!(value(&ada, &person(&[], &[])), 0.5, "nothing is known");
+        assert_eq!(value(&ada, &person(&["rust", "art", "film"], &[])), 0.5, "one of three");
+        assert!((value(&ada, &person(&["rust", "ai", "film"], &[])) - (0.7 * 2.0 / 3.0 + 0.15)).abs() < 1e-12);
+        assert!((value(&ada, &person(&["law", "art"], &[])) - 0.15).abs() < 1e-12, "known to share nothing");
+        let wishing = person(&["rust", "ai", "chess"], &["Go"]);
+        assert_eq!(value(&wishing, &person(&[], &["go"])), 1.0);
+        assert_eq!(value(&wishing, &person(&["rust", "art", "film"], &["go"])), 1.0);
+        assert_eq!(value(&wishing, &person(&[], &["film"])), 0.0);
     }
 
     #[test]
@@ -193,10 +219,10 @@ mod tests {
 
         let names: Vec<&str> = features.named().iter().map(|(name, _)| *name).collect();
         assert_eq!(names.len(), 8);
-        assert_eq!(features.interest_overlap, 1.0);
+        assert_eq!(features.interest_overlap, 0.5);
         assert_eq!(features.org_constraint_match, 1.0);
         assert_eq!(features.role_complementarity, 0.7);
-        let expected = 0.25 + 0.15 * 0.5 + 0.1 * 0.5 + 0.1 * 0.5 + 0.2 * 0.5 + 0.05 + 0.1 * 0.5 + 0.05 * 0.7;
+        let expected = 0.25 * 0.5 + 0.15 * 0.5 + 0.1 * 0.5 + 0.1 * 0.5 + 0.2 * 0.5 + 0.05 + 0.1 * 0.5 + 0.05 * 0.7;
         assert!((score(&features, &Weights::default()) - expected).abs() < 1e-12);
     }
 

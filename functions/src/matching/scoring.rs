@@ -16,9 +16,9 @@ use crate::{access, portraits};
 pub struct CalculateCompatibilityScore {
     pub user1_id: UserRef,
     pub user2_id: UserRef,
-    /// What the first looks for; nothing unless told.
+    /// What the first looks for; nothing by default.
     pub user1_constraints: Option<MatchConstraints>,
-    /// What the second looks for; nothing unless told.
+    /// What the second looks for; nothing by default.
     pub user2_constraints: Option<MatchConstraints>,
 }
 

@@ -44,7 +44,7 @@ pub struct Sides {
 /// A match of this user with what both say about it.
 ///
 /// # Errors
-/// `NOT_FOUND` if there is no such match, or he has no part in it.
+/// `NOT_FOUND` if there is no such match, or they have no part in it.
 pub fn sides(db: &Db, id: Id<Match>, user: Id<User>) -> Result<Sides> {
     let row = db.get(id)?.filter(|row| row.user_a == user || row.user_b == user);
     let row = row.ok_or_else(|| Error::not_found("Match not found"))?;
@@ -70,7 +70,7 @@ const RECENT_MAX: usize = 500;
 /// # Errors
 /// A failure of the store.
 pub fn open_match(db: &Db, user: Id<User>, except: Option<Id<Match>>, now: Millis) -> Result<Option<Doc<Match>>> {
-    let outcomes = db.query(MatchOutcome::by_user).eq(user).order(Order::Reverse).take(RECENT_MAX)?;
+    let outcomes = db.query(MatchOutcome::by_user).eq(user).order(Order::Desc).take(RECENT_MAX)?;
     let ids: Vec<Id<Match>> = outcomes.iter().map(|outcome| outcome.match_id).collect();
     let mut matches = db.get_many(&ids)?.into_iter().flatten();
     Ok(matches.find(|row| Some(row.id()) != except && is_open(row, now)))
@@ -82,7 +82,7 @@ pub fn open_match(db: &Db, user: Id<User>, except: Option<Id<Match>>, now: Milli
 /// A failure of the store.
 pub fn declined_at(db: &Db, a: Id<User>, b: Id<User>) -> Result<Option<Millis>> {
     let (a, b) = if a < b { (a, b) } else { (b, a) };
-    let matches = db.query(Match::by_users).eq(a).eq(b).order(Order::Reverse).take(RECENT_MAX)?;
+    let matches = db.query(Match::by_users).eq(a).eq(b).order(Order::Desc).take(RECENT_MAX)?;
     let ids: Vec<Id<Match>> = matches.iter().map(Doc::id).collect();
     let outcomes = db.query(MatchOutcome::by_match_user).any(&ids).take(2 * ids.len())?;
     Ok(outcomes.iter().filter_map(|outcome| outcome.declined_at).max())

@@ -12,6 +12,8 @@ use fnv::FnvHasher;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::reading::language::MEANINGFUL;
+
 /// The length of a vector.
 pub const DIMENSIONS: usize = 256;
 
@@ -44,9 +46,6 @@ impl Terms {
         self.0.is_empty()
     }
 }
-
-/// Words of the English stop word list that do say something about what a person does.
-pub const MEANINGFUL: [&str; 8] = ["computer", "home", "information", "invention", "research", "system", "test", "web"];
 
 /// Made once: everybody's texts are read with it.
 static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
@@ -87,7 +86,7 @@ impl Corpus {
         ((1.0 + self.texts as f64) / (1.0 + f64::from(frequency))).ln() + 1.0
     }
 
-    /// The vector of one person's terms, of length 1; none if he has written nothing that counts.
+    /// The vector of one person's terms, of length 1; none if they have written nothing that counts.
     pub fn vector(&self, terms: &Terms) -> Option<Vector> {
         let mut values = vec![0.0; DIMENSIONS];
         // In the terms' order, since the order of a sum shows in its last digits.

@@ -100,7 +100,7 @@ fn declines(db: &Db, users: &HashSet<Id<User>>, since: Millis) -> Result<Vec<Dec
     Ok(declined.iter().filter_map(decline).collect())
 }
 
-/// A person as the matcher compares him.
+/// A person as the matcher compares them.
 pub fn person(portrait: &Portrait, constraints: Option<&MatchConstraints>, window: Option<Window>) -> Person {
     let profile = portrait.profile.as_ref();
     let text = |text: Option<&str>| text.map(str::to_owned);

@@ -5,11 +5,12 @@ use convoke::prelude::*;
 use convoke::{Context, value};
 use schema::{
     Details, EmailAddress, MaxParticipants, Meeting, MeetingDescription, MeetingDuration, MeetingState, MeetingTitle,
-    MeetingType, Note, Role, User, VideoProvider,
+    MeetingType, Role, User, VideoProvider,
 };
 
 use super::{invitations, provider, seats, state};
-use crate::prompts::scheduling as prompts;
+use crate::events::{self, Event};
+use crate::notes::document;
 use crate::{access, audit};
 
 /// A meeting to be.
@@ -84,14 +85,7 @@ pub fn create(
     let id = ctx.db_mut().insert(meeting.clone())?;
     seats::add(ctx, id, organizer.id(), Role::Host)?;
     let invited = invitations::invite(ctx, id, emails, organizer)?;
-    ctx.db_mut().insert(Note {
-        meeting_id: id,
-        units: 0,
-        pieces: Vec::new(),
-        version: 0,
-        sequence: 0,
-        updated_at: now,
-    })?;
+    ctx.db_mut().insert(document::empty(id, now))?;
     let actor = access::actor(ctx, Some(organizer));
     let details = Details::new()
         .with("state", meeting.state)
@@ -102,7 +96,7 @@ pub fn create(
     for &participant in &invited.added {
         seats::record_added(ctx, &actor, &created, participant, Role::Participant)?;
     }
-    prompts::expect_call(ctx, &created)?;
+    events::tell(ctx, &created, Event::PeopleCame)?;
     info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
     Ok(MeetingCreated {
         meeting_id: id,

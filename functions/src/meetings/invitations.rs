@@ -1,21 +1,21 @@
-//! Invitations by e-mail address: who has an account takes part at once, anybody else once he logs in with it.
+//! Invitations by e-mail address: who has an account takes part at once, anybody else once they log in with it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use convoke::prelude::*;
 use schema::limits::Quotas;
-use schema::{Actor, EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
+use schema::{Actor, Details, EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
 
 use super::seats;
-use crate::prompts::scheduling as prompts;
-use crate::users::claims;
+use crate::events::{self, Event};
+use crate::{access, audit};
 
 /// Accounts with one verified address, of different issuers.
 const ACCOUNTS_MAX: usize = 5_000;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// What became of the addresses.
+/// What happened to the addresses.
 #[derive(Debug, Default)]
 pub struct Invited {
     /// Those who take part now, of whom some may have before.
@@ -27,11 +27,12 @@ pub struct Invited {
 }
 
 /// Invites addresses to a meeting in the name of `inviter`: all active users with that verified address become
-/// participants; an address without one gets an invitation. His own address and duplicates are passed over. Leaves
+/// participants; an address without one gets an invitation. Their own address and duplicates are passed over. Leaves
 /// the audit to the caller.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` past the limits of addresses a day, of open invitations of one address, and of one meeting.
+/// `FAILED_PRECONDITION` past the limits of addresses a day, of the inviter's open invitations of one address, and of
+/// one meeting.
 pub fn invite(
     ctx: &mut MutationCtx,
     meeting: Id<Meeting>,
@@ -64,8 +65,9 @@ pub fn invite(
     }
     for email in unowned {
         if !invited.contains(&email) {
-            require_open_ones(ctx, &email)?;
-            ctx.db_mut().insert(Invitation { meeting_id: meeting, email: email.clone() })?;
+            make_room(ctx, &email, inviter)?;
+            let inviter_id = Some(inviter.id());
+            ctx.db_mut().insert(Invitation { meeting_id: meeting, email: email.clone(), inviter_id })?;
         }
         result.addresses.push(email);
     }
@@ -78,7 +80,7 @@ pub fn invite(
 /// # Errors
 /// A failure of the store.
 pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>, actor: &Actor) -> Result<()> {
-    let Some(email) = claims::verified_address(user).filter(|_| user.is_active) else { return Ok(()) };
+    let Some(email) = user.verified_address().filter(|_| user.is_active) else { return Ok(()) };
     let invitations = ctx.db().query(Invitation::by_email).eq(email).take(INVITATIONS_MAX)?;
     let ids: Vec<Id<Meeting>> = invitations.iter().map(|invitation| invitation.meeting_id).collect();
     let meetings = ctx.db().get_many(&ids)?;
@@ -89,12 +91,12 @@ pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>, actor: &Actor) -> Result<
                 let participant = seats::add(ctx, meeting.id(), user.id(), Role::Participant)?;
                 seats::record_added(ctx, actor, &meeting, participant.id(), Role::Participant)?;
             }
-            prompts::expect_call(ctx, &meeting)?;
+            events::tell(ctx, &meeting, Event::PeopleCame)?;
         }
         ctx.db_mut().delete(invitation.id())?;
     }
     if count > 0 {
-        info!("{} takes part in {count} meetings he was invited to", user.id());
+        info!("{} takes part in {count} meetings they were invited to", user.id());
     }
     Ok(())
 }
@@ -123,13 +125,65 @@ pub fn owners(ctx: &impl Read, emails: &[EmailAddress]) -> Result<Vec<Doc<User>>
 /// More open invitations of one address than any quota allows; the quota is checked when they are made.
 const INVITATIONS_MAX: usize = 20_000;
 
-fn require_open_ones(ctx: &impl Read, email: &EmailAddress) -> Result<()> {
-    let most = ctx.settings::<Quotas>().open_invitations_per_address;
-    if ctx.db().query(Invitation::by_email).eq(email).count()? >= most as u64 {
-        let message = format!("Too many open invitations of one address (max {most})");
+/// Makes room for one more invitation of an address by `inviter`.
+///
+/// Past the bound of all invitations of the address the inviter who has most of them loses the oldest: refusing the new
+/// one would let anyone who filled the bound decide who else may invite.
+fn make_room(ctx: &mut MutationCtx, email: &EmailAddress, inviter: &Doc<User>) -> Result<()> {
+    let quotas = ctx.settings::<Quotas>();
+    let (of_all, of_one) = (quotas.open_invitations_per_address, quotas.open_invitations_per_inviter_and_address);
+    let own = ctx.db().query(Invitation::by_email_inviter).eq(email).eq(inviter.id()).count()?;
+    if own >= of_one as u64 {
+        let message = format!("Too many open invitations of one address (max {of_one} by one user)");
         return Err(Error::failed_precondition(message));
     }
+    if ctx.db().query(Invitation::by_email).eq(email).count()? < of_all as u64 {
+        return Ok(());
+    }
+    let open = ctx.db().query(Invitation::by_email).eq(email).take(INVITATIONS_MAX)?;
+    let inviters = open.iter().map(|row| row.inviter_id);
+    let falling: Vec<&Doc<Invitation>> =
+        displaced(inviters, inviter.id(), of_all).into_iter().map(|at| &open[at]).collect();
+    if open.len() - falling.len() >= of_all {
+        let message = format!("Too many open invitations of one address (max {of_all})");
+        return Err(Error::failed_precondition(message));
+    }
+    let actor = access::actor(ctx, Some(inviter));
+    for row in falling {
+        ctx.db_mut().delete(row.id())?;
+        if let Some(meeting) = ctx.db().get(row.meeting_id)? {
+            audit::meeting(ctx, &actor, "invitation.displaced", &meeting, Details::new())?;
+        }
+    }
     Ok(())
+}
+
+/// The places of the invitations that fall so that, with one more by `inviter`, there are at most `most`: each time the
+/// oldest of the inviter who has most, of equals the oldest of all. `inviters` are those of the open ones by age; those
+/// of unknown inviters count as one inviter's.
+fn displaced(inviters: impl IntoIterator<Item = Option<Id<User>>>, inviter: Id<User>, most: usize) -> Vec<usize> {
+    let mut by_inviter: BTreeMap<Option<Id<User>>, VecDeque<usize>> = BTreeMap::new();
+    let mut open: usize = 0;
+    for (place, inviter) in inviters.into_iter().enumerate() {
+        by_inviter.entry(inviter).or_default().push_back(place);
+        open += 1;
+    }
+    let mut falling = Vec::new();
+    while open >= most.max(1) {
+        let oldest = by_inviter
+            .iter_mut()
+            .filter(|(_, places)| !places.is_empty())
+            .max_by_key(|(of, places)| {
+                // The one that is to come counts too.
+                let count = places.len() + usize::from(**of == Some(inviter));
+                (count, std::cmp::Reverse(places.front().copied()))
+            })
+            .and_then(|(_, places)| places.pop_front());
+        let Some(oldest) = oldest else { break };
+        falling.push(oldest);
+        open -= 1;
+    }
+    falling
 }
 
 /// Counts the addresses that a user invites on one day (UTC).
@@ -149,4 +203,28 @@ fn count(ctx: &mut MutationCtx, inviter: Id<User>, addresses: usize) -> Result<(
         row.addresses = addresses;
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    /// The places that fall for one more by 9, of open ones by these; 0 is unknown.
+    fn falling(inviters: &[u128], most: usize) -> Vec<usize> {
+        let id = |bits: u128| (bits > 0).then(|| Id::from_bits(bits));
+        displaced(inviters.iter().map(|bits| id(*bits)), Id::from_bits(9), most)
+    }
+
+    #[test]
+    fn the_oldest_of_the_inviter_who_has_most_falls() {
+        assert_eq!(falling(&[1, 2, 2, 3], 5), NONE, "there is room");
+        assert_eq!(falling(&[1, 2, 2, 3], 4), [1]);
+        assert_eq!(falling(&[1, 2, 9, 9, 2], 5), [2], "the new one counts as its inviter's");
+        assert_eq!(falling(&[3, 1, 2], 3), [0], "of equals the oldest of all");
+        assert_eq!(falling(&[1, 0, 0], 3), [1], "unknown inviters count as one");
+        assert_eq!(falling(&[1, 1, 1, 2, 2, 2], 3), [0, 3, 1, 4], "as many as a lower bound takes");
+        assert_eq!(falling(&[], 0), NONE);
+    }
 }

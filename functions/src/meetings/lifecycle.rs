@@ -12,7 +12,7 @@ use super::webrtc::connection::{self, ConnectionInfo};
 use super::{invitations, presence, provider, seats, state};
 use crate::access::{self, Seat};
 use crate::audit;
-use crate::prompts::scheduling as prompts;
+use crate::events::{self, Event};
 
 /// What [`create_meeting`] takes.
 ///
@@ -180,7 +180,7 @@ pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJo
     Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, seat.meeting.video_provider) })
 }
 
-/// Leaves a meeting: notes when, and closes the caller's sessions. He stays listed, and can come back while the meeting
+/// Leaves a meeting: notes when, and closes the caller's sessions. They stay listed, and can come back while the meeting
 /// is active.
 ///
 /// # Errors
@@ -298,7 +298,7 @@ pub struct AddParticipant {
     /// An id, or the `sub` of a token of the caller's issuer.
     pub user_id: Option<UserRef>,
     pub email: Option<EmailAddress>,
-    /// What he is to be; an invited address can only become a participant.
+    /// What they are to be; an invited address can only become a participant.
     #[default(Role::Participant)]
     pub role: Role,
 }
@@ -334,7 +334,7 @@ pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<Pa
         Named::Address(email) => add_address(ctx, &user, &meeting, email, args.role)?,
     };
     let actor = access::actor(ctx, Some(&user));
-    prompts::expect_call(ctx, &meeting)?;
+    events::tell(ctx, &meeting, Event::PeopleCame)?;
     let details = Details::new().with("participantId", added.participant_id).with("role", args.role);
     audit::meeting(ctx, &actor, "participant.added", &meeting, details)?;
     Ok(added)

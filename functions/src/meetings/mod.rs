@@ -43,9 +43,9 @@ pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
 /// `PROVIDER_ERROR`, `TIMEOUT`: the server did not take it.
 #[action(internal, tries = 8)]
 pub async fn media_server(ctx: &ActionCtx, args: MediaServer) -> Result<()> {
-    let meeting_id = args.meeting_id;
+    let (meeting_id, evicted) = (args.meeting_id, args.evicted);
     match ctx.run::<room_service::room>(args).await? {
-        Some(room) => room_service::bring_in_line(ctx, meeting_id, &room).await,
+        Some(room) => room_service::bring_in_line(ctx, meeting_id, &room, evicted).await,
         None => Ok(()),
     }
 }

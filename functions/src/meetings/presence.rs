@@ -2,7 +2,7 @@
 //!
 //! [`join`] and [`leave`] are the moves of a caller, whatever brought them about (joinMeeting, leaveMeeting, a connected
 //! session, batchUpdatePresence). The register's clock is the order of commits: the last one received wins.
-//! [`settle`] keeps `emptySince`; whoever changes sessions or removes people calls it in the same transaction.
+//! [`settle`] keeps `emptySince`; anyone who changes sessions or removes people calls it in the same transaction.
 
 use convoke::prelude::*;
 use schema::{Meeting, MeetingState, Metadata, Participant, Presence};
@@ -11,7 +11,7 @@ use super::{sessions, state};
 use crate::access::{self, Seat};
 
 /// The caller is there. A host who comes starts a scheduled meeting; anybody else waits in it. Somebody who is there
-/// already only brings his metadata. Returns the seat as it is now.
+/// already only brings their metadata. Returns the seat as it is now.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is not currently active" (it is over or called off), "Meeting is full".
@@ -31,8 +31,8 @@ pub fn join(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> Re
     Ok(Seat { user, meeting, participant })
 }
 
-/// The caller is gone, and his open sessions with him. In any state of the meeting; somebody who is gone already only
-/// brings his metadata. Returns the seat as it is now.
+/// The caller is gone, and their open sessions with them. In any state of the meeting; somebody who is gone already only
+/// brings their metadata. Returns the seat as it is now.
 ///
 /// # Errors
 /// A failure of the store.

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use convoke::prelude::*;
 use convoke::store::Cursor;
 use convoke::{args, query, value};
+use schema::limits::LISTED_METADATA_BYTES;
 use schema::{
     Limit, MaxParticipants, Meeting, MeetingDescription, MeetingDuration, MeetingState, MeetingTitle, MeetingType,
-    Participant, Presence, Role, SessionState, User, VideoProvider,
+    Metadata, Participant, Presence, Role, SessionState, User, VideoProvider,
 };
 
 use super::lifecycle::OneMeeting;
@@ -36,15 +37,15 @@ pub struct ListedParticipant {
     pub user_id: Id<User>,
     pub role: Role,
     pub presence: Presence,
-    /// When he joined last; before the first time, when he was added.
+    /// When they joined last; before the first time, when they were added.
     pub joined_at: Millis,
-    /// When he left last.
+    /// When they left last.
     pub left_at: Option<Millis>,
     pub created_at: Millis,
     pub user: Person,
-    /// Whether one of his sessions is connected.
+    /// Whether one of their sessions is connected.
     pub webrtc_connected: bool,
-    /// His open sessions.
+    /// Their open sessions.
     pub webrtc_session_count: usize,
 }
 
@@ -83,6 +84,43 @@ pub fn list_meeting_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec
         })
     };
     Ok(participants.into_iter().filter_map(listed).collect())
+}
+
+/// Where somebody is, as a list shows it.
+///
+/// ```json
+/// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"handRaised": true},
+///  "updatedAt": 1767225600000}
+/// ```
+#[value(output)]
+pub struct ListedPresence {
+    pub user_id: Id<User>,
+    pub presence: Presence,
+    /// What the client said with it last, such as a raised hand.
+    pub metadata: Option<Metadata>,
+    /// When it was written last; before the first time, when the person was added.
+    pub updated_at: Millis,
+}
+
+/// Where everybody is who has a place in a meeting, and what their clients say of it, in the order in which they were
+/// added. Metadata is left out behind four MiB of it.
+///
+/// # Errors
+/// `FORBIDDEN`: the caller has no place in it.
+#[query]
+pub fn list_presence(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedPresence>> {
+    let Seat { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+    let mut room = LISTED_METADATA_BYTES;
+    let listed = |row: Doc<Participant>| {
+        let row = row.into_inner();
+        ListedPresence {
+            user_id: row.user_id,
+            presence: row.presence,
+            metadata: row.presence_metadata.filter(|metadata| paging::takes(&mut room, metadata)),
+            updated_at: row.presence_at,
+        }
+    };
+    Ok(seats::all(ctx, meeting.id())?.into_iter().map(listed).collect())
 }
 
 /// A meeting as one of its people sees it.
@@ -189,7 +227,7 @@ pub fn list_user_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<Page
     let user = access::user(ctx)?;
     // Ids of meetings sort by the time of their creation, so this index has them in order.
     let read = |cursor: Option<&Cursor>, rows: usize| {
-        let places = ctx.db().query(Participant::by_user_meeting).eq(user.id()).order(Order::Reverse);
+        let places = ctx.db().query(Participant::by_user_meeting).eq(user.id()).order(Order::Desc);
         Ok(places.page(cursor, rows)?)
     };
     let show = |places: Vec<Doc<Participant>>| {

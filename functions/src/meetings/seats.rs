@@ -7,9 +7,8 @@ use schema::{Actor, Details, Invitation, Meeting, Participant, Presence, Role, U
 use super::webrtc::room_service;
 use super::{presence, sessions};
 use crate::audit;
+use crate::events::{self, Event};
 use crate::notes::revocation;
-use crate::prompts::scheduling as prompts;
-use crate::realtime::leases;
 
 /// More participants than any meeting has, whatever the quota is set to: what is read in one statement.
 pub const SEATS_MAX: usize = 100_000;
@@ -107,8 +106,8 @@ pub fn set_role(
     Ok(())
 }
 
-/// Takes a user out of a meeting: closes his sessions, puts him out of the room, ends his subscriptions and fails what
-/// he queued offline for it.
+/// Takes a user out of a meeting: closes their sessions, puts them out of the room, ends their subscriptions and fails what
+/// they queued offline for it.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Cannot remove the only host".
@@ -126,9 +125,8 @@ pub fn remove(
     revocation::fail_pending_in(ctx, meeting.id(), user)?;
     ctx.db_mut().delete(participant.id())?;
     room_service::evict(ctx, meeting, user, closed)?;
-    leases::end_in(ctx, user, meeting.id());
     presence::settle_after(ctx, meeting.id(), had_joined)?;
-    prompts::expect_call(ctx, meeting)?;
+    events::tell(ctx, meeting, Event::ParticipantRemoved(user))?;
     audit::meeting(ctx, actor, "participant.removed", meeting, Details::new().with("userId", user))?;
     info!("{user} removed from {}", meeting.id());
     Ok(())

@@ -1,7 +1,7 @@
 //! Open media sessions: which they are, and closing them.
 //!
 //! The moves that clients report are the webrtc functions'. Closing here leaves `emptySince` to
-//! `presence::settle`, which whoever closes calls in the same transaction.
+//! `presence::settle`, which anyone who closes calls in the same transaction.
 
 use convoke::prelude::*;
 use schema::{ClientToken, MediaSession, Meeting, SessionState, User};
@@ -23,7 +23,7 @@ pub fn open(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Doc<MediaSessio
 }
 
 /// The open sessions of one user in a meeting, oldest first. Reads these and no others: neither those of other people
-/// nor what he closed, which grows as long as he likes.
+/// nor what they closed, which grows as long as they like.
 ///
 /// # Errors
 /// A failure of the store.

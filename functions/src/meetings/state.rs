@@ -9,7 +9,8 @@ use schema::{Actor, Details, Invitation, Meeting, MeetingState, Participant, Pre
 
 use super::webrtc::room_service;
 use super::{presence, sessions};
-use crate::{audit, insights};
+use crate::audit;
+use crate::events::{self, Event};
 
 /// More rows than one meeting has of anything: what ends with it is read in one statement.
 const ROWS_MAX: usize = 20_000;
@@ -83,7 +84,7 @@ pub fn conclude(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> 
     }
     let meeting = finish(ctx, meeting, MeetingState::Concluded)?;
     room_service::end(ctx, &meeting)?;
-    insights::scheduling::expect(ctx, meeting.id())?;
+    events::tell(ctx, &meeting, Event::Concluded)?;
     audit::meeting(ctx, actor, "meeting.ended", &meeting, Details::new())?;
     info!("Meeting {} concluded", meeting.id());
     Ok(meeting)

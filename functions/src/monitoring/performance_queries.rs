@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use convoke::function::Kind;
 use convoke::leases::Lease;
-use convoke::performance::{self, FunctionFigures};
+use convoke::performance::{self, FunctionStats};
 use convoke::prelude::*;
 use convoke::{args, query, value};
 use schema::{BucketSize, ClientToken, FunctionName, TimeWindow, User};
@@ -207,10 +207,10 @@ pub fn get_function_breakdown(ctx: &QueryCtx, args: GetFunctionBreakdown) -> Res
     let window = Duration::from_millis(args.time_window_ms.get().unsigned_abs());
     let called = ctx.performance().breakdown(now - window, Millis(now.get() + 1))?;
     let mut total = performance::Bucket::default();
-    for FunctionFigures { figures, .. } in &called {
-        total.calls += figures.calls;
-        total.errors += figures.errors;
-        total.latency_us += figures.latency_us;
+    for FunctionStats { stats, .. } in &called {
+        total.calls += stats.calls;
+        total.errors += stats.errors;
+        total.latency_us += stats.latency_us;
     }
     let functions: Vec<FunctionPerformance> = called.iter().map(FunctionPerformance::of).collect();
     Ok(FunctionBreakdown {
@@ -227,8 +227,8 @@ pub fn get_function_breakdown(ctx: &QueryCtx, args: GetFunctionBreakdown) -> Res
 }
 
 impl FunctionPerformance {
-    fn of(called: &FunctionFigures) -> Self {
-        let figures = &called.figures;
+    fn of(called: &FunctionStats) -> Self {
+        let figures = &called.stats;
         let (p95, p99) = (figures.p95_us / 1_000.0, figures.p99_us / 1_000.0);
         Self {
             function_name: called.function.to_string(),
@@ -324,7 +324,7 @@ pub struct BandwidthStats {
 const VALIDATION_MS: f64 = 150.0;
 const VALIDATIONS_PER_SECOND: f64 = 10.0;
 
-/// How the caller's subscriptions are doing: an admin sees those of his organization, a deploy key all.
+/// How the caller's subscriptions are doing: an admin sees those of their organization, a deploy key all.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

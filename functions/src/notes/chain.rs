@@ -23,15 +23,41 @@ pub struct Chain<K> {
     bridge: Vec<Committed<K>>,
 }
 
-/// One operation of a chain as it has to be applied to today's document.
+/// An operation on its way past committed ones: what has become of it so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Walked<K> {
-    /// What to apply and log, one after the other; never empty. More than one only for a delete that was split.
-    pub pieces: Vec<Operation>,
+pub struct Moved<K> {
+    /// Its parts, one after the other, also those of which nothing is left: never none, and more than one only of a delete
+    /// that was split.
+    parts: Vec<Shape>,
     /// The committed operations that changed it, in their order, none twice.
     pub changed_by: Vec<K>,
+}
+
+/// One operation of a chain behind all that it had to pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked<K> {
+    /// What has become of it.
+    pub moved: Moved<K>,
     /// The bridge behind it, for [`Chain::accept`].
     bridge: Vec<Committed<K>>,
+}
+
+impl<K> Moved<K> {
+    /// An operation that has passed nothing yet.
+    pub fn new(shape: Shape) -> Moved<K> {
+        Moved { parts: vec![shape], changed_by: Vec::new() }
+    }
+
+    /// What to apply and log, one after the other; never empty. The text belongs to the first piece: only deletes are
+    /// ever split.
+    pub fn pieces(&self, content: String) -> Vec<Operation> {
+        with_content(joined(&self.parts), content)
+    }
+
+    /// The length of a document of `length` units after it.
+    pub fn length_after(&self, length: usize) -> usize {
+        self.parts.iter().fold(length, |length, part| part.length_after(length))
+    }
 }
 
 impl<K: Clone + PartialEq> Chain<K> {
@@ -74,18 +100,22 @@ impl<K: Clone + PartialEq> Chain<K> {
     ///
     /// # Errors
     /// [`Refused`] if its range is not in the document that the chain has made so far.
-    pub fn walk(&self, operation: Operation, today: usize) -> Result<Walked<K>, Refused> {
-        operation.shape.check_range(self.length(today))?;
-        let mut pieces = vec![operation.shape];
-        let mut changed_by: Vec<K> = Vec::new();
+    pub fn walk(&self, shape: Shape, today: usize) -> Result<Walked<K>, Refused> {
+        shape.check_range(self.length(today))?;
+        Ok(self.carry(Moved::new(shape)))
+    }
+
+    /// As [`Chain::walk`], of an operation whose range was checked where it was made, and that has passed all that came
+    /// before this bridge.
+    pub fn carry(&self, mut moved: Moved<K>) -> Walked<K> {
         let mut bridge = Vec::with_capacity(self.bridge.len() + 1);
         for committed in &self.bridge {
             // The parts of one committed operation lie side by side in the bridge, so the last key is the one to ask.
-            if pass(&mut pieces, committed, &mut bridge) && changed_by.last() != Some(&committed.key) {
-                changed_by.push(committed.key.clone());
+            if pass(&mut moved.parts, committed, &mut bridge) && moved.changed_by.last() != Some(&committed.key) {
+                moved.changed_by.push(committed.key.clone());
             }
         }
-        Ok(Walked { pieces: with_content(joined(&pieces), operation.content), changed_by, bridge })
+        Walked { moved, bridge }
     }
 
     /// Moves the chain behind an operation that was applied.
@@ -94,7 +124,7 @@ impl<K: Clone + PartialEq> Chain<K> {
     }
 }
 
-/// Carries `pieces` and one committed operation past each other; true if that changed the pieces.
+/// Carries the parts of an operation and one committed operation past each other; true if that changed the parts.
 fn pass<K: Clone>(pieces: &mut Vec<Shape>, committed: &Committed<K>, bridge: &mut Vec<Committed<K>>) -> bool {
     let onward = |shape: Shape| Committed { key: committed.key.clone(), shape };
     if let [only] = pieces[..] {
@@ -148,11 +178,11 @@ mod tests {
         operations
             .iter()
             .map(|operation| {
-                let walked = chain.walk(operation.clone(), text.len())?;
-                for piece in &walked.pieces {
+                let walked = chain.walk(operation.shape, text.len())?;
+                for piece in &walked.moved.pieces(operation.content.clone()) {
                     text.apply(piece)?;
                 }
-                let changed_by = walked.changed_by.clone();
+                let changed_by = walked.moved.changed_by.clone();
                 chain.accept(walked);
                 Ok(changed_by)
             })
@@ -189,14 +219,14 @@ mod tests {
     #[test]
     fn a_split_delete_gives_two_pieces_and_joins_again_when_what_split_it_goes() {
         let chain = Chain::new(log(&[Operation::insert(4, "XY")]));
-        let split = chain.walk(Operation::delete(2, 5), 12).unwrap();
+        let split = chain.walk(Shape::delete(2, 5), 12).unwrap().moved;
 
-        assert_eq!(split.pieces, [Operation::delete(2, 2), Operation::delete(4, 3)]);
+        assert_eq!(split.pieces(String::new()), [Operation::delete(2, 2), Operation::delete(4, 3)]);
 
         let chain = Chain::new(log(&[Operation::insert(4, "XY"), Operation::delete(4, 2)]));
-        let whole = chain.walk(Operation::delete(2, 5), 10).unwrap();
+        let whole = chain.walk(Shape::delete(2, 5), 10).unwrap().moved;
 
-        assert_eq!(whole.pieces, [Operation::delete(2, 5)]);
+        assert_eq!(whole.pieces(String::new()), [Operation::delete(2, 5)]);
         assert_eq!(whole.changed_by, [0, 1]);
     }
 
@@ -204,9 +234,9 @@ mod tests {
     fn a_delete_whose_text_is_gone_is_one_retain_of_nothing() {
         let chain = Chain::new(log(&[Operation::insert(4, "XY"), Operation::delete(1, 9)]));
 
-        let walked = chain.walk(Operation::delete(2, 5), 3).unwrap();
+        let walked = chain.walk(Shape::delete(2, 5), 3).unwrap().moved;
 
-        assert_eq!(walked.pieces, [Operation::retain(1, 0)]);
+        assert_eq!(walked.pieces(String::new()), [Operation::retain(1, 0)]);
     }
 
     #[test]

@@ -8,15 +8,13 @@ use convoke::store::{Db, DbMut};
 use schema::limits::Quotas;
 use schema::{Fingerprint, Meeting, Note, NoteOperation, NotePiece, OperationId, PieceOfNote, User};
 
-use super::chain::{Chain, Committed};
+use super::course::Course;
 use super::edits::{self, number, size};
-use super::history::{self, ENTRIES_PER_CHECKPOINT, too_far_behind};
-use super::operation::{Operation, Shape};
+use super::history::{self, ENTRIES_PER_CHECKPOINT};
+use super::log::{self, Since};
+use super::operation::Operation;
 use super::pieces::{self, Piece};
 use super::texts::{Failure, Texts};
-
-/// The key of a committed operation in a chain: its entry in the log.
-pub type Entry = Id<NoteOperation>;
 
 /// The notes of a meeting, in the middle of a transaction.
 pub struct Document {
@@ -38,26 +36,14 @@ pub struct Signature {
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// An entry of the log as another operation passes it.
-pub struct Passed {
-    /// Where it acts.
-    pub committed: Committed<Entry>,
-    /// Whose it is.
-    pub author: Id<User>,
-    /// The id that its author gave it; of several entries the first has it.
-    pub operation_id: Option<OperationId>,
-    /// Of how many entries its operation consists.
-    pub pieces: i64,
-}
-
 /// An operation that was applied.
 pub struct Applied {
     /// The sequence of its last entry.
     pub sequence: i64,
     /// What was logged: one piece, or several of a delete that was split.
     pub pieces: Vec<Operation>,
-    /// The committed entries that changed it.
-    pub conflicts: Vec<Entry>,
+    /// The sequences of the committed entries that changed it.
+    pub conflicts: Vec<i64>,
 }
 
 impl Document {
@@ -97,96 +83,71 @@ impl Document {
             .query(NoteOperation::by_meeting_version)
             .eq(self.row.meeting_id)
             .range(..=version)
-            .order(Order::Reverse)
+            .order(Order::Desc)
             .first()?;
         Ok(last.map_or(0, |entry| entry.sequence))
+    }
+
+    /// Refuses a place of the log that lies too far behind its end, or behind the part of it that has its text.
+    ///
+    /// # Errors
+    /// `CONFLICT`.
+    pub fn require_reach(&self, base: i64, quotas: &Quotas) -> Result<()> {
+        history::require_kept(&self.row, base)?;
+        if size(self.sequence - base) > quotas.note_entries_behind { Err(history::too_far_behind()) } else { Ok(()) }
     }
 
     /// What was committed after the entry `base`, in order. One statement, none at the log's end.
     ///
     /// # Errors
-    /// `CONFLICT` if that are more than the limit; a failure of the store.
-    pub fn since(&self, db: &Db, base: i64, quotas: &Quotas) -> Result<Vec<Committed<Entry>>> {
-        Ok(self.entries_since(db, base, quotas)?.into_iter().map(|entry| entry.committed).collect())
+    /// A failure of the store.
+    pub fn since(&self, db: &Db, base: i64) -> Result<Since> {
+        log::since(db, self.row.meeting_id, base, size(self.sequence - base))
     }
 
-    /// As [`Document::since`], with whose they are. Reads them out of an index, without their texts: these may be
-    /// hundreds of megabytes.
-    ///
-    /// # Errors
-    /// As [`Document::since`].
-    pub fn entries_since(&self, db: &Db, base: i64, quotas: &Quotas) -> Result<Vec<Passed>> {
-        let behind = size(self.sequence - base);
-        if behind > quotas.note_entries_behind {
-            return Err(too_far_behind());
-        }
-        if behind == 0 {
-            return Ok(Vec::new());
-        }
-        let entries = db.query(NoteOperation::by_meeting_passed).eq(self.row.meeting_id).range(base + 1..);
-        let mut passed = Vec::with_capacity(behind);
-        let mut old = Vec::new();
-        for (key, (_, (_, (author, (operation_id, (pieces, (kind, (position, (length, ()))))))))) in
-            entries.keys(behind)?
-        {
-            let shape = match (kind, position, length) {
-                (Some(kind), Some(position), Some(length)) => edits::shape_of(kind, position, length),
-                _ => {
-                    old.push((passed.len(), key));
-                    Shape::retain(0, 0)
-                }
-            };
-            passed.push(Passed { committed: Committed { key, shape }, author, operation_id, pieces });
-        }
-        // Entries of earlier releases have their shape in the row only.
-        let keys: Vec<Entry> = old.iter().map(|(_, key)| *key).collect();
-        for ((place, key), row) in old.into_iter().zip(db.get_many(&keys)?) {
-            let row = row.ok_or_else(|| Error::internal(format!("the entry {key} is gone")))?;
-            passed[place].committed.shape = edits::shape(&row.operation);
-        }
-        Ok(passed)
-    }
-
-    /// The next operation of `chain`: walked, checked, applied and appended, as a whole or not at all.
+    /// The next operation of a chain: walked, checked, applied and appended, as a whole or not at all.
     ///
     /// # Errors
     /// [`Failure::Refused`] if it does not fit the document; nothing is written then, and the chain is as before.
     pub fn apply(
         &mut self,
         db: &mut DbMut,
-        chain: &mut Chain<Entry>,
+        course: &mut Course,
         operation: Operation,
         signature: Signature,
         quotas: &Quotas,
     ) -> Result<Applied, Failure> {
-        let length = pieces::length(&self.pieces);
-        let mut walked = chain.walk(operation, length)?;
-        for piece in &walked.pieces {
-            piece.check_size(length, quotas.note_document_units)?;
+        let shape = operation.shape;
+        let walked = course.walk(shape, pieces::length(&self.pieces))?;
+        let pieces = walked.moved.pieces(operation.content);
+        if let Err(failure) = self.check(db, &pieces, quotas) {
+            course.refuse();
+            return Err(failure);
         }
-        let shapes: Vec<_> = walked.pieces.iter().map(|piece| piece.shape).collect();
         let mut texts = self.texts.within(db, self.row.meeting_id);
-        pieces::check(&self.pieces, &texts, &shapes)?;
-        for piece in &walked.pieces {
+        for piece in &pieces {
             pieces::apply(&mut self.pieces, &mut texts, piece)?;
         }
-        let pieces = std::mem::take(&mut walked.pieces);
-        let conflicts = std::mem::take(&mut walked.changed_by);
-        chain.accept(walked);
+        let conflicts = walked.moved.changed_by.clone();
+        course.accept(shape, walked);
         self.append(db, &pieces, &conflicts, signature)?;
         Ok(Applied { sequence: self.sequence, pieces, conflicts })
     }
 
-    fn append(
-        &mut self,
-        db: &mut DbMut,
-        pieces: &[Operation],
-        conflicts: &[Entry],
-        signature: Signature,
-    ) -> Result<()> {
+    /// Checks the pieces of an operation against today's text.
+    fn check(&self, db: &mut DbMut, pieces: &[Operation], quotas: &Quotas) -> Result<(), Failure> {
+        let length = pieces::length(&self.pieces);
+        for piece in pieces {
+            piece.check_size(length, quotas.note_document_units)?;
+        }
+        let shapes: Vec<_> = pieces.iter().map(|piece| piece.shape).collect();
+        pieces::check(&self.pieces, &self.texts.within(db, self.row.meeting_id), &shapes)
+    }
+
+    fn append(&mut self, db: &mut DbMut, pieces: &[Operation], conflicts: &[i64], signature: Signature) -> Result<()> {
         let Signature { author, mut operation_id, mut fingerprint } = signature;
         // The first piece speaks for all of them: a long delete may be in thousands, and so may what changed it.
-        let mut conflicts = conflicts.to_vec();
+        let mut conflicts = log::changed_by(conflicts);
         for piece in pieces {
             self.sequence += 1;
             db.insert(NoteOperation {
@@ -225,6 +186,7 @@ impl Document {
             note.version += 1;
             note.sequence = sequence;
             note.updated_at = now;
+            note.text_since = note.text_since.min(now);
         })?;
         if checkpoint_due {
             history::make_checkpoint(db, &row)?;
@@ -235,5 +197,15 @@ impl Document {
 
 /// The notes that a meeting begins with.
 pub fn empty(meeting: Id<Meeting>, now: Millis) -> Note {
-    Note { meeting_id: meeting, units: 0, pieces: Vec::new(), version: 0, sequence: 0, updated_at: now }
+    Note {
+        meeting_id: meeting,
+        units: 0,
+        pieces: Vec::new(),
+        version: 0,
+        sequence: 0,
+        updated_at: now,
+        first_sequence: 1,
+        cleared_sequence: 0,
+        text_since: Millis::MAX,
+    }
 }

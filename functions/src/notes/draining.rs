@@ -3,19 +3,22 @@
 //! Owns what a chain is across drains and calls: which bridge a drain goes on with, and what it leaves for the next.
 //! The walk itself is `chain`'s, the rows of the queue are `queue`'s.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use convoke::prelude::*;
 use convoke::store::{Db, DbMut};
 use schema::limits::Quotas;
 use schema::{
-    BridgeEntry, ClientToken, MeetingState, NoteOperation, OfflineChain, OfflineOperation, OfflineStatus, OperationId,
-    Participant,
+    BridgeEntry, ClientToken, Meeting, MeetingState, NoteOperation, OfflineChain, OfflineOperation, OfflineStatus,
+    OperationId, Participant, RetriedChain,
 };
 
-use super::chain::{Chain, Committed};
-use super::document::{Document, Entry, Passed, Signature};
+use super::chain::Committed;
+use super::course::{Course, Start};
+use super::document::{Document, Signature};
 use super::edits::{self, number, size};
+use super::log::{Entry, Ids};
+use super::operation::{Kind, Shape};
 use super::queue::{self, Queue};
 use super::texts::Failure;
 
@@ -23,7 +26,7 @@ use super::texts::Failure;
 pub const OPERATIONS_PER_DRAIN: usize = 50;
 
 /// Entries that the operations of one call are carried past, all together: an operation far behind the log's end passes
-/// thousands of them, and its entry in the log names each that changed it.
+/// thousands of them.
 const STEPS_PER_CALL: usize = 100_000;
 
 /// What one or several drains did.
@@ -33,18 +36,30 @@ pub struct Drained {
     pub synced: i64,
     /// Operations that were refused, and why.
     pub failed: Vec<(ClientToken, String)>,
-    /// The entries of the log that changed one of them, none twice.
-    pub conflicts: Vec<Entry>,
-    /// The same, to ask: far behind the log's end every operation brings thousands of them.
-    known: HashSet<Entry>,
+    /// The sequences of the entries of the log that changed one of them.
+    conflicts: BTreeSet<i64>,
+    ids: Ids,
     /// Entries that operations were carried past.
     steps: usize,
+    /// Whether something of this call is in the log already: what is far behind it then is for the next call, since a
+    /// reader does not see what is not committed.
+    has_written: bool,
+    /// Whether what is next is for another call.
+    is_enough: bool,
 }
 
 impl Drained {
     /// Whether what is left in the queue is for another call.
     pub fn is_enough(&self) -> bool {
-        self.steps >= STEPS_PER_CALL
+        self.is_enough || self.steps >= STEPS_PER_CALL
+    }
+
+    /// The entries of the log that changed one of the operations, none twice.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn conflicts(&self, db: &Db, meeting: Id<Meeting>) -> Result<Vec<Entry>> {
+        self.ids.of(db, meeting, &Vec::from_iter(self.conflicts.iter().copied()))
     }
 }
 
@@ -69,29 +84,31 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
         return Ok(());
     }
     let quotas = ctx.settings::<Quotas>();
-    let db = ctx.db_mut();
-    let logged = logged(db, queue, &rows)?;
-    let document = Document::open(db, queue.meeting, now)?;
+    let logged = logged(ctx.db(), queue, rows.iter().map(|row| &row.operation_id))?;
+    let (known, new): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| logged.contains(&operation_id(queue, &row.operation_id)));
+    for row in known {
+        settle(ctx.db_mut(), row, Ok(()), now, drained)?;
+    }
+    let document = Document::open(ctx.db_mut(), queue.meeting, now)?;
     let mut walk = Walk { queue, quotas: &quotas, document, lane: None };
-    for row in rows {
-        if drained.is_enough() {
-            break;
-        }
-        let outcome = match logged.contains(&operation_id(queue, &row)) {
-            true => Ok(Vec::new()),
-            false => {
-                let outcome = walk.apply(db, &row)?;
-                drained.steps += walk.behind();
-                outcome
+    let mut rows = VecDeque::from(new);
+    while !drained.is_enough() && !rows.is_empty() {
+        let outcome = match walk.set_out(ctx, &rows, drained)? {
+            Ready::Yes => walk.apply(ctx.db_mut(), &rows[0], drained)?,
+            Ready::Never(reason) => Err(reason),
+            Ready::AnotherTime => {
+                drained.is_enough = true;
+                break;
             }
         };
-        settle(db, row, outcome, now, drained)?;
+        if let Some(row) = rows.pop_front() {
+            settle(ctx.db_mut(), row, outcome, now, drained)?;
+        }
     }
-    let Walk { document, lane, .. } = walk;
-    if let Some(lane) = lane {
-        lane.keep(db, queue)?;
-    }
-    document.save(db, now)?;
+    walk.end_lane(ctx.db_mut(), now, drained)?;
+    drained.has_written |= walk.has_written();
+    walk.document.save(ctx.db_mut(), now)?;
     Ok(())
 }
 
@@ -108,30 +125,36 @@ fn missing_right(ctx: &impl Read, queue: &Queue) -> Result<Option<&'static str>>
     })
 }
 
-/// Those of the rows whose operation is in the log: their row was deleted when it was old, and they came again.
-fn logged(db: &Db, queue: &Queue, rows: &[Doc<OfflineOperation>]) -> Result<HashSet<OperationId>> {
-    let ids: Vec<OperationId> = rows.iter().map(|row| operation_id(queue, row)).collect();
+/// Those of a client's operations that are in the log: their rows were deleted when they were old, and they came again.
+///
+/// # Errors
+/// A failure of the store.
+pub fn logged<'a>(
+    db: &Db,
+    queue: &Queue,
+    ids: impl IntoIterator<Item = &'a ClientToken>,
+) -> Result<HashSet<OperationId>> {
+    let ids: Vec<OperationId> = ids.into_iter().map(|id| operation_id(queue, id)).collect();
     let entries = db.query(NoteOperation::by_meeting_author_operation).eq(queue.meeting).eq(queue.author);
     let entries = entries.any(&ids).take(ids.len())?;
     Ok(entries.into_iter().filter_map(|entry| entry.into_inner().operation_id).collect())
 }
 
-fn operation_id(queue: &Queue, row: &OfflineOperation) -> OperationId {
-    OperationId::offline(&queue.client, &row.operation_id)
+fn operation_id(queue: &Queue, id: &ClientToken) -> OperationId {
+    OperationId::offline(&queue.client, id)
 }
 
-/// A row's way, ended: with the entries that changed it, or the reason why it failed.
+/// A row's way, ended, or the reason why it failed.
 fn settle(
     db: &mut DbMut,
     row: Doc<OfflineOperation>,
-    outcome: Result<Vec<Entry>, String>,
+    outcome: Result<(), String>,
     now: Millis,
     drained: &mut Drained,
 ) -> Result<()> {
     let error = match outcome {
-        Ok(conflicts) => {
+        Ok(()) => {
             drained.synced += 1;
-            drained.conflicts.extend(conflicts.into_iter().filter(|entry| drained.known.insert(*entry)));
             None
         }
         Err(reason) => {
@@ -161,120 +184,172 @@ struct Walk<'a> {
 struct Lane {
     kind: LaneKind,
     base: i64,
-    chain: Chain<Entry>,
-    /// Up to where the log is in the chain's bridge.
-    through: i64,
+    course: Course,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LaneKind {
     /// The client's chain. Its bridge is kept, since a later drain or call may go on with it.
     Client,
-    /// Operations that are retried, on the log's end as it was when that was asked for. Nothing goes on with them.
+    /// Operations that are retried, on the log's end as it was when that was asked for. Their bridge is kept apart, so
+    /// that they do not disturb the client's chain.
     Retried,
 }
 
-impl Walk<'_> {
-    /// Applies the operation of a row, or says why it fails.
-    fn apply(&mut self, db: &mut DbMut, row: &OfflineOperation) -> Result<Result<Vec<Entry>, String>> {
-        let Some(edit) = row.operation.clone() else {
-            return Err(Error::internal("a pending offline operation has lost its content"));
-        };
-        let mut lane = match self.lane_of(db, row) {
-            Ok(lane) => lane,
-            // Only the base of a chain can collide with what is stored: by lying too far behind.
-            Err(error) if error.code() == Code::Conflict => return Ok(Err(error.message().to_owned())),
-            Err(error) => return Err(error),
-        };
-        let signature = Signature {
-            author: self.queue.author,
-            operation_id: Some(operation_id(self.queue, row)),
-            fingerprint: Some(row.fingerprint.clone()),
-        };
-        let operation = edits::logged(edit);
-        let outcome = match self.document.apply(db, &mut lane.chain, operation, signature, self.quotas) {
-            Ok(applied) => Ok(applied.conflicts),
-            Err(Failure::Refused(refused)) => Err(refused.to_string()),
-            Err(Failure::Broken(error)) => return Err(error),
-        };
-        lane.through = self.document.sequence();
-        self.lane = Some(lane);
-        Ok(outcome)
-    }
+/// Whether the next operation can be applied.
+enum Ready {
+    /// Its chain is at the log's end.
+    Yes,
+    /// For this reason it never will.
+    Never(String),
+    /// It is far behind, and this call has done enough.
+    AnotherTime,
+}
 
-    /// How many entries the next operation has to pass.
-    fn behind(&self) -> usize {
-        self.lane.as_ref().map_or(0, |lane| lane.chain.bridge().len())
-    }
-
-    /// The chain of a row, with all of the log in its bridge.
-    fn lane_of(&mut self, db: &mut DbMut, row: &OfflineOperation) -> Result<Lane> {
-        let kind = if queue::is_retried(row) { LaneKind::Retried } else { LaneKind::Client };
-        let base = row.base_sequence;
-        match self.lane.take() {
-            // In a drain nobody else appends, so the chain it is at needs nothing more.
-            Some(lane) if (lane.kind, lane.base) == (kind, base) => return Ok(lane),
-            Some(other) => other.keep(db, self.queue)?,
-            None => {}
-        }
-        let chain = match kind {
-            LaneKind::Client => self.client_chain(db, base)?,
-            LaneKind::Retried => Chain::new(self.since_own(db, base)?),
-        };
-        Ok(Lane { kind, base, chain, through: self.document.sequence() })
-    }
-
-    /// The client's chain on `base`: as an earlier drain left it, or a new one.
-    fn client_chain(&self, db: &Db, base: i64) -> Result<Chain<Entry>> {
-        match kept(db, self.queue)?.filter(|kept| kept.base_sequence == base) {
-            Some(kept) => {
-                let mut chain = Chain::new(kept.bridge.iter().map(crossed));
-                chain.extend(self.document.since(db, kept.through_sequence, self.quotas)?);
-                Ok(chain)
-            }
-            None => Ok(Chain::new(self.document.since(db, base, self.quotas)?)),
-        }
-    }
-
-    /// What was committed after `base`, and after the queue's own last entry: retried operations that a drain before
-    /// this one had no room for were made after those for which it had.
-    fn since_own(&self, db: &Db, base: i64) -> Result<Vec<Committed<Entry>>> {
-        let own = format!("{}/", self.queue.client);
-        let entries = self.document.entries_since(db, base, self.quotas)?;
-        let is_own = |entry: &Passed| {
-            entry.author == self.queue.author
-                && entry.operation_id.as_ref().is_some_and(|id| id.as_str().starts_with(&own))
-        };
-        // The first entry of an operation carries its id, the other pieces follow it.
-        let own_end = entries.iter().rposition(is_own).map_or(0, |first| first + size(entries[first].pieces));
-        Ok(entries.into_iter().skip(own_end).map(|entry| entry.committed).collect())
+impl LaneKind {
+    fn of(row: &OfflineOperation) -> LaneKind {
+        if queue::is_retried(row) { LaneKind::Retried } else { LaneKind::Client }
     }
 }
 
-impl Lane {
-    /// Stores the bridge of a client's chain for the next drain.
-    fn keep(self, db: &mut DbMut, queue: &Queue) -> Result<()> {
-        if self.kind == LaneKind::Retried {
-            return Ok(());
+impl Walk<'_> {
+    /// Brings the chain of the first of these rows to the log's end, with all those after it that belong to it.
+    fn set_out(
+        &mut self,
+        ctx: &mut MutationCtx,
+        rows: &VecDeque<Doc<OfflineOperation>>,
+        drained: &mut Drained,
+    ) -> Result<Ready> {
+        let chain = |row: &OfflineOperation| (LaneKind::of(row), row.base_sequence);
+        let (kind, base) = chain(&rows[0]);
+        // In a drain nobody else appends, so the chain it is at needs nothing more.
+        if let Some(lane) = self.lane.as_ref().filter(|lane| (lane.kind, lane.base) == (kind, base)) {
+            return Ok(if lane.course.is_spent() { Ready::AnotherTime } else { Ready::Yes });
         }
-        let row = OfflineChain {
-            meeting_id: queue.meeting,
-            author_id: queue.author,
-            client_id: queue.client.clone(),
-            base_sequence: self.base,
-            through_sequence: self.through,
-            bridge: self.chain.bridge().iter().map(bridge_entry).collect(),
-        };
-        match kept(db, queue)? {
-            Some(kept) => {
-                db.patch_doc(kept, |kept| *kept = row)?;
-            }
-            None => {
-                db.insert(row)?;
-            }
+        let now = ctx.now();
+        self.end_lane(ctx.db_mut(), now, drained)?;
+        let same = rows.iter().take_while(|row| chain(row) == (kind, base));
+        let shapes = same.filter_map(|row| row.operation.as_ref().map(edits::shape)).collect();
+        let start = self.start(ctx.db(), kind, base, shapes)?;
+        if (drained.has_written || self.has_written()) && start.is_far(&self.document) {
+            return Ok(Ready::AnotherTime);
         }
-        Ok(())
+        match Course::begin(ctx, &self.document, start, self.quotas) {
+            Ok(course) => {
+                self.lane = Some(Lane { kind, base, course });
+                Ok(Ready::Yes)
+            }
+            // Only the base of a chain can collide with what is stored: by lying too far behind.
+            Err(error) if error.code() == Code::Conflict => Ok(Ready::Never(error.message().to_owned())),
+            Err(error) => Err(error),
+        }
     }
+
+    /// Where a chain sets out: where an earlier drain left it, or its base.
+    fn start(&self, db: &Db, kind: LaneKind, base: i64, shapes: Vec<Shape>) -> Result<Start> {
+        let start = Start::at(self.queue.meeting, base, shapes, STEPS_PER_CALL);
+        let Some(kept) = kept(db, self.queue)?.map(Doc::into_inner) else { return Ok(start) };
+        let (its_base, through, carried) = match (kind, kept.retried) {
+            (LaneKind::Client, _) => (kept.base_sequence, kept.through_sequence, kept.bridge),
+            (LaneKind::Retried, Some(retried)) => (retried.base_sequence, retried.through_sequence, retried.bridge),
+            (LaneKind::Retried, None) => return Ok(start),
+        };
+        if its_base != base {
+            return Ok(start);
+        }
+        Ok(Start { bridge: bridge(db, &carried)?, through, ..start })
+    }
+
+    /// Applies the operation of a row, whose chain is at the log's end, or says why it fails.
+    fn apply(&mut self, db: &mut DbMut, row: &OfflineOperation, drained: &mut Drained) -> Result<Result<(), String>> {
+        let (Some(edit), Some(lane)) = (row.operation.clone(), &mut self.lane) else {
+            return Err(Error::internal("a pending offline operation has lost its content or its chain"));
+        };
+        let signature = Signature {
+            author: self.queue.author,
+            operation_id: Some(operation_id(self.queue, &row.operation_id)),
+            fingerprint: Some(row.fingerprint.clone()),
+        };
+        let applied = self.document.apply(db, &mut lane.course, edits::logged(edit), signature, self.quotas);
+        if !lane.course.is_led() {
+            drained.steps += lane.course.behind();
+        }
+        match applied {
+            Ok(applied) => {
+                drained.conflicts.extend(applied.conflicts);
+                Ok(Ok(()))
+            }
+            Err(Failure::Refused(refused)) => Ok(Err(refused.to_string())),
+            Err(Failure::Broken(error)) => Err(error),
+        }
+    }
+
+    /// Whether this drain has appended anything.
+    fn has_written(&self) -> bool {
+        self.document.sequence() > self.document.row().sequence
+    }
+
+    /// Leaves the chain that the drain is at, and stores the bridge of a client's chain for the next drain.
+    fn end_lane(&mut self, db: &mut DbMut, now: Millis, drained: &mut Drained) -> Result<()> {
+        let Some(Lane { kind, base, course }) = self.lane.take() else { return Ok(()) };
+        if course.is_led() {
+            drained.ids = course.ids().clone();
+            drained.is_enough = true;
+        }
+        let through = self.document.sequence();
+        let bridge: Vec<BridgeEntry> = course.into_bridge().iter().map(bridge_entry).collect();
+        change_kept(db, self.queue, |kept| {
+            kept.touched_at = now;
+            match kind {
+                LaneKind::Client => {
+                    (kept.base_sequence, kept.through_sequence, kept.bridge) = (base, through, bridge);
+                }
+                LaneKind::Retried => {
+                    let retried = RetriedChain { base_sequence: base, through_sequence: through, bridge };
+                    kept.retried = Some(retried);
+                }
+            }
+        })
+    }
+}
+
+/// The entry of the log on which operations are retried from now on: its end, or, while others still wait that are
+/// retried, where those were: they are one chain.
+///
+/// # Errors
+/// A failure of the store.
+pub fn retry_base(db: &mut DbMut, queue: &Queue, log_end: i64, now: Millis, pending: usize) -> Result<i64> {
+    if pending > 0
+        && let Some(retried) = kept(db, queue)?.and_then(|kept| kept.into_inner().retried)
+    {
+        return Ok(retried.base_sequence);
+    }
+    let retried = RetriedChain { base_sequence: log_end, through_sequence: log_end, bridge: Vec::new() };
+    change_kept(db, queue, |kept| {
+        kept.touched_at = now;
+        kept.retried = Some(retried);
+    })?;
+    Ok(log_end)
+}
+
+fn change_kept(db: &mut DbMut, queue: &Queue, change: impl FnOnce(&mut OfflineChain)) -> Result<()> {
+    if let Some(kept) = kept(db, queue)? {
+        db.patch_doc(kept, change)?;
+        return Ok(());
+    }
+    let mut row = OfflineChain {
+        meeting_id: queue.meeting,
+        author_id: queue.author,
+        client_id: queue.client.clone(),
+        base_sequence: -1,
+        through_sequence: -1,
+        bridge: Vec::new(),
+        touched_at: Millis(0),
+        retried: None,
+    };
+    change(&mut row);
+    db.insert(row)?;
+    Ok(())
 }
 
 /// How far the client's chain has come, if it has one.
@@ -285,16 +360,31 @@ pub fn kept(db: &Db, queue: &Queue) -> Result<Option<Doc<OfflineChain>>> {
     Ok(db.query(OfflineChain::by_client).eq(queue.meeting).eq(queue.author).eq(&queue.client).unique()?)
 }
 
-fn bridge_entry(crossed: &Committed<Entry>) -> BridgeEntry {
-    let shape = crossed.shape;
-    BridgeEntry {
-        id: crossed.key,
-        kind: edits::kind(shape.kind),
-        position: number(shape.position),
-        length: number(shape.length),
-    }
+fn bridge_entry(carried: &Committed<i64>) -> BridgeEntry {
+    let Shape { kind, position, length } = carried.shape;
+    let length = number(length);
+    BridgeEntry::Carried(carried.key, number(position), if kind == Kind::Delete { -length } else { length })
 }
 
-fn crossed(entry: &BridgeEntry) -> Committed<Entry> {
-    Committed { key: entry.id, shape: edits::shape_of(entry.kind, entry.position, entry.length) }
+/// A bridge that a drain left.
+fn bridge(db: &Db, carried: &[BridgeEntry]) -> Result<Vec<Committed<i64>>> {
+    let named = carried.iter().filter_map(|entry| match entry {
+        BridgeEntry::Carried(..) => None,
+        BridgeEntry::Named { id, .. } => Some(*id),
+    });
+    let named: Vec<Entry> = named.collect();
+    let mut sequences = db.get_many::<NoteOperation>(&named)?.into_iter().map(|row| row.map(|row| row.sequence));
+    let of_entry = |entry: &BridgeEntry| match entry {
+        BridgeEntry::Carried(key, position, length) => {
+            let kind = if *length < 0 { Kind::Delete } else { Kind::Insert };
+            let length = length.unsigned_abs() as usize;
+            Ok(Committed { key: *key, shape: Shape { kind, position: size(*position), length } })
+        }
+        BridgeEntry::Named { id, kind, position, length } => {
+            let gone = || Error::internal(format!("the entry {id} is gone"));
+            let key = sequences.next().flatten().ok_or_else(gone)?;
+            Ok(Committed { key, shape: edits::shape_of(*kind, *position, *length) })
+        }
+    };
+    carried.iter().map(of_entry).collect()
 }

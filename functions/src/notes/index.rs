@@ -12,12 +12,13 @@ use schema::{
     RollbackReason, User,
 };
 
-use super::chain::Chain;
+use super::course::{Course, Start};
 use super::difference::difference;
-use super::document::{Applied, Document, Entry, Signature};
+use super::document::{Applied, Document, Signature};
 use super::edits;
 use super::history;
-use super::operation::Operation;
+use super::log::Entry;
+use super::operation::{Operation, Shape};
 use super::repetition;
 use super::texts::Failure;
 use crate::{access, audit};
@@ -53,7 +54,7 @@ pub struct ApplyNoteOperation {
     pub strict: bool,
 }
 
-/// What became of an operation.
+/// What happened to an operation.
 ///
 /// ```json
 /// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvws5r2a4n8w7k0q3d6m9vt"],
@@ -90,9 +91,9 @@ impl NoteOperationApplied {
         }
     }
 
-    fn of(applied: Applied, version: i64) -> Self {
+    fn of(applied: Applied, version: i64, conflicts: Vec<Entry>) -> Self {
         let pieces = applied.pieces.iter().map(edits::edit).collect();
-        Self::new(applied.sequence, version, applied.conflicts, pieces)
+        Self::new(applied.sequence, version, conflicts, pieces)
     }
 }
 
@@ -103,8 +104,8 @@ impl NoteOperationApplied {
 ///
 /// # Errors
 /// - `FAILED_PRECONDITION`: the meeting is cancelled; "Document too large".
-/// - `CONFLICT`: the version is ahead, or behind and `strict`; the base lies too far behind; the id came with other
-///   content before.
+/// - `CONFLICT`: the version is ahead, or behind and `strict`; the base lies too far behind, or before the part of the
+///   log that has its text; the id came with other content before.
 /// - `INVALID_ARGUMENT`: the edit does not fit the text it was made on.
 #[mutation(rate = "notes")]
 pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<NoteOperationApplied> {
@@ -112,23 +113,25 @@ pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> 
     let operation = formed(&args.operation, "operation", &quotas)?;
     let seat = access::participant(ctx, args.meeting_id)?;
     let signature = signature(seat.user.id(), args.operation_id, &operation);
-    if let Some(answer) = repetition::of_one(ctx.db(), args.meeting_id, &signature)? {
+    if let Some(answer) = repetition::of_one(ctx, args.meeting_id, &signature, &operation)? {
         return Ok(answer);
     }
     require_editable(&seat.meeting)?;
     let now = ctx.now();
-    let db = ctx.db_mut();
-    let mut document = Document::open(db, args.meeting_id, now)?;
+    let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let base = match args.expected_version {
-        Some(version) => base_of_version(db, &document, version, args.strict)?,
+        Some(version) => base_of_version(ctx.db(), &document, version, args.strict)?,
         None => args.client_sequence.get().min(document.sequence()),
     };
-    let mut chain = Chain::new(document.since(db, base, &quotas)?);
+    let start = Start::at(args.meeting_id, base, vec![operation.shape], usize::MAX);
+    let mut course = Course::begin(ctx, &document, start, &quotas)?;
+    let db = ctx.db_mut();
     let applied = document
-        .apply(db, &mut chain, operation, signature, &quotas)
+        .apply(db, &mut course, operation, signature, &quotas)
         .map_err(|failure| refused(failure, "operation"))?;
     let version = document.save(db, now)?;
-    Ok(NoteOperationApplied::of(applied, version))
+    let conflicts = course.ids().of(db, args.meeting_id, &applied.conflicts)?;
+    Ok(NoteOperationApplied::of(applied, version, conflicts))
 }
 
 /// What [`batch_apply_note_operations`] takes.
@@ -151,14 +154,14 @@ pub struct BatchedOperation {
     pub operation_id: Option<ClientToken>,
 }
 
-/// What became of a batch.
+/// What happened to a batch.
 #[value(output)]
 pub struct NoteOperationsApplied {
     /// Always true.
     pub success: bool,
     /// The version that the batch made.
     pub new_version: i64,
-    /// What became of each operation, in their order.
+    /// What happened to each operation, in their order.
     pub results: Vec<NoteOperationApplied>,
 }
 
@@ -189,31 +192,37 @@ pub fn batch_apply_note_operations(
             ..signature(author, sent.operation_id.clone(), operation)
         })
         .collect();
-    if let Some(results) = repetition::of_batch(ctx.db(), args.meeting_id, &signatures)? {
+    if let Some(results) = repetition::of_batch(ctx, args.meeting_id, &signatures, &operations)? {
         let new_version = results.first().map_or(0, |result| result.new_version);
         return Ok(NoteOperationsApplied { success: true, new_version, results });
     }
     require_editable(&seat.meeting)?;
     let now = ctx.now();
-    let db = ctx.db_mut();
-    let mut document = Document::open(db, args.meeting_id, now)?;
+    let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let base = match args.expected_version {
-        Some(version) => base_of_version(db, &document, version, false)?,
+        Some(version) => base_of_version(ctx.db(), &document, version, false)?,
         None => document.sequence(),
     };
-    let mut chain = Chain::new(document.since(db, base, &quotas)?);
-    if chain.bridge().len() * operations.len() > BATCH_STEPS_MAX {
+    let shapes: Vec<Shape> = operations.iter().map(|operation| operation.shape).collect();
+    let start = Start::at(args.meeting_id, base, shapes, BATCH_STEPS_MAX);
+    let mut course = Course::begin(ctx, &document, start, &quotas)?;
+    if course.behind() * operations.len() > BATCH_STEPS_MAX {
         return Err(history::too_far_behind());
     }
+    let db = ctx.db_mut();
     let mut all = Vec::with_capacity(operations.len());
     for (place, (operation, signature)) in operations.into_iter().zip(signatures).enumerate() {
         let applied = document
-            .apply(db, &mut chain, operation, signature, &quotas)
+            .apply(db, &mut course, operation, signature, &quotas)
             .map_err(|failure| refused(failure, &format!("operations[{place}].operation")))?;
         all.push(applied);
     }
     let new_version = document.save(db, now)?;
-    let results = all.into_iter().map(|applied| NoteOperationApplied::of(applied, new_version)).collect();
+    let mut results = Vec::with_capacity(all.len());
+    for applied in all {
+        let conflicts = course.ids().of(db, args.meeting_id, &applied.conflicts)?;
+        results.push(NoteOperationApplied::of(applied, new_version, conflicts));
+    }
     Ok(NoteOperationsApplied { success: true, new_version, results })
 }
 
@@ -243,27 +252,30 @@ pub struct NotesRolledBack {
 /// # Errors
 /// - `FAILED_PRECONDITION`: the meeting is cancelled.
 /// - `INVALID_ARGUMENT`: there is no such entry.
-/// - `CONFLICT`: the entry lies too far behind.
+/// - `CONFLICT`: the entry lies too far behind: before the part of the log that has its text, or more than 1,000 entries
+///   behind the nearest checkpoint that is still kept.
 #[mutation(rate = "notes")]
 pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<NotesRolledBack> {
     let quotas = ctx.settings::<Quotas>();
     let seat = access::host(ctx, args.meeting_id)?;
     require_editable(&seat.meeting)?;
     let now = ctx.now();
-    let db = ctx.db_mut();
-    let mut document = Document::open(db, args.meeting_id, now)?;
+    let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let (target, end) = (args.target_sequence.get(), document.sequence());
     if target > end {
         let message = format!("targetSequence: must be an integer between 0 and {end} (got {target})");
         return Err(Error::invalid("targetSequence", message));
     }
+    history::require_kept(document.row(), target)?;
+    // What was there then does not change any more, so it is read before the transaction.
+    let wanted = ctx.prepared((args.meeting_id, target), history::text_of_snapshot)?;
+    let db = ctx.db_mut();
     let current = history::text(db, document.row())?;
-    let wanted = history::text_at(db, document.row(), target, quotas.note_entries_behind)?;
-    let mut chain = Chain::new([]);
+    let mut course = Course::at_the_end();
     let author = Signature { author: seat.user.id(), operation_id: None, fingerprint: None };
     for operation in difference(&current, &wanted, quotas.note_insert_units) {
         document
-            .apply(db, &mut chain, operation, author.clone(), &quotas)
+            .apply(db, &mut course, operation, author.clone(), &quotas)
             .map_err(|failure| refused(failure, "targetSequence"))?;
     }
     let last = document.sequence();

@@ -18,7 +18,10 @@ pub mod difference;
 pub mod edits;
 pub mod texts;
 pub mod document;
+pub mod log;
+pub mod course;
 pub mod history;
+pub mod thinning;
 pub mod repetition;
 pub mod index;
 pub mod queries;
@@ -35,7 +38,7 @@ pub struct DrainQueue {
     pub meeting_id: Id<Meeting>,
     /// Who wrote.
     pub author_id: Id<User>,
-    /// On which of his clients.
+    /// On which of their clients.
     pub client_id: ClientToken,
 }
 

@@ -32,9 +32,9 @@ const ROWS_CHANGED_MAX: usize = 10_000;
 /// What [`queue_offline_operations`] takes.
 #[args]
 pub struct QueueOfflineOperations {
-    /// On which of his clients the caller wrote.
+    /// On which of their clients the caller wrote.
     pub client_id: ClientToken,
-    /// The meeting whose notes he edited.
+    /// The meeting whose notes they edited.
     pub meeting_id: Id<Meeting>,
     /// The operations, 0 … 500. Each was made after the one before it, by `sequence`, then by place.
     pub operations: Vec<SentOfflineOperation>,
@@ -87,7 +87,7 @@ pub struct SentOfflineOperation {
     pub transformed_from: Option<Vec<String>>,
 }
 
-/// What became of a call that queues.
+/// What happened to a call that queues.
 ///
 /// ```json
 /// {"queueId": "0c7e6a405862e402eb76a70f8a26fc73", "queued": 2, "success": true}
@@ -194,7 +194,7 @@ pub fn sync_offline_operations(ctx: &mut MutationCtx, args: SyncOfflineOperation
         synced: drained.synced,
         failed: number(drained.failed.len()),
         remaining_in_queue: queue.count(ctx.db(), OfflineStatus::Pending)?,
-        conflicts: drained.conflicts,
+        conflicts: drained.conflicts(ctx.db(), args.meeting_id)?,
         errors: drained
             .failed
             .into_iter()
@@ -348,11 +348,16 @@ pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperation
     let quotas = ctx.settings::<Quotas>();
     let seat = access::participant(ctx, args.meeting_id)?;
     let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let now = ctx.now();
     let db = ctx.db_mut();
+    if queue.count(db, OfflineStatus::Failed)? == 0 {
+        return Ok(FailedOperationsRetried { retried: 0 });
+    }
     let pending = size(queue.count(db, OfflineStatus::Pending)?);
     let room = quotas.pending_offline_operations_per_client.saturating_sub(pending).min(ROWS_CHANGED_MAX);
     let log_end = db.query(Note::by_meeting).eq(args.meeting_id).unique()?.map_or(0, |note| note.sequence);
-    let retried = queue.change(db, OfflineStatus::Failed, room, |_| true, |row| queue::retry(row, log_end))?;
+    let base = draining::retry_base(db, &queue, log_end, now, pending)?;
+    let retried = queue.change(db, OfflineStatus::Failed, room, |_| true, |row| queue::retry(row, base))?;
     if retried > 0 {
         schedule_drain(ctx, queue, DRAIN_AFTER)?;
     }

@@ -17,7 +17,7 @@ pub struct GetMeetingNotes {
 /// The notes of a meeting as they are now.
 ///
 /// ```json
-/// {"content": "abXYhij", "version": 3, "sequence": 4, "updatedAt": 1767225600000}
+/// {"content": "abXYhij", "version": 3, "sequence": 4, "firstSequence": 1, "updatedAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct MeetingNotes {
@@ -27,6 +27,8 @@ pub struct MeetingNotes {
     pub version: i64,
     /// The log's end.
     pub sequence: i64,
+    /// The first entry of the log that still has its text: 1 as long as none was folded. Behind the log's end if all were.
+    pub first_sequence: i64,
     /// When it was changed last.
     pub updated_at: Millis,
 }
@@ -43,6 +45,7 @@ pub fn get_meeting_notes(ctx: &QueryCtx, args: GetMeetingNotes) -> Result<Meetin
         content: history::text(ctx.db(), &note)?,
         version: note.version,
         sequence: note.sequence,
+        first_sequence: note.first_sequence,
         updated_at: note.updated_at,
     })
 }
@@ -68,6 +71,8 @@ pub struct NoteOperations {
     pub next_sequence: i64,
     /// The version of the text now.
     pub version: i64,
+    /// The first entry of the log that still has its text: 1 as long as none was folded.
+    pub first_sequence: i64,
 }
 
 /// An entry of the log: applied one after the other to the empty text, they make the text.
@@ -83,28 +88,31 @@ pub struct LoggedOperation {
     pub author_id: Id<User>,
     /// What was done, as it was applied.
     pub operation: NoteEdit,
-    /// The id that its author gave it: his own, or `<clientId>/<id>` if it was queued offline.
+    /// The id that its author gave it: their own, or `<clientId>/<id>` if it was queued offline.
     pub operation_id: Option<OperationId>,
     pub created_at: Millis,
 }
 
 /// The log of a meeting's notes from one entry on.
 ///
-/// `limit` entries, or as many as fit a page.
+/// `limit` entries, or as many as fit a page. The text of old entries is folded into a checkpoint, and only those behind
+/// it are listed.
 ///
 /// # Errors
+/// - `CONFLICT`: the start lies before the first entry that has its text; `firstSequence` says which that is.
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn list_note_operations(ctx: &QueryCtx, args: ListNoteOperations) -> Result<NoteOperations> {
     let seat = access::participant(ctx, args.meeting_id)?;
     let note = row(ctx, &seat.meeting)?;
     let from = args.from_sequence.map_or(1, Natural::get).max(1);
+    history::require_kept(&note, from - 1)?;
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).range(from..);
     let page = entries.page(None, args.limit.get())?;
     let operations: Vec<LoggedOperation> = page.items.into_iter().map(logged).collect();
     // Who asks for entries that do not exist yet is sent to the first of them, so that it misses none.
     let next_sequence = operations.last().map_or(from.min(note.sequence + 1), |last| last.sequence + 1);
-    Ok(NoteOperations { operations, next_sequence, version: note.version })
+    Ok(NoteOperations { operations, next_sequence, version: note.version, first_sequence: note.first_sequence })
 }
 
 fn logged(entry: Doc<NoteOperation>) -> LoggedOperation {

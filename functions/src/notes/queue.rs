@@ -18,7 +18,7 @@ pub struct Queue {
     pub meeting: Id<Meeting>,
     /// Who wrote.
     pub author: Id<User>,
-    /// On which of his clients.
+    /// On which of their clients.
     pub client: ClientToken,
 }
 
@@ -61,7 +61,7 @@ impl Queue {
         Ok(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// The ordinal of the next new row: behind every row of the queue, whatever became of it.
+    /// The ordinal of the next new row: behind every row of the queue, whatever happened to it.
     ///
     /// # Errors
     /// A failure of the store.
@@ -128,7 +128,7 @@ impl Queue {
 
     fn last(&self, db: &Db, status: OfflineStatus) -> Result<Option<Doc<OfflineOperation>>> {
         let rows = db.query(OfflineOperation::by_client_status).eq(self.meeting).eq(self.author).eq(&self.client);
-        Ok(rows.eq(status).range(0..).order(Order::Reverse).first()?)
+        Ok(rows.eq(status).range(0..).order(Order::Desc).first()?)
     }
 }
 
@@ -139,11 +139,11 @@ pub fn clear(row: &mut OfflineOperation) {
     row.ordinal = -1 - row.ordinal;
 }
 
-/// Makes a failed row pending again, as an operation made on the log's end, apart from the client's chain.
-pub fn retry(row: &mut OfflineOperation, log_end: i64) {
+/// Makes a failed row pending again, as an operation made on the entry `base`, apart from the client's chain.
+pub fn retry(row: &mut OfflineOperation, base: i64) {
     row.status = OfflineStatus::Pending;
     row.error = None;
-    row.base_sequence = log_end;
+    row.base_sequence = base;
     // A row that failed without an attempt, because the right to write went, is out of its chain all the same.
     row.attempts = row.attempts.max(1);
 }

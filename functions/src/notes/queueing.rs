@@ -1,7 +1,7 @@
 //! How what a client brings comes into its queue: checked as a whole, told from what is known, put in order.
 //!
 //! Owns the base of a chain, which is the text on which its first operation was made. What a client is answered is
-//! `offline`'s, what becomes of the rows is `draining`'s.
+//! `offline`'s, what happens to the rows is `draining`'s.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use schema::{ClientToken, Fingerprint, Natural, OfflineOperation, OfflineStatus}
 use super::document::Document;
 use super::draining;
 use super::edits::{self, size};
-use super::history::too_far_behind;
+use super::history::{require_kept, too_far_behind};
 use super::index::base_of_version;
 use super::offline::SentOfflineOperation;
 use super::operation::Operation;
@@ -120,7 +120,13 @@ pub fn store(
         require_room(db, queue, pending, quotas)?;
         let document = Document::open(db, queue.meeting, now)?;
         let first = first_of_call.unwrap_or_default();
-        base_of(db, queue, &document, &known, first, &base, quotas)?
+        let reach = base_of(db, queue, &document, &known, first, &base)?;
+        let waiting = new.iter().filter(|operation| operation.status == OfflineStatus::Pending);
+        match reach.require(&document, quotas) {
+            // What is in the log already passes nothing any more: it is known, however old it is.
+            Err(_) if draining::logged(db, queue, waiting.map(|new| &new.id))?.len() == pending => reach.base,
+            reached => reached.map(|()| reach.base)?,
+        }
     } else {
         0
     };
@@ -168,10 +174,29 @@ fn require_room(db: &Db, queue: &Queue, more: usize, quotas: &Quotas) -> Result<
     Ok(())
 }
 
-/// The entry of the log on which the chain of a call was made, whose first operation has the client's sequence `first`.
+/// How far back a chain has to go.
+struct Reach {
+    /// The entry of the log on which it was made.
+    base: i64,
+    /// Up to which entry an earlier drain has brought it.
+    through: i64,
+    /// Entries in its bridge.
+    in_bridge: usize,
+}
+
+impl Reach {
+    /// Refuses a chain that lies too far behind.
+    fn require(&self, document: &Document, quotas: &Quotas) -> Result<()> {
+        require_kept(document.row(), self.through)?;
+        let behind = self.in_bridge + size(document.sequence() - self.through);
+        if behind > quotas.note_entries_behind { Err(too_far_behind()) } else { Ok(()) }
+    }
+}
+
+/// On which entry of the log the chain of a call was made, whose first operation has the client's sequence `first`.
 ///
 /// # Errors
-/// `CONFLICT` if it is ahead of the notes, or too far behind.
+/// `CONFLICT` if it is ahead of the notes.
 fn base_of(
     db: &Db,
     queue: &Queue,
@@ -179,8 +204,7 @@ fn base_of(
     known: &[Doc<OfflineOperation>],
     first: i64,
     told: &Base,
-    quotas: &Quotas,
-) -> Result<i64> {
+) -> Result<Reach> {
     let end = document.sequence();
     let chain = draining::kept(db, queue)?;
     let base = match (told.version, told.sequence) {
@@ -196,11 +220,10 @@ fn base_of(
             pending.map(|row| row.base_sequence).or(repeated).unwrap_or_else(|| first.min(end))
         }
     };
-    let behind = match chain.filter(|chain| chain.base_sequence == base) {
-        Some(chain) => chain.bridge.len() + size(end - chain.through_sequence),
-        None => size(end - base),
-    };
-    if behind > quotas.note_entries_behind { Err(too_far_behind()) } else { Ok(base) }
+    Ok(match chain.filter(|chain| chain.base_sequence == base) {
+        Some(chain) => Reach { base, through: chain.through_sequence, in_bridge: chain.bridge.len() },
+        None => Reach { base, through: base, in_bridge: 0 },
+    })
 }
 
 fn row(queue: &Queue, queue_id: &str, new: Formed, base_sequence: i64, ordinal: i64, now: Millis) -> OfflineOperation {

@@ -1,14 +1,18 @@
 //! Operations that came before: a repetition is answered as the first time was, and nothing is applied twice.
 //!
-//! The log knows the id that an author gave an operation, and the fingerprint of what was sent under it.
+//! The log knows the id that an author gave an operation, and the fingerprint of what was sent under it. What is read to
+//! answer it, beyond that one entry, is read before the transaction: a repetition writes nothing, and may be as long as
+//! what it repeats.
 
 use convoke::prelude::*;
-use convoke::store::Db;
-use schema::{Meeting, NoteEdit, NoteOperation, OperationId};
+use schema::{Meeting, NoteEdit, NoteOperation, OperationId, OperationType};
 
+use super::course::ENTRIES_NEAR;
 use super::document::Signature;
 use super::edits::size;
 use super::index::NoteOperationApplied;
+use super::log::{self, Ids};
+use super::operation::Operation;
 
 /// Entries of one version that are read to compare a batch: a hundred operations, each split many times.
 const ENTRIES_OF_A_BATCH_MAX: usize = 10_000;
@@ -17,39 +21,52 @@ const ENTRIES_OF_A_BATCH_MAX: usize = 10_000;
 ///
 /// # Errors
 /// `CONFLICT` if it was another operation; a failure of the store.
-pub fn of_one(db: &Db, meeting: Id<Meeting>, signature: &Signature) -> Result<Option<NoteOperationApplied>> {
+pub fn of_one(
+    ctx: &mut MutationCtx,
+    meeting: Id<Meeting>,
+    signature: &Signature,
+    operation: &Operation,
+) -> Result<Option<NoteOperationApplied>> {
     let Some(id) = &signature.operation_id else { return Ok(None) };
+    let db = ctx.db();
     let known =
         db.query(NoteOperation::by_meeting_author_operation).eq(meeting).eq(signature.author).eq(id).unique()?;
     let Some(first) = known else { return Ok(None) };
     if first.fingerprint != signature.fingerprint {
         return Err(other_content(id));
     }
+    let split;
     let entries = match first.pieces {
-        1 => vec![first],
+        1 => std::slice::from_ref(&first),
         pieces => {
-            let from = first.sequence;
-            let all = db.query(NoteOperation::by_meeting_sequence).eq(meeting).range(from..from + pieces);
-            all.take(size(pieces))?
+            split = ctx.prepared((meeting, first.sequence, pieces), pieces_of)?;
+            split.as_slice()
         }
     };
-    Ok(answered(&entries))
+    let ids = ids(ctx, meeting, &[entries])?;
+    Ok(answered(entries, &ids, operation))
 }
 
 /// What was answered to these operations as one batch, if they came as one.
 ///
 /// # Errors
 /// `CONFLICT` if one of their ids is known and the batch was another one; a failure of the store.
-pub fn of_batch(db: &Db, meeting: Id<Meeting>, signatures: &[Signature]) -> Result<Option<Vec<NoteOperationApplied>>> {
-    let ids: Vec<&OperationId> = signatures.iter().filter_map(|signature| signature.operation_id.as_ref()).collect();
+pub fn of_batch(
+    ctx: &mut MutationCtx,
+    meeting: Id<Meeting>,
+    signatures: &[Signature],
+    sent: &[Operation],
+) -> Result<Option<Vec<NoteOperationApplied>>> {
+    let known_by: Vec<&OperationId> =
+        signatures.iter().filter_map(|signature| signature.operation_id.as_ref()).collect();
     let Some(author) = signatures.first().map(|signature| signature.author) else { return Ok(None) };
-    if ids.is_empty() {
+    if known_by.is_empty() {
         return Ok(None);
     }
-    let known = db.query(NoteOperation::by_meeting_author_operation).eq(meeting).eq(author).any(ids).take(1)?;
+    let db = ctx.db();
+    let known = db.query(NoteOperation::by_meeting_author_operation).eq(meeting).eq(author).any(known_by).take(1)?;
     let Some(one) = known.into_iter().next() else { return Ok(None) };
-    let entries = db.query(NoteOperation::by_meeting_version).eq(meeting).eq(one.version);
-    let entries = entries.take(ENTRIES_OF_A_BATCH_MAX)?;
+    let entries = ctx.prepared((meeting, one.version), entries_of)?;
     let operations = operations(&entries);
     let same = operations.len() == signatures.len()
         && operations.iter().zip(signatures).all(|(entries, signature)| {
@@ -59,10 +76,47 @@ pub fn of_batch(db: &Db, meeting: Id<Meeting>, signatures: &[Signature]) -> Resu
                 && first.fingerprint == signature.fingerprint
         });
     match (same, &one.operation_id) {
-        (true, _) => Ok(Some(operations.into_iter().filter_map(answered).collect())),
+        (true, _) => {
+            let ids = ids(ctx, meeting, &operations)?;
+            Ok(Some(
+                operations.into_iter().zip(sent).filter_map(|(entries, sent)| answered(entries, &ids, sent)).collect(),
+            ))
+        }
         (false, Some(id)) => Err(other_content(id)),
         (false, None) => Err(Error::internal("an operation was found by an id that it has not")),
     }
+}
+
+/// The entries of an operation that was split, from the first on.
+fn pieces_of(ctx: &QueryCtx, (meeting, first, pieces): &(Id<Meeting>, i64, i64)) -> Result<Vec<Doc<NoteOperation>>> {
+    let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(meeting).range(*first..first + pieces);
+    committed(entries.take(size(*pieces))?)
+}
+
+/// The entries of a version.
+fn entries_of(ctx: &QueryCtx, (meeting, version): &(Id<Meeting>, i64)) -> Result<Vec<Doc<NoteOperation>>> {
+    let entries = ctx.db().query(NoteOperation::by_meeting_version).eq(meeting).eq(version);
+    committed(entries.take(ENTRIES_OF_A_BATCH_MAX)?)
+}
+
+/// Entries that the transaction knows and a reader does not were written by the transaction itself.
+fn committed(entries: Vec<Doc<NoteOperation>>) -> Result<Vec<Doc<NoteOperation>>> {
+    if entries.is_empty() {
+        return Err(Error::internal("an operation was repeated within the transaction that applied it"));
+    }
+    Ok(entries)
+}
+
+/// The ids of the entries that changed these operations; read ahead of the transaction if they are many.
+fn ids(ctx: &mut MutationCtx, meeting: Id<Meeting>, operations: &[impl AsRef<[Doc<NoteOperation>]>]) -> Result<Ids> {
+    let first = operations.iter().filter_map(|entries| entries.as_ref().first());
+    let sequences = log::sequences(first.map(|first| &first.conflicts_with[..]));
+    if sequences.len() <= ENTRIES_NEAR {
+        return Ids::read(ctx.db(), meeting, &sequences);
+    }
+    let read =
+        |ctx: &QueryCtx, (meeting, sequences): &(Id<Meeting>, Vec<i64>)| Ids::read(ctx.db(), *meeting, sequences);
+    Ok((*ctx.prepared((meeting, sequences), read)?).clone())
 }
 
 /// The entries of one version, by the operations to which they belong.
@@ -76,11 +130,16 @@ fn operations(mut entries: &[Doc<NoteOperation>]) -> Vec<&[Doc<NoteOperation>]> 
     operations
 }
 
-/// The answer to the operation that these entries are.
-fn answered(entries: &[Doc<NoteOperation>]) -> Option<NoteOperationApplied> {
+/// The answer to the operation that these entries are, where it is sent again. The text of an insertion is the one that is
+/// sent: that of an old entry is gone, and their fingerprints are the same.
+fn answered(entries: &[Doc<NoteOperation>], ids: &Ids, sent: &Operation) -> Option<NoteOperationApplied> {
     let (first, last) = (entries.first()?, entries.last()?);
-    let pieces: Vec<NoteEdit> = entries.iter().map(|entry| entry.operation.clone()).collect();
-    Some(NoteOperationApplied::new(last.sequence, first.version, first.conflicts_with.clone(), pieces))
+    let edit = |entry: &Doc<NoteOperation>| match entry.operation.kind {
+        OperationType::Insert => NoteEdit { content: sent.content.clone(), ..entry.operation.clone() },
+        OperationType::Delete | OperationType::Retain => entry.operation.clone(),
+    };
+    let conflicts = ids.named(&first.conflicts_with);
+    Some(NoteOperationApplied::new(last.sequence, first.version, conflicts, entries.iter().map(edit).collect()))
 }
 
 fn other_content(id: &OperationId) -> Error {

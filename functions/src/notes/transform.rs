@@ -15,7 +15,7 @@ pub enum Side {
     Committed,
 }
 
-/// What becomes of one operation: itself moved, or, of a delete with an insertion inside its range, two deletes.
+/// What happens to one operation: itself moved, or, of a delete with an insertion inside its range, two deletes.
 ///
 /// They are applied one after the other; the second's position is that after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

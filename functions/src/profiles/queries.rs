@@ -39,13 +39,13 @@ pub struct GetPublicProfile {
 #[value(output)]
 pub struct PublicProfile {
     pub user_id: Id<User>,
-    /// What he is called.
+    /// What they are called.
     pub display_name: String,
     /// `""` when there is none.
     pub avatar_url: String,
     pub bio: Option<Bio>,
     pub goals: Option<Goals>,
-    /// What he speaks, by any name.
+    /// What they speak, by any name.
     pub languages: Vec<LanguageName>,
     pub experience: Option<Experience>,
     pub field: Option<ShortText>,
@@ -85,10 +85,10 @@ impl PublicProfile {
 
 /// What others see of a user.
 ///
-/// For himself, people of his organization, of a meeting that both have joined, or of a match that neither declined.
+/// For themselves, people of their organization, of a meeting that both have joined, or of a match that neither declined.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has nothing to do with him, or there is no such user.
+/// `FORBIDDEN`: the caller has nothing to do with them, or there is no such user.
 #[query]
 pub fn get_public_profile(ctx: &QueryCtx, args: GetPublicProfile) -> Result<PublicProfile> {
     let caller = access::user(ctx)?;
@@ -111,7 +111,7 @@ fn are_matched(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> 
 
 fn have_met(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> {
     let joined = |user: Id<User>| -> Result<HashSet<Id<Meeting>>> {
-        let places = ctx.db().query(Participant::by_user_meeting).eq(user).order(Order::Reverse).take(PLACES_MAX)?;
+        let places = ctx.db().query(Participant::by_user_meeting).eq(user).order(Order::Desc).take(PLACES_MAX)?;
         Ok(places.iter().filter(|place| place.joined_at.is_some()).map(|place| place.meeting_id).collect())
     };
     let theirs = joined(other)?;

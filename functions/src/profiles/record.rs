@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 use schema::{DisplayName, Profile, User};
 
-/// The profile of a user, if he has one.
+/// The profile of a user, if they have one.
 ///
 /// # Errors
 /// A failure of the store.

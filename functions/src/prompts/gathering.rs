@@ -1,22 +1,23 @@
 //! The evidence of prompts, as the rows have it.
 //!
-//! Owns whose rows may become a prompt for whom: a reader's earlier meetings are those that he joined, and somebody
-//! else's roles are those of his profile, or of a match with the reader.
+//! Owns whose rows may become a prompt for whom: a reader's earlier meetings are those that they joined, and somebody
+//! else's roles are those of their profile, or of a match with the reader.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
-use schema::{
-    Insight, Match, Meeting, MeetingState, Participant, Presence, PromptKind, QueueEntry, TranscriptChunk, User,
-};
+use schema::limits::Generation;
+use schema::{Insight, Match, Meeting, MeetingState, Participant, Presence, PromptKind, QueueEntry, User};
 
 use super::OfMeeting;
 use super::generator::{EarlierMeeting, Guest, is_lull};
 use super::kept::{self, Older};
-use crate::insights::generator::material::{Chunk, Person};
 use crate::meetings::{seats, state};
 use crate::portraits::{self, Portrait};
+use crate::reading::material::Person;
+use crate::transcripts::said::Said;
+use crate::transcripts::window;
 use crate::{access, names};
 
 /// Others whom a reader's prompts may name: in a larger meeting nobody is introduced by a prompt.
@@ -29,8 +30,6 @@ const SEARCHED_MAX: usize = 30;
 const EARLIER_MAX: usize = 5;
 /// Queue entries of the people of a meeting that are looked at.
 const ENTRIES_MAX: usize = 5_000;
-/// The newest chunks that are read: more than anybody says in five minutes.
-const CHUNKS_MAX: usize = 1_000;
 
 /// What [`may_generate`] takes.
 #[args]
@@ -119,7 +118,7 @@ impl From<Earlier> for EarlierMeeting {
     }
 }
 
-/// The evidence of one reader before a call; nothing if he has no place in the meeting.
+/// The evidence of one reader before a call; nothing if they have no place in the meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -157,7 +156,7 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
     let entries = ctx.db().query(QueueEntry::by_user_status).any(ids).take(ENTRIES_MAX)?;
     let matched: HashSet<Id<Match>> =
         entries.iter().filter(|entry| entry.user_id == reader).filter_map(|entry| entry.match_id).collect();
-    // What somebody looks for in the queue is for those only with whom he was matched.
+    // What somebody looks for in the queue is for those only with whom they were matched.
     let is_told =
         |entry: &&Doc<QueueEntry>| entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of));
     let roles = |portrait: &Portrait| -> Vec<String> {
@@ -178,7 +177,7 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
 
 /// The latest meetings that the reader joined and that are over, with those of the others who had joined too.
 fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &[Id<User>]) -> Result<Vec<Earlier>> {
-    let places = ctx.db().query(Participant::by_user_meeting).eq(reader).order(Order::Reverse).take(MEETINGS_MAX)?;
+    let places = ctx.db().query(Participant::by_user_meeting).eq(reader).order(Order::Desc).take(MEETINGS_MAX)?;
     let joined = places.iter().filter(|place| place.joined_at.is_some() && place.meeting_id != upcoming.id());
     let ids: Vec<Id<Meeting>> = joined.map(|place| place.meeting_id).collect();
     let mut over: Vec<Doc<Meeting>> = ctx.db().get_many(&ids)?.into_iter().flatten().collect();
@@ -215,44 +214,6 @@ pub struct During {
     pub is_lull: bool,
 }
 
-/// What one person said at one go.
-#[value(output)]
-pub struct Said {
-    pub speaker_id: Id<User>,
-    pub speaker_name: String,
-    pub start_ms: i64,
-    pub end_ms: i64,
-    pub text: String,
-    pub language: String,
-}
-
-impl Said {
-    /// A chunk of the transcript, with the name of its speaker from these.
-    pub fn of(chunk: &TranscriptChunk, people: &HashMap<Id<User>, names::Person>) -> Self {
-        Self {
-            speaker_id: chunk.speaker_id,
-            speaker_name: people.get(&chunk.speaker_id).map(|person| person.display_name.clone()).unwrap_or_default(),
-            start_ms: chunk.start_ms.get(),
-            end_ms: chunk.end_ms.get(),
-            text: chunk.text.as_str().to_owned(),
-            language: chunk.language.as_str().to_owned(),
-        }
-    }
-}
-
-impl From<Said> for Chunk {
-    fn from(said: Said) -> Self {
-        Self {
-            speaker_id: said.speaker_id.to_string(),
-            speaker_name: said.speaker_name,
-            start_ms: said.start_ms,
-            end_ms: said.end_ms,
-            text: said.text,
-            language: Some(said.language),
-        }
-    }
-}
-
 /// The evidence of prompts in a call; nothing if the meeting is not going on.
 ///
 /// # Errors
@@ -263,9 +224,7 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     if !ctx.db().get(args.meeting_id)?.as_ref().is_some_and(is_active) {
         return Ok(None);
     }
-    let newest = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(args.meeting_id).order(Order::Reverse);
-    let mut chunks = newest.take(CHUNKS_MAX)?;
-    chunks.reverse();
+    let chunks = window::newest(ctx, args.meeting_id, ctx.settings::<Generation>().prompts_window_bytes)?.chunks;
     let there = ctx.db().query(Participant::by_meeting_presence).eq(args.meeting_id).eq(Presence::Joined);
     let there: Vec<Id<User>> = there.take(seats::SEATS_MAX)?.iter().map(|seat| seat.user_id).collect();
     // What a client says of the time may be another clock's; when it came is ours.

@@ -8,7 +8,8 @@ use super::OfMeeting;
 use super::gathering::{self, Before, During, MayGenerate, OfReader};
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
 use super::kept::{self, FoundPrompt, Keep, Kept, Older};
-use crate::insights::generator::material::{Chunk, Person};
+use crate::generation::{self, Pass};
+use crate::reading::material::{Chunk, Person};
 
 /// What [`generate_prompts`] takes.
 #[args]
@@ -20,13 +21,14 @@ pub struct GeneratePrompts {
     pub force_regenerate: bool,
 }
 
-/// Makes prompts for the caller. `generated` counts the new ones; `promptIds` are all that he has now, best first,
-/// without those that he dismissed.
+/// Makes prompts for the caller. `generated` counts the new ones; `promptIds` are all that they have now, best first,
+/// without those that they dismissed.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active" (it is over or called off; or in-call prompts are wanted
 ///   and it has not begun).
+/// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 #[action(rate = "generation")]
 pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<Kept> {
     let GeneratePrompts { meeting_id, kind, force_regenerate } = args;
@@ -34,14 +36,17 @@ pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<
     let older = if force_regenerate { Older::Go } else { Older::Stay };
     let found = match kind {
         PromptKind::PreCall => before_call(ctx, meeting_id, user_id, older).await?,
-        PromptKind::InCall => match ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? {
-            Some(evidence) => {
-                let reader = OfReader { meeting_id, user_id, kind, older };
-                let existing = ctx.run::<gathering::existing>(reader).await?;
-                in_call(ctx, evidence, existing).await?
+        PromptKind::InCall => {
+            let pass = pass(ctx, meeting_id).await?;
+            match ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? {
+                Some(evidence) => {
+                    let reader = OfReader { meeting_id, user_id, kind, older };
+                    let existing = ctx.run::<gathering::existing>(reader).await?;
+                    generation::work(ctx, pass, move || from_talk(evidence, &existing)).await?
+                }
+                None => Vec::new(),
             }
-            None => Vec::new(),
-        },
+        }
     };
     ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found, older }).await
 }
@@ -49,7 +54,7 @@ pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<
 /// Makes the pre-call prompts of everybody in a scheduled meeting.
 ///
 /// # Errors
-/// A failure of the store.
+/// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
 pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
     let (kind, older) = (PromptKind::PreCall, Older::Stay);
     for user_id in ctx.run::<gathering::expected>(OfMeeting { meeting_id }).await? {
@@ -63,15 +68,16 @@ pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> R
 /// same for all; what each has of it already is not.
 ///
 /// # Errors
-/// A failure of the store.
+/// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
 pub async fn for_everybody_in(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
+    let pass = pass(ctx, meeting_id).await?;
     let Some(evidence) = ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? else { return Ok(()) };
     if !evidence.is_lull {
         return Ok(());
     }
     let (kind, older) = (PromptKind::InCall, Older::Stay);
     let readers: Vec<Id<User>> = evidence.people.iter().map(|person| person.id).collect();
-    let found = in_call(ctx, evidence, Vec::new()).await?;
+    let found = generation::work(ctx, pass, move || from_talk(evidence, &[])).await?;
     for user_id in readers {
         ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found: found.clone(), older }).await?;
     }
@@ -85,8 +91,13 @@ async fn before_call(
     older: Older,
 ) -> Result<Vec<FoundPrompt>> {
     let reader = OfReader { meeting_id, user_id, kind: PromptKind::PreCall, older };
+    let pass = pass(ctx, meeting_id).await?;
     let Some(evidence) = ctx.run::<gathering::before>(reader).await? else { return Ok(Vec::new()) };
-    ctx.spawn_blocking(move || from_invitation(evidence)).await.map_err(Error::internal)
+    generation::work(ctx, pass, move || from_invitation(evidence)).await
+}
+
+async fn pass(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<Pass> {
+    generation::patiently(ctx, generation::enter(ctx, meeting_id)).await
 }
 
 fn from_invitation(evidence: Before) -> Vec<FoundPrompt> {
@@ -102,10 +113,6 @@ fn from_invitation(evidence: Before) -> Vec<FoundPrompt> {
         existing: &evidence.existing,
     });
     found.into_iter().map(FoundPrompt::from).collect()
-}
-
-async fn in_call(ctx: &ActionCtx, evidence: During, existing: Vec<String>) -> Result<Vec<FoundPrompt>> {
-    ctx.spawn_blocking(move || from_talk(evidence, &existing)).await.map_err(Error::internal)
 }
 
 fn from_talk(evidence: During, existing: &[String]) -> Vec<FoundPrompt> {

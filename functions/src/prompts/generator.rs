@@ -5,15 +5,14 @@
 
 use std::collections::HashSet;
 
-use crate::insights::generator::analysis::Analysis;
-use crate::insights::generator::commitments::is_question;
-use crate::insights::generator::insights::{LINE_CHARS_MAX, clipped, rounded};
-use crate::insights::generator::material::{Chunk, Material, Person};
-use crate::insights::generator::recommendations::shared_interests;
-use crate::insights::generator::text::{Text, normalized};
-use crate::insights::generator::topics::topics;
-use crate::interests::catalog::slug;
 use crate::matching::roles::complement;
+use crate::reading::commitments::is_question;
+use crate::reading::findings::Findings;
+use crate::reading::frames::{Frames, filled};
+use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
+use crate::reading::material::{Chunk, Material, Person};
+use crate::reading::text::{Text, normalized};
+use crate::reading::topics::topics;
 
 /// The most prompts of one user, meeting and kind.
 pub const PROMPTS_MAX: usize = 10;
@@ -28,6 +27,8 @@ const INTERESTS_MAX: usize = 3;
 const TOPICS_MAX: usize = 3;
 /// Action items of one earlier meeting that get a prompt.
 const ITEMS_MAX: usize = 3;
+/// The longest tag, characters.
+const TAG_CHARS_MAX: usize = 64;
 /// Open questions that get a prompt, the latest.
 const QUESTIONS_MAX: usize = 4;
 
@@ -41,11 +42,11 @@ pub struct Prompt {
     pub tags: Vec<String>,
 }
 
-/// Somebody who is invited, as far as the others may see him.
+/// Somebody who is invited, as far as the others may see them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guest {
     pub person: Person,
-    /// "mentor", "founder", …, whatever he says of himself.
+    /// "mentor", "founder", …, whatever they say of themselves.
     pub roles: Vec<String>,
 }
 
@@ -55,7 +56,7 @@ pub struct EarlierMeeting {
     pub title: String,
     /// Ids of those who took part.
     pub people: Vec<String>,
-    /// The action items of the reader's own insights, as lines, his own first.
+    /// The action items of the reader's own insights, as lines, their own first.
     pub action_items: Vec<String>,
 }
 
@@ -88,10 +89,14 @@ pub struct InCall<'a> {
 /// New prompts before a call, the most relevant first; with the existing ones ten at most, none twice.
 #[must_use]
 pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
-    let mut found = from_earlier(call);
-    found.extend(call.others.iter().filter_map(|other| from_roles(call.reader, other)));
-    found.extend(call.others.iter().filter_map(|other| from_interests(call.reader, other)));
-    found.extend(from_agenda(call.title, call.description));
+    // A description is written text: it is cut like notes. Its language is the meeting's, as far as that can be told.
+    let written = if call.description.trim().is_empty() { call.title } else { call.description };
+    let language = Text::of(&Material { notes: written.to_owned(), ..Material::default() });
+    let frames = &language.phrases().frames;
+    let mut found = from_earlier(call, frames);
+    found.extend(call.others.iter().filter_map(|other| from_roles(call.reader, other, frames)));
+    found.extend(call.others.iter().filter_map(|other| from_interests(call.reader, other, frames)));
+    found.extend(from_agenda(call.title, call.description, frames));
     chosen(found, call.existing)
 }
 
@@ -99,16 +104,17 @@ pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
 #[must_use]
 pub fn in_call(call: &InCall<'_>) -> Vec<Prompt> {
     let material = Material { chunks: recent(call.chunks), people: call.people.to_vec(), ..Material::default() };
-    let analysis = Analysis::of(&material);
+    let findings = Findings::of(&material, TOPICS_MAX);
+    let frames = &findings.text.phrases().frames;
     let mut found = Vec::new();
-    for (age, question) in analysis.open_questions.iter().rev().take(QUESTIONS_MAX).enumerate() {
-        let content = format!("Still open: “{question}” Who can answer it?");
+    for (age, question) in findings.open_questions.iter().rev().take(QUESTIONS_MAX).enumerate() {
+        let content = filled(&frames.still_open, &[("question", question)]);
         found.push(made(&content, 0.95 - 0.05 * age as f64, &["open-question"]));
     }
-    for topic in analysis.topics.iter().take(TOPICS_MAX).filter(|topic| topic.sentences.len() > 1) {
-        let content = format!("You spoke of “{}”: what would be the next step?", topic.phrase);
+    for topic in findings.topics.iter().filter(|topic| topic.sentences.len() > 1) {
+        let content = filled(&frames.next_step, &[("topic", &topic.phrase)]);
         let relevance = (0.5 + 0.05 * topic.sentences.len() as f64).min(0.8);
-        found.push(made(&content, relevance, &["topic", &slug(&topic.phrase)]));
+        found.push(made(&content, relevance, &["topic", &tag(&topic.phrase)]));
     }
     chosen(found, call.existing)
 }
@@ -143,7 +149,7 @@ fn chosen(mut found: Vec<Prompt>, existing: &[String]) -> Vec<Prompt> {
     found
 }
 
-fn from_earlier(call: &PreCall<'_>) -> Vec<Prompt> {
+fn from_earlier(call: &PreCall<'_>, frames: &Frames) -> Vec<Prompt> {
     let mut found = Vec::new();
     for (age, meeting) in call.earlier.iter().enumerate() {
         let again = call.others.iter().filter(|other| meeting.people.contains(&other.person.id));
@@ -154,63 +160,62 @@ fn from_earlier(call: &PreCall<'_>) -> Vec<Prompt> {
         // What was said last is what people remember.
         let faded = 0.05 * age as f64;
         for item in meeting.action_items.iter().take(ITEMS_MAX) {
-            let content = format!("From “{}”: what became of “{item}”?", meeting.title);
+            let content = filled(&frames.earlier_item, &[("meeting", &meeting.title), ("item", item)]);
             found.push(made(&content, 0.9 - faded, &["earlier-meeting", "action-item"]));
         }
-        let content = format!("You met {} in “{}”: what has changed since?", listed(&names), meeting.title);
+        let places = [("people", frames.listed(&names)), ("meeting", meeting.title.clone())];
+        let content = filled(&frames.earlier_people, &places.each_ref().map(|(place, text)| (*place, text.as_str())));
         found.push(made(&content, 0.6 - faded, &["earlier-meeting"]));
     }
     found
 }
 
-fn from_roles(reader: &Guest, other: &Guest) -> Option<Prompt> {
+fn from_roles(reader: &Guest, other: &Guest, frames: &Frames) -> Option<Prompt> {
     let pairs = reader.roles.iter().flat_map(|ours| other.roles.iter().map(move |theirs| (ours, theirs)));
     let (ours, theirs) =
         pairs.map(|(ours, theirs)| (ours.to_lowercase(), theirs.to_lowercase())).find(|(a, b)| complement(a, b))?;
     let name = &other.person.name;
-    let content = format!("You come as {ours}, {name} as {theirs}: what could each of you do for the other?");
-    Some(made(&content, 0.75, &["complementary-role", &slug(&ours), &slug(&theirs)]))
+    let content = filled(&frames.roles, &[("own", &ours), ("name", name), ("theirs", &theirs)]);
+    Some(made(&content, 0.75, &["complementary-role", &tag(&ours), &tag(&theirs)]))
 }
 
-fn from_interests(reader: &Guest, other: &Guest) -> Option<Prompt> {
-    let shared = shared_interests(&reader.person, &other.person);
+fn from_interests(reader: &Guest, other: &Guest, frames: &Frames) -> Option<Prompt> {
+    let shared = reader.person.shared_interests(&other.person);
     let named = &shared[..shared.len().min(INTERESTS_MAX)];
     let first = named.first()?;
     let name = &other.person.name;
-    let content = format!("You and {name} share an interest in {}: ask what {name} does with {first}", listed(named));
-    let slugs: Vec<String> = named.iter().map(|label| slug(label)).collect();
-    let tags: Vec<&str> = ["shared-interest"].into_iter().chain(slugs.iter().map(String::as_str)).collect();
+    let places = [("name", name.as_str()), ("interests", &frames.listed(named)), ("first", first)];
+    let content = filled(&frames.shared_interest, &places);
+    let labels: Vec<String> = named.iter().map(|label| tag(label)).collect();
+    let tags: Vec<&str> = ["shared-interest"].into_iter().chain(labels.iter().map(String::as_str)).collect();
     Some(made(&content, (0.5 + 0.1 * shared.len() as f64).min(0.85), &tags))
 }
 
-fn from_agenda(title: &str, description: &str) -> Vec<Prompt> {
+fn from_agenda(title: &str, description: &str, frames: &Frames) -> Vec<Prompt> {
     let mut found = Vec::new();
     let title = title.trim();
     if !title.is_empty() {
-        let content = format!("What should be settled at the end of “{title}”?");
+        let content = filled(&frames.title, &[("title", title)]);
         found.push(made(&content, 0.5, &["title"]));
     }
-    // A description is written text: it is cut like notes.
     let text = Text::of(&Material { notes: description.to_owned(), ..Material::default() });
     for question in text.sentences.iter().filter(|sentence| is_question(&sentence.text)).take(QUESTIONS_MAX) {
-        let content = format!("The invitation asks: “{}” What is your answer?", question.text);
+        let content = filled(&frames.invitation_asks, &[("question", &question.text)]);
         found.push(made(&content, 0.7, &["description", "question"]));
     }
     for topic in topics(&text, TOPICS_MAX) {
-        let content = format!("The invitation speaks of “{}”: what do you bring to it?", topic.phrase);
+        let content = filled(&frames.invitation_topic, &[("topic", &topic.phrase)]);
         let relevance = (0.4 + 0.05 * topic.sentences.len() as f64).min(0.65);
-        found.push(made(&content, relevance, &["description", &slug(&topic.phrase)]));
+        found.push(made(&content, relevance, &["description", &tag(&topic.phrase)]));
     }
     found
 }
 
-/// "a", "a and b", "a, b and c".
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
+/// A text as a tag: its letters and digits, in whatever script, in lower case, with hyphens between.
+fn tag(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let parts: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    parts.join("-").chars().take(TAG_CHARS_MAX).collect::<String>().trim_end_matches('-').to_owned()
 }
 
 #[cfg(test)]
@@ -316,6 +321,23 @@ mod tests {
         let chunks = said(&[("ada", 0, "Who pays for the index?"), ("ada", 300_001, "Nobody knows.")]);
         assert!(heard(&chunks).is_empty());
         assert_eq!(heard(&said(&[("ada", 0, "Who pays for it?"), ("ada", 299_000, "Hm.")])).len(), 1);
+    }
+
+    #[test]
+    fn prompts_are_in_the_language_of_the_meeting_and_tags_keep_their_letters() {
+        let line = |start_ms, text| ("ada", start_ms, text);
+        let mut chunks = said(&[
+            line(0, "Die Sicherheitsprüfung ist noch nicht fertig."),
+            line(5_000, "Wir haben lange über die Sicherheitsprüfung gesprochen."),
+            line(10_000, "Die Sicherheitsprüfung dauert zwei Tage. Wer bezahlt die Prüfung?"),
+        ]);
+        chunks.iter_mut().for_each(|chunk| chunk.language = None);
+        let found = in_call(&InCall { chunks: &chunks, people: &[], existing: &[] });
+        assert_eq!(found[0].content, "Noch offen: „Wer bezahlt die Prüfung?“ Wer kann das beantworten?");
+        let topic = found.iter().find(|prompt| prompt.tags[0] == "topic").unwrap();
+        assert_eq!(topic.content, "Ihr habt über „Sicherheitsprüfung“ gesprochen: Was wäre der nächste Schritt?");
+        assert_eq!(topic.tags, ["topic", "sicherheitsprüfung"]);
+        assert_eq!(tag("C++ & Größe/Maß"), "c-größe-maß");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use convoke::{args, mutation, value};
 use schema::{Meeting, Prompt, PromptFeedback, PromptKind, Score, User};
 
 use super::generator::{self, PROMPTS_MAX};
-use crate::insights::generator::text::normalized;
 use crate::meetings::seats;
+use crate::reading::text::normalized;
 
 /// All prompts of a user in a meeting, dismissed ones too, by age.
 ///
@@ -27,12 +27,12 @@ pub fn shown(mut prompts: Vec<Doc<Prompt>>) -> Vec<Doc<Prompt>> {
     prompts
 }
 
-/// What becomes of the prompts that the user has already.
+/// What happens to the prompts that the user has already.
 #[value]
 pub enum Older {
     /// They stay.
     Stay,
-    /// Those that he said nothing about go.
+    /// Those that they said nothing about go.
     Go,
 }
 
@@ -80,7 +80,7 @@ pub struct Kept {
     pub prompt_ids: Vec<Id<Prompt>>,
 }
 
-/// Adds prompts to those of a user: ten at most, none twice, whoever adds at the same time. Nothing is added for
+/// Adds prompts to those of a user: ten at most, none twice, also when several add at the same time. Nothing is added for
 /// somebody who has no place in the meeting any more.
 ///
 /// # Errors

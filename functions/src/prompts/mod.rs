@@ -25,7 +25,7 @@ pub struct OfMeeting {
 ///
 /// # Errors
 /// A failure of the store.
-#[action(internal, tries = 3)]
+#[action(internal, tries = 8)]
 pub async fn before_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
     generation::for_everybody_before(ctx, args.meeting_id).await
 }

@@ -1,4 +1,4 @@
-//! What becomes of prompts.
+//! What happens to prompts.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};

@@ -9,11 +9,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke::Context;
-use convoke::leases::{Lease, LeaseLimits, LeaseRefused, Leases};
+use convoke::leases::{Lease, LeaseLimits, LeaseRejection, Leases};
 use convoke::prelude::*;
 use parking_lot::Mutex;
 use schema::limits::Quotas;
 use schema::{Meeting, User};
+
+use crate::events::Event;
 
 /// How long after its last validation a lease ends.
 pub const LASTS: Duration = Duration::from_secs(10 * 60);
@@ -75,13 +77,13 @@ pub struct Validation {
 /// the one before, if there was one of the same thing.
 ///
 /// # Errors
-/// [`LeaseRefused`].
+/// [`LeaseRejection`].
 pub fn validated(
     ctx: &impl Context,
     id: &str,
     owner: Id<User>,
     validation: &Validation,
-) -> Result<Option<&'static [&'static str]>, LeaseRefused> {
+) -> Result<Option<&'static [&'static str]>, LeaseRejection> {
     let now = ctx.now();
     let all = ctx.memory::<Subscriptions>();
     let fresh = || Subscription {
@@ -108,7 +110,7 @@ pub fn validated(
     Ok(before)
 }
 
-/// Counts that the caller's subscription of this id was found not valid, if he has one of this thing.
+/// Counts that the caller's subscription of this id was found not valid, if they have one of this thing.
 pub fn found_invalid(ctx: &impl Context, id: &str, owner: Id<User>, resource: Resource, meeting: Id<Meeting>) {
     let all = ctx.memory::<Subscriptions>();
     all.leases(ctx).update(id, &owner, ctx.now(), |held| {
@@ -129,8 +131,17 @@ pub fn end(ctx: &mut MutationCtx, id: String, owner: Id<User>) {
 }
 
 /// Ends what a user follows in a meeting, once the mutation is committed.
-pub fn end_in(ctx: &mut MutationCtx, owner: Id<User>, meeting: Id<Meeting>) {
+fn end_in(ctx: &mut MutationCtx, owner: Id<User>, meeting: Id<Meeting>) {
     end_those(ctx, owner, move |held| held.meeting == meeting);
+}
+
+crate::listener!(hear);
+
+fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
+    if let Event::ParticipantRemoved(user) = event {
+        end_in(ctx, user, meeting.id());
+    }
+    Ok(())
 }
 
 /// Ends all that a user follows, once the mutation is committed.

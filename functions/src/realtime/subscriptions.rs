@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke::leases::LeaseRefused;
+use convoke::leases::LeaseRejection;
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
 use schema::{ClientToken, Meeting, ResourceId, ResourceType, Role, User};
@@ -45,7 +45,7 @@ pub struct ValidateSubscription {
 pub struct SubscriptionValidity {
     /// Whether the caller may go on following.
     pub valid: bool,
-    /// What the caller may do with what he follows; none if it is not valid.
+    /// What the caller may do with what they follow; none if it is not valid.
     pub permissions: Vec<String>,
     /// Whether the client is to connect anew: it was away for long, or may do more or less than before.
     pub should_reconnect: bool,
@@ -55,8 +55,8 @@ pub struct SubscriptionValidity {
     pub valid_until: Option<Millis>,
 }
 
-/// Confirms that the caller may go on following something. That he may not is an answer, not an error. Opens or renews
-/// his lease of the subscription, which ends ten minutes after the last confirmation.
+/// Confirms that the caller may go on following something. That they may not is an answer, not an error. Opens or renews
+/// their lease of the subscription, which ends ten minutes after the last confirmation.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -81,8 +81,8 @@ pub fn validate_subscription(ctx: &QueryCtx, args: ValidateSubscription) -> Resu
     let validation = Validation { resource, meeting, permissions, latency: ctx.elapsed() };
     let before = match leases::validated(ctx, &args.subscription_id, owner, &validation) {
         Ok(before) => before,
-        Err(LeaseRefused::OfAnother) => return Ok(not_valid("Subscription belongs to another user")),
-        Err(LeaseRefused::OwnerIsFull | LeaseRefused::Full) => return Ok(not_valid("Too many subscriptions")),
+        Err(LeaseRejection::OfAnother) => return Ok(not_valid("Subscription belongs to another user")),
+        Err(LeaseRejection::OwnerIsFull | LeaseRejection::Full) => return Ok(not_valid("Too many subscriptions")),
     };
     let has_changed = before.is_some_and(|before| before != permissions);
     Ok(SubscriptionValidity {

@@ -72,7 +72,7 @@ impl From<Doc<AuditEntry>> for ListedEntry {
     }
 }
 
-/// The audit, oldest first: all of it for a deploy key, that of his own organization for an admin. A page can have
+/// The audit, oldest first: all of it for a deploy key, that of their own organization for an admin. A page can have
 /// fewer items than asked for and still a cursor: the entries it passed over count as well.
 ///
 /// # Errors

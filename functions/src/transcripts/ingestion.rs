@@ -10,8 +10,9 @@ use schema::{
 
 use super::transcript::{self, Speech, Stored, Transcript};
 use crate::access::{self, Seat};
+use crate::audit;
+use crate::events::{self, Event};
 use crate::meetings::{seats, state};
-use crate::{audit, prompts};
 
 /// What [`ingest_transcript_chunk`] takes.
 ///
@@ -29,9 +30,10 @@ pub struct IngestTranscriptChunk {
     pub start_time: Millis,
     /// When it ended: after it began.
     pub end_time: Millis,
+    /// What is not named is unknown; anyone who reads the transcript finds it out from the whole of it.
     #[default(LanguageTag::default())]
     pub language: LanguageTag,
-    /// Who spoke: the caller unless told. Another one is named by a host or a deploy key.
+    /// Who spoke: the caller by default. Another one is named by a host or a deploy key.
     pub speaker_id: Option<UserRef>,
     /// Still changing: acknowledged and not stored.
     #[default(false)]
@@ -111,9 +113,10 @@ pub struct SentChunk {
     pub start_time: Millis,
     /// When it ended: after it began.
     pub end_time: Millis,
+    /// What is not named is unknown; anyone who reads the transcript finds it out from the whole of it.
     #[default(LanguageTag::default())]
     pub language: LanguageTag,
-    /// Who spoke: the caller unless told. Another one is named by a host or a deploy key.
+    /// Who spoke: the caller by default. Another one is named by a host or a deploy key.
     pub speaker_id: Option<UserRef>,
     /// Still changing: acknowledged and not stored.
     #[default(false)]
@@ -176,7 +179,7 @@ enum Recorder {
 }
 
 impl Recorder {
-    /// The caller, who may bring these chunks; each is charged to his rate.
+    /// The caller, who may bring these chunks; each is charged to their rate.
     fn of(ctx: &impl Read, meeting: Id<Meeting>, chunks: &[SentChunk], path: impl Fn(usize) -> String) -> Result<Self> {
         if access::is_bare_deploy_key(ctx) {
             if let Some(place) = chunks.iter().position(|chunk| chunk.speaker_id.is_none()) {
@@ -235,7 +238,7 @@ impl Recorder {
         transcript.save(ctx)?;
         let new = stored.iter().filter(|stored| stored.is_new).count();
         if new > 0 {
-            prompts::scheduling::expect_lull(ctx, meeting.id())?;
+            events::tell(ctx, meeting, Event::Spoken)?;
         }
         self.audit(ctx, new)?;
         Ok(stored)
@@ -264,7 +267,7 @@ impl Recorder {
         Ok(speaker)
     }
 
-    /// What a deploy key brings is worth an entry, whoever it acts as.
+    /// What a deploy key brings is worth an entry, as whichever user it acts.
     fn audit(&self, ctx: &mut MutationCtx, chunks: usize) -> Result<()> {
         if ctx.caller().deploy_key().is_none() {
             return Ok(());
@@ -323,7 +326,7 @@ pub struct TranscriptFigures {
     pub duration: i64,
     /// Who spoke, in order of first appearance.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, in order of first appearance: the first 50, unless set otherwise.
+    /// What was spoken, in order of first appearance, where it was named: the first 50, unless set otherwise.
     pub languages: Vec<LanguageTag>,
     /// Stretches of five minutes in which something was said.
     pub bucket_count: i64,

@@ -11,7 +11,7 @@ use crate::access;
 #[args]
 pub struct ListTranscriptChunks {
     pub meeting_id: Id<Meeting>,
-    /// The first chunk to show; the beginning unless told.
+    /// The first chunk to show; the beginning by default.
     pub from_sequence: Option<Natural>,
     #[default(Limit::default())]
     pub limit: Limit<200, 500>,

@@ -20,7 +20,7 @@ pub struct Speech {
     pub start: Millis,
     /// When it ended; later than it began.
     pub end: Millis,
-    /// The language spoken.
+    /// The language spoken; unknown where nobody named it.
     pub language: LanguageTag,
     /// The client's name of it.
     pub chunk_id: Option<ClientToken>,
@@ -108,7 +108,8 @@ impl Transcript {
             figures.speakers.push(speech.speaker);
         }
         // Nobody speaks so many: a client that makes tags up must not make every chunk write a longer row.
-        if figures.languages.len() < languages_max && !figures.languages.contains(&speech.language) {
+        let is_new = speech.language.is_known() && !figures.languages.contains(&speech.language);
+        if is_new && figures.languages.len() < languages_max {
             figures.languages.push(speech.language.clone());
         }
         figures.bucket_count += i64::from(opens_bucket);

@@ -27,7 +27,7 @@ pub fn admit(ctx: &mut MutationCtx, identity: &Identity) -> Result<()> {
             (user, None)
         }
         Some(stored) => {
-            let before = verified_address(&stored).cloned();
+            let before = stored.verified_address().cloned();
             let user = ctx.db_mut().patch_doc(stored, |row| {
                 let old = row.clone();
                 update(row, identity);
@@ -38,15 +38,10 @@ pub fn admit(ctx: &mut MutationCtx, identity: &Identity) -> Result<()> {
             (user, before)
         }
     };
-    if verified_address(&user) != before.as_ref() {
+    if user.verified_address() != before.as_ref() {
         invitations::accept(ctx, &user, &Actor::user(user.id()))?;
     }
     Ok(())
-}
-
-/// The address that a user is known to own.
-pub fn verified_address(user: &User) -> Option<&EmailAddress> {
-    user.email.as_ref().filter(|_| user.email_verified)
 }
 
 fn first_seen(identity: &Identity, now: Millis) -> User {
@@ -73,9 +68,8 @@ fn first_seen(identity: &Identity, now: Millis) -> User {
 /// and what is not claimed any more is lost.
 fn update(user: &mut User, identity: &Identity) {
     if let Some(email) = identity.email.as_deref().and_then(|email| EmailAddress::new(email).ok()) {
-        let says_nothing = !identity.email_verified && !identity.claims.contains_key("email_verified");
-        let keeps_its_word = says_nothing && user.email_verified && user.email.as_ref() == Some(&email);
-        user.email_verified = identity.email_verified || keeps_its_word;
+        let stays_verified = user.email_verified && user.email.as_ref() == Some(&email);
+        user.email_verified = identity.email_verified.unwrap_or(stays_verified);
         user.email = Some(email);
     }
     if let Some(name) = identity.name.as_deref().and_then(usable_name) {
@@ -95,8 +89,6 @@ fn usable_name(name: &str) -> Option<DisplayName> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn identity() -> Identity {
@@ -104,7 +96,7 @@ mod tests {
             issuer: "https://id.example".to_owned(),
             subject: "ada".to_owned(),
             email: Some("Ada@Example.org".to_owned()),
-            email_verified: true,
+            email_verified: Some(true),
             name: Some("Ada".to_owned()),
             picture: Some("https://pictures.example/ada.png".to_owned()),
             org_id: Some("org-1".to_owned()),
@@ -139,7 +131,7 @@ mod tests {
     #[test]
     fn another_address_has_to_be_verified_anew() {
         let mut user = first_seen(&identity(), Millis(1));
-        let moved = Identity { email: Some("ada@new.example".to_owned()), email_verified: false, ..identity() };
+        let moved = Identity { email: Some("ada@new.example".to_owned()), email_verified: None, ..identity() };
         update(&mut user, &moved);
         assert_eq!(user.email, Some(EmailAddress::new("ada@new.example").unwrap()));
         assert!(!user.email_verified);
@@ -148,11 +140,9 @@ mod tests {
     #[test]
     fn a_verified_address_is_lost_only_to_a_claim_that_says_so() {
         let mut user = first_seen(&identity(), Millis(1));
-        update(&mut user, &Identity { email_verified: false, ..identity() });
+        update(&mut user, &Identity { email_verified: None, ..identity() });
         assert!(user.email_verified, "the claim was absent");
-        let mut claims = serde_json::Map::new();
-        claims.insert("email_verified".to_owned(), json!(false));
-        update(&mut user, &Identity { email_verified: false, claims, ..identity() });
+        update(&mut user, &Identity { email_verified: Some(false), ..identity() });
         assert!(!user.email_verified);
     }
 }

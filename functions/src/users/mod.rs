@@ -11,8 +11,21 @@ pub mod accounts;
 pub mod mutations;
 pub mod queries;
 
-/// Keeps the row of a user in step with the verified claims of his newest token, and turns invitations to his verified
-/// e-mail address into places in meetings. Runs before the call that brought the token, and stays whatever becomes of
+/// Goes on leaving the meetings of a closed account. One that was opened again stays where it is.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+pub fn leave_meetings(ctx: &mut MutationCtx, args: accounts::LeaveMeetings) -> Result<()> {
+    let user = ctx.db().get(args.user_id)?;
+    if user.is_none_or(|user| user.is_active) {
+        return Ok(());
+    }
+    accounts::leave_meetings(ctx, args.user_id, Some(args.before))
+}
+
+/// Keeps the row of a user in step with the verified claims of their newest token, and turns invitations to their verified
+/// e-mail address into places in meetings. Runs before the call that brought the token, and stays whatever happens to
 /// that call.
 ///
 /// # Errors

@@ -3,13 +3,13 @@
 use convoke::prelude::*;
 use convoke::{args, mutation, value};
 use schema::{
-    Age, Bio, Details, DisplayName, Experience, Gender, Goals, IconName, IdempotencyKey, InterestCategory, InterestId,
-    InterestName, InterestRef, LanguageName, List, OnboardingBio, Profile, ShortText, UrlOrEmpty, User, UserRef,
-    distinct_languages,
+    Age, Bio, Details, DisplayName, Experience, Gender, Goals, IdempotencyKey, InterestRef, LanguageName, List,
+    OnboardingBio, Profile, ShortText, UrlOrEmpty, User, UserRef, distinct_languages,
 };
 
 use super::{accounts, onboarding};
 use crate::interests::chosen;
+use crate::interests::resolve::SentInterest;
 use crate::profiles::record;
 use crate::{access, audit, names};
 
@@ -39,20 +39,6 @@ pub struct SaveOnboarding {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// An interest as a client sends it at onboarding.
-///
-/// ```json
-/// {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
-/// ```
-#[value]
-pub struct SentInterest {
-    /// A key of the catalog, or whatever the client calls it.
-    pub id: InterestId,
-    pub name: InterestName,
-    pub category: InterestCategory,
-    pub icon_name: Option<IconName>,
-}
-
 /// What [`save_onboarding`] returns.
 ///
 /// ```json
@@ -70,13 +56,15 @@ pub struct OnboardingSaved {
     pub onboarding_completed: bool,
 }
 
-/// Stores the caller's profile, interests and the flag that he is through, all at once.
+/// Stores the caller's profile, interests and the flag that they are through, all at once.
 ///
-/// Creates or updates his profile with these fields, makes his interests exactly those sent (unknown ones join the
+/// Creates or updates their profile with these fields, makes their interests exactly those sent (unknown ones join the
 /// catalog), and marks the onboarding complete.
 ///
 /// # Errors
-/// - `FAILED_PRECONDITION`: the caller would have made more than 100 interests of his own.
+/// - `FAILED_PRECONDITION`: the caller would have made more than 100 interests of their own.
+/// - `INVALID_ARGUMENT`: "Display name cannot be empty" if neither the claims nor `jobTitle` have a visible name for the
+///   new profile.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 #[mutation]
 pub fn save_onboarding(ctx: &mut MutationCtx, args: SaveOnboarding) -> Result<OnboardingSaved> {
@@ -162,7 +150,7 @@ pub struct UpdateUserInterests {
 /// Replaces all interests of a user.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller is neither the user nor an admin of his organization.
+/// - `FORBIDDEN`: the caller is neither the user nor an admin of their organization.
 /// - `INVALID_ARGUMENT`: "Invalid interests: x, y", and `invalid` lists those that the catalog does not have.
 #[mutation]
 pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -> Result<()> {
@@ -180,7 +168,7 @@ pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -
     Ok(())
 }
 
-/// Notes that the caller is here: sets his `lastSeenAt` to now. Clients call it every minute or so.
+/// Notes that the caller is here: sets their `lastSeenAt` to now. Clients call it every minute or so.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -199,7 +187,7 @@ pub struct NamedUser {
     pub user_id: UserRef,
 }
 
-/// Closes an account: every further call of its user is refused, what he has open ends, what he made stays.
+/// Closes an account: every further call of its user is refused, what they have open ends, what they made stays.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.

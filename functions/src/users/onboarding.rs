@@ -11,7 +11,8 @@ use crate::profiles::record;
 /// Applies an onboarding of `user` as a whole; without `linkedinUrl` the profile has none afterwards.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` if he would own more catalog rows than one user may.
+/// `FAILED_PRECONDITION` past the quota of catalog rows of one user; `INVALID_ARGUMENT` if the job title is the only name
+/// there is and shows nothing.
 pub fn apply(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboarding) -> Result<OnboardingSaved> {
     let interests = resolve::keys(ctx, user.id(), &args.interests)?;
     let profile_id = write_profile(ctx, &user, args)?;
@@ -32,7 +33,10 @@ fn write_profile(ctx: &mut MutationCtx, user: &Doc<User>, args: SaveOnboarding) 
     let profile = match record::of(ctx, user.id())? {
         Some(profile) => profile,
         None => {
-            let name = names::claimed_name(user).unwrap_or_else(|| name_of(&args.job_title));
+            let name = match names::claimed_name(user) {
+                Some(name) => name,
+                None => name_of(&args.job_title)?,
+            };
             record::create(ctx, user.id(), name)?
         }
     };
@@ -49,10 +53,10 @@ fn write_profile(ctx: &mut MutationCtx, user: &Doc<User>, args: SaveOnboarding) 
     Ok(profile.id())
 }
 
-/// A job title as the name of somebody who told no other; titles may be longer than names.
-fn name_of(job_title: &ShortText) -> DisplayName {
+/// A job title as the name of somebody who told no other; titles may be longer than names, and need show nothing.
+fn name_of(job_title: &ShortText) -> Result<DisplayName> {
     let cut: String = job_title.as_str().chars().take(DISPLAY_NAME_CHARS_MAX).collect();
-    DisplayName::new(cut).expect("the beginning of a trimmed, non-empty text is a name")
+    DisplayName::new(cut).map_err(|invalid| invalid.at("jobTitle"))
 }
 
 const DISPLAY_NAME_CHARS_MAX: usize = 100;

@@ -1,4 +1,4 @@
-//! What a user may read of his own account.
+//! What a user may read of their own account.
 
 use convoke::prelude::*;
 use convoke::{query, value};
@@ -24,11 +24,11 @@ pub struct OwnAccount {
     /// `""` when there is none.
     pub avatar_url: String,
     pub email: Option<EmailAddress>,
-    /// Whether the identity provider says that the address is his.
+    /// Whether the identity provider says that the address is theirs.
     pub email_verified: bool,
-    /// The organization that his token names.
+    /// The organization that their token names.
     pub org_id: Option<String>,
-    /// What his token says he is, such as `admin`.
+    /// What their token says they are, such as `admin`.
     pub roles: Vec<String>,
     /// Whether the account is open; a closed one is refused everything else.
     pub is_active: bool,
@@ -38,7 +38,7 @@ pub struct OwnAccount {
     pub onboarding_completed_at: Option<Millis>,
 }
 
-/// The caller's own account, as his claims and his profile make it.
+/// The caller's own account, as their claims and their profile make it.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

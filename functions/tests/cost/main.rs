@@ -3,3 +3,4 @@
 mod notes;
 mod offline;
 mod sessions;
+mod written;

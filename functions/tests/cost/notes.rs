@@ -1,11 +1,18 @@
 //! Notes: what an operation costs depends on neither the length of the text nor that of the log.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use convoke::mutation;
 use convoke::prelude::*;
 use convoke::testing::{TestApp, TestCaller};
-use functions::notes::index::{ApplyNoteOperation, apply_note_operation};
+use functions::notes::index::{
+    ApplyNoteOperation, BatchApplyNoteOperations, RollbackToSequence, apply_note_operation,
+    batch_apply_note_operations, rollback_to_sequence,
+};
+use functions::notes::offline::{SyncOfflineOperations, sync_offline_operations};
 use functions::notes::queries::{GetMeetingNotes, get_meeting_notes};
-use schema::{NoteOperation, NotePiece};
+use schema::{Natural, NoteCheckpoint, NoteOperation, NotePiece, Participant};
 use serde_json::{Value, json};
 
 /// Applies an operation and says how many statements that took.
@@ -30,6 +37,79 @@ pub fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<
     let before = ctx.db().rows_read();
     ctx.run::<apply_note_operation>(args)?;
     Ok(ctx.db().rows_read() - before)
+}
+
+/// Rows that were read so far, whole or in an index.
+fn rows(ctx: &MutationCtx) -> u64 {
+    ctx.db().rows_read() + ctx.db().keys_read()
+}
+
+/// Applies an operation and says how many rows the transaction read for that, in an index too.
+#[mutation]
+pub fn visited_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
+    let before = rows(ctx);
+    ctx.run::<apply_note_operation>(args)?;
+    Ok(rows(ctx) - before)
+}
+
+/// The same of a batch.
+#[mutation]
+pub fn visited_to_apply_batch(ctx: &mut MutationCtx, args: BatchApplyNoteOperations) -> Result<u64> {
+    let before = rows(ctx);
+    ctx.run::<batch_apply_note_operations>(args)?;
+    Ok(rows(ctx) - before)
+}
+
+/// The same of a drain.
+#[mutation]
+pub fn visited_to_sync(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<u64> {
+    let before = rows(ctx);
+    ctx.run::<sync_offline_operations>(args)?;
+    Ok(rows(ctx) - before)
+}
+
+/// The same of a rollback.
+#[mutation]
+pub fn visited_to_roll_back(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<u64> {
+    let before = rows(ctx);
+    ctx.run::<rollback_to_sequence>(args)?;
+    Ok(rows(ctx) - before)
+}
+
+/// Applies an operation after somebody else's, in one transaction: what comes between is seen by no reader.
+#[mutation]
+pub fn apply_after_another(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
+    let operation = serde_json::from_value(insert(0, "between ")).map_err(Error::internal)?;
+    let client_sequence = Natural::new(1_000_000).map_err(Error::internal)?;
+    let other = ApplyNoteOperation { client_sequence, operation, ..args.clone() };
+    ctx.run::<apply_note_operation>(other)?;
+    ctx.run::<apply_note_operation>(args)?;
+    Ok(())
+}
+
+/// How often [`apply_without_rights`] ran.
+#[derive(Default)]
+struct Attempts(AtomicUsize);
+
+/// Applies an operation; whoever asks for it loses the place in the meeting before it is run again.
+#[mutation]
+pub fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
+    if ctx.memory::<Attempts>().0.fetch_add(1, Relaxed) > 0 {
+        for place in ctx.db().scan::<Participant>().take(10)? {
+            ctx.db_mut().delete(place.id())?;
+        }
+    }
+    ctx.run::<apply_note_operation>(args)?;
+    Ok(())
+}
+
+/// Loses all checkpoints.
+#[mutation]
+pub fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
+    for checkpoint in ctx.db().scan::<NoteCheckpoint>().take(100)? {
+        ctx.db_mut().delete(checkpoint.id())?;
+    }
+    Ok(())
 }
 
 /// Takes the shape out of all entries of a log, as earlier releases left them.
@@ -106,9 +186,9 @@ fn an_operation_costs_the_same_in_a_long_document_with_a_long_log() {
         assert_eq!(long.statements(behind, operation.clone()), cost, "{behind} behind: {operation}");
         assert!(cost <= 12, "{cost} statements for {operation}");
     }
-    // A long way behind is still one statement more, and an edge between two pieces one piece more.
+    // A long way behind is read elsewhere, and an edge between two pieces is one piece more.
     let at_the_end = long.statements(0, insert(50_000, "typed"));
-    assert_eq!(long.statements(5_000, insert(50_000, "late")), at_the_end + 1);
+    assert_eq!(long.statements(5_000, insert(50_000, "late")), at_the_end);
     assert!(long.statements(0, delete(10_000, 20_000)) <= at_the_end + 10);
 }
 
@@ -154,4 +234,106 @@ fn entries_of_earlier_releases_are_passed_by_their_rows() {
 
     let text = notes.ada.call("notes/queries/getMeetingNotes", json!({"meetingId": notes.meeting}));
     assert_eq!(text.value()["content"], ">ad--ef!");
+}
+
+fn unlimited() -> TestApp {
+    TestApp::with(|options| options.settings = "[rates]\nnotes = 0".parse().expect("settings are TOML"))
+}
+
+/// Notes with so many entries.
+fn of_length(app: &TestApp, entries: usize) -> Notes<'_> {
+    let mut notes = Notes::new(app);
+    for _ in 0..entries / 100 {
+        notes.batch(vec![insert(0, "y"); 100]);
+    }
+    notes
+}
+
+#[test]
+fn what_a_transaction_reads_does_not_grow_with_how_far_behind_an_operation_was_made() {
+    let app = unlimited();
+    let visited = |behind: usize, path: &str, args: Value| {
+        let notes = of_length(&app, behind);
+        let mut all = json!({"meetingId": notes.meeting});
+        all.as_object_mut().expect("an object").extend(args.as_object().expect("an object").clone());
+        notes.ada.call(path, all).value().as_u64().expect("a count is a number")
+    };
+    let one = json!({"clientSequence": 0, "operation": insert(0, "late")});
+    let three = json!({"expectedVersion": 0, "operations": vec![json!({"operation": insert(0, "late")}); 3]});
+    for (path, args) in [("notes/visitedToApply", one), ("notes/visitedToApplyBatch", three)] {
+        let near = visited(100, path, args.clone());
+        assert!(near >= 100, "what is near is read in the transaction: {near}");
+        for behind in [300, 1_200] {
+            let far = visited(behind, path, args.clone());
+            assert!(far < 20, "{path}: {far} rows for {behind} entries");
+        }
+    }
+}
+
+#[test]
+fn what_a_drain_reads_does_not_grow_with_how_far_behind_it_is() {
+    let app = unlimited();
+    let visited = |behind: usize| {
+        let mut notes = Notes::new(&app);
+        let operation = json!({
+            "id": "o", "clientId": "c", "authorId": "ada", "attempts": 0, "queuedAt": 1, "timestamp": 1, "sequence": 0,
+            "status": "pending", "type": "insert", "position": 0, "content": "x",
+        });
+        let args = json!({"meetingId": notes.meeting, "clientId": "c", "operations": [operation]});
+        notes.ada.call("notes/offline/queueOfflineOperations", args).value();
+        for _ in 0..behind / 100 {
+            notes.batch(vec![insert(0, "y"); 100]);
+        }
+        let args = json!({"meetingId": notes.meeting, "clientId": "c"});
+        notes.ada.call("notes/visitedToSync", args).value().as_u64().expect("a count is a number")
+    };
+    assert!(visited(100) >= 100);
+    for behind in [300, 1_200] {
+        let far = visited(behind);
+        assert!(far < 30, "{far} rows for {behind} entries");
+    }
+    app.advance(std::time::Duration::from_secs(1));
+}
+
+#[test]
+fn a_rollback_reads_the_text_of_now_and_replays_a_thousand_entries_elsewhere() {
+    let app = unlimited();
+    let notes = of_length(&app, 2_200);
+    let roll_back =
+        |path: &str, target: i64| notes.ada.call(path, json!({"meetingId": notes.meeting, "targetSequence": target}));
+
+    let visited = roll_back("notes/visitedToRollBack", 1_999);
+    assert!(visited.value().as_u64().is_some_and(|rows| rows < 20), "{visited:?}");
+
+    notes.ada.call("notes/loseCheckpoints", json!({})).value();
+    let refused = roll_back("notes/index/rollbackToSequence", 1_001);
+    refused.assert_refused(convoke::error::Code::Conflict, "History is too far behind");
+    roll_back("notes/index/rollbackToSequence", 1_000).value();
+    let text = notes.ada.call("notes/queries/getMeetingNotes", json!({"meetingId": notes.meeting}));
+    assert_eq!(text.value()["content"], "y".repeat(1_000));
+}
+
+#[test]
+fn what_is_committed_between_the_reading_and_the_transaction_is_passed_in_the_transaction() {
+    let app = unlimited();
+    let notes = of_length(&app, 300);
+    let args = json!({"meetingId": notes.meeting, "clientSequence": 0, "operation": insert(0, "late")});
+
+    notes.ada.call("notes/applyAfterAnother", args).value();
+
+    let text = notes.ada.call("notes/queries/getMeetingNotes", json!({"meetingId": notes.meeting}));
+    assert_eq!(text.value()["content"], format!("between {}late", "y".repeat(300)));
+}
+
+#[test]
+fn who_loses_the_right_to_write_between_the_reading_and_the_transaction_does_not_write() {
+    let app = unlimited();
+    let notes = of_length(&app, 300);
+    let args = json!({"meetingId": notes.meeting, "clientSequence": 0, "operation": insert(0, "late")});
+
+    let refused = notes.ada.call("notes/applyWithoutRights", args);
+
+    refused.assert_refused(convoke::error::Code::Forbidden, "Access denied: Not a meeting participant");
+    assert_eq!(app.count::<NoteOperation>(), 300);
+    assert_eq!(app.runtime().memory::<Attempts>().0.load(Relaxed), 2);
 }

@@ -7,8 +7,9 @@ use convoke::prelude::*;
 use convoke::testing::{TestApp, TestCaller};
 use functions::meetings::lifecycle::{RemoveParticipant, remove_participant};
 use functions::notes::offline::{ClearSyncedOperations, clear_synced_operations};
+use functions::notes::queries::GetMeetingNotes;
 use functions::system::retention;
-use schema::OfflineOperation;
+use schema::{BridgeEntry, NoteOperation, OfflineChain, OfflineOperation, OperationType};
 use serde_json::{Value, json};
 
 /// Clears and says how many rows were read for that.
@@ -33,6 +34,25 @@ pub fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<retention>(args)?;
     Ok(ctx.db().rows_read() - before)
+}
+
+/// Writes the bridges of all chains as earlier releases did.
+#[mutation]
+pub fn name_bridges(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
+    let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(100)?;
+    for chain in ctx.db().scan::<OfflineChain>().take(100)? {
+        let named = |entry: &BridgeEntry| match *entry {
+            BridgeEntry::Carried(sequence, position, units) => {
+                let entry = entries.iter().find(|entry| entry.sequence == sequence);
+                let kind = if units < 0 { OperationType::Delete } else { OperationType::Insert };
+                entry.map(|entry| BridgeEntry::Named { id: entry.id(), kind, position, length: units.abs() })
+            }
+            BridgeEntry::Named { .. } => Some(*entry),
+        };
+        let bridge = chain.bridge.iter().filter_map(named).collect();
+        ctx.db_mut().patch_doc(chain, |chain| chain.bridge = bridge)?;
+    }
+    Ok(())
 }
 
 /// A meeting of Ada's with Ben in it, who queued so many operations that were in the notes already.
@@ -100,4 +120,36 @@ fn old_operations_are_deleted_unread_and_a_few_at_a_time() {
     assert!(read < 10, "{read} rows read");
     app.advance(Duration::from_secs(1));
     assert_eq!(app.count::<OfflineOperation>(), 0);
+}
+
+#[test]
+fn a_chain_of_an_earlier_release_goes_on() {
+    let app = TestApp::new();
+    let meeting = meeting(&app, 0);
+    let (ada, ben) = (app.user("ada"), app.user("ben"));
+    let edit = |operation: Value| {
+        let args = json!({"meetingId": meeting, "clientSequence": 1_000, "operation": operation});
+        ada.call("notes/index/applyNoteOperation", args).value();
+    };
+    let queue = |place: usize| {
+        let operation = json!({
+            "id": format!("o{place}"), "clientId": "c", "authorId": "ben", "attempts": 0, "queuedAt": 1, "timestamp": 1,
+            "sequence": place, "status": "pending", "type": "insert", "position": 4 + place, "content": place.to_string(),
+        });
+        let args = json!({"meetingId": meeting, "clientId": "c", "baseSequence": 1, "operations": [operation]});
+        ben.call("notes/offline/queueOfflineOperations", args).value();
+        app.advance(Duration::from_secs(1));
+    };
+    edit(json!({"type": "insert", "position": 0, "content": "base"}));
+    edit(json!({"type": "insert", "position": 0, "content": "> "}));
+    edit(json!({"type": "delete", "position": 2, "length": 1}));
+    queue(0);
+    let long = json!({"meetingId": meeting});
+
+    ada.call("offline/nameBridges", long.clone()).value();
+    edit(json!({"type": "insert", "position": 0, "content": "> "}));
+    queue(1);
+
+    let text = ada.call("notes/queries/getMeetingNotes", long);
+    assert_eq!(text.value()["content"], "> > ase01");
 }

@@ -93,9 +93,9 @@ fn interest_keys_come_from_the_catalog_and_those_sent_at_onboarding_join_it() {
     let server = app.serve();
     let ada = Client::new(&server, "ada");
     let mut args = onboarding();
-    args["interests"] = json!([{ "id": "bell-ringing", "name": "Bell ringing", "category": "personal" }]);
+    args["interests"] = json!([{ "id": "1", "name": "Bell ringing", "category": "personal" }]);
     ada.call("users/mutations/saveOnboarding", args);
-    let keys = json!({ "userId": "ada", "interests": ["rust", "machine-learning", "bell-ringing"] });
+    let keys = json!({ "userId": "ada", "interests": ["rust", "machine-learning", "custom:bell-ringing"] });
     assert_eq!(ada.call("users/mutations/updateUserInterests", keys), json!(null));
     let unknown = json!({ "userId": "ada", "interests": ["rust", "no-such-thing"] });
     assert_eq!(ada.refused("users/mutations/updateUserInterests", unknown), "Invalid interests: no-such-thing");

@@ -9,6 +9,7 @@ mod codegen;
 mod support;
 mod probes;
 
+mod generation;
 mod insights;
 mod prompts;
 mod notes;

@@ -174,15 +174,103 @@ pub struct PutWaitingEntry {
 #[mutation]
 pub fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
     let now = ctx.now();
-    let constraints = serde_json::from_str(r#"{"interests": [], "roles": []}"#).map_err(Error::internal)?;
-    ctx.db_mut().insert(schema::QueueEntry {
-        user_id: args.user_id,
+    ctx.db_mut().insert(schema::QueueEntry { status: args.status, ..waiting(args.user_id, now)? })?;
+    Ok(())
+}
+
+/// An entry that waits for an hour.
+fn waiting(user_id: Id<User>, now: Millis) -> Result<schema::QueueEntry> {
+    Ok(schema::QueueEntry {
+        user_id,
         available_from: now,
         available_to: now + std::time::Duration::from_secs(3_600),
-        constraints,
-        status: args.status,
+        constraints: serde_json::from_str(r#"{"interests": [], "roles": []}"#).map_err(Error::internal)?,
+        status: schema::QueueStatus::Waiting,
         match_id: None,
         updated_at: now,
+        ticket: None,
+    })
+}
+
+/// How many, of something that a test needs many of.
+#[args]
+pub struct Many {
+    pub user_id: Id<User>,
+    pub count: i64,
+}
+
+/// Lets many users enter the matching queue who have no rows; their ids go on from this one.
+#[mutation]
+pub fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
+    for number in 0..args.count {
+        let user = Id::from_bits(args.user_id.bits() + number.unsigned_abs() as u128);
+        let entry = waiting(user, ctx.now())?;
+        functions::matching::line::join(ctx, entry)?;
+    }
+    Ok(())
+}
+
+/// What a function read: statements, and rows whole.
+#[convoke::value(output)]
+pub struct Cost {
+    pub statements: u64,
+    pub rows: u64,
+}
+
+/// Asks for the caller's place in the matching queue and returns what that took.
+#[query]
+pub fn cost_of_a_place(ctx: &QueryCtx) -> Result<Cost> {
+    ctx.run::<functions::matching::queue::get_queue_status>(NoArgs {})?;
+    Ok(Cost { statements: ctx.db().statements(), rows: ctx.db().rows_read() })
+}
+
+/// Puts a user into many active meetings.
+#[mutation]
+pub fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
+    let mut blank = ctx.db().scan::<Meeting>().first()?.ok_or_else(|| Error::internal("no meeting"))?.into_inner();
+    for number in 0..args.count {
+        blank.room_id = format!("room-{number}");
+        let meeting = ctx.db_mut().insert(blank.clone())?;
+        let place = functions::meetings::seats::add(ctx, meeting, args.user_id, Role::Host)?;
+        presence::write(ctx, place, schema::Presence::Joined, None)?;
+    }
+    Ok(())
+}
+
+/// What [`put_former_interest`] takes.
+#[args]
+pub struct PutFormerInterest {
+    pub key: schema::InterestKey,
+    pub label: schema::InterestName,
+    pub created_by: Option<Id<User>>,
+    /// Who chose it.
+    pub users: List<Id<User>, 0, 100>,
+}
+
+/// Puts an entry of the catalog and who chose it, as a release did that kept no key of the label.
+#[mutation]
+pub fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest) -> Result<()> {
+    let PutFormerInterest { key, label, created_by, users } = args;
+    ctx.db_mut().insert(schema::Interest {
+        key: key.clone(),
+        label,
+        category: schema::InterestCategory::Personal,
+        icon_name: None,
+        usage_count: i64::try_from(users.len()).map_err(Error::internal)?,
+        created_by,
+        label_key: None,
     })?;
+    for user_id in users.into_vec() {
+        ctx.db_mut().insert(schema::UserInterest { user_id, key: key.clone() })?;
+    }
+    Ok(())
+}
+
+/// Takes the keys of the labels from the whole catalog.
+#[mutation]
+pub fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
+    for row in ctx.db().scan::<schema::Interest>().take(10_000)? {
+        ctx.db_mut().patch_doc(row, |row| row.label_key = None)?;
+    }
     Ok(())
 }

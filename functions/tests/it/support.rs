@@ -26,7 +26,7 @@ pub fn claims(subject: &str) -> Identity {
         issuer: ISSUER.to_owned(),
         subject: subject.to_owned(),
         email: Some(format!("{subject}@example.com")),
-        email_verified: true,
+        email_verified: Some(true),
         issued_at: Some(1),
         ..Identity::default()
     }

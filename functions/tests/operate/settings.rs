@@ -12,7 +12,7 @@ use functions::meetings::webrtc::settings::{Rooms, Stun, Turn};
 use schema::limits::{Quotas, Retention};
 
 const FILE: &str = "deploy/convoke.toml";
-/// Set to write the file as it is now: `CONVOKE_BLESS=1 cargo test -p functions --test operate`.
+/// Set to write the file as it is now.
 const BLESS: &str = "CONVOKE_BLESS";
 
 #[test]
@@ -21,7 +21,7 @@ fn the_example_has_every_setting_of_this_program() {
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(crate::root().join(FILE), &now).unwrap();
     }
-    assert_eq!(crate::read(FILE), now, "settings have changed: {BLESS}=1 accepts them");
+    assert_eq!(crate::read(FILE), now, "settings have changed; if they are meant to, `.ci/renew` writes the file anew");
     let printed =
         std::process::Command::new(env!("CARGO_BIN_EXE_convoke")).args(["config", "example"]).output().unwrap();
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);

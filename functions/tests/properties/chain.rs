@@ -89,8 +89,8 @@ impl Played {
 
     fn drain(&mut self, chain: &mut Chain<usize>, operations: &[Operation]) -> Result<(), Refused> {
         for operation in operations {
-            let walked = chain.walk(operation.clone(), self.server.len())?;
-            for piece in &walked.pieces {
+            let walked = chain.walk(operation.shape, self.server.len())?;
+            for piece in &walked.moved.pieces(operation.content.clone()) {
                 self.append(piece)?;
             }
             chain.accept(walked);
@@ -167,6 +167,33 @@ proptest! {
     }
 
     #[test]
+    fn a_way_gone_in_two_parts_is_the_way_gone_at_once(case in case(1..2), cut in 0..6usize) {
+        let mut played = Played::begin(&case);
+        let entries = played.entries(0);
+        let operations = played.type_offline(&case.drains[0].0);
+        let (before, since) = entries.split_at(cut.min(entries.len()));
+        let mut ahead = Chain::new(before.to_vec());
+        let mut there = before.iter().fold(case.base, |length, entry| entry.shape.length_after(length));
+        let mut moved = Vec::new();
+        for operation in &operations {
+            let walked = ahead.walk(operation.shape, there).unwrap();
+            there = walked.moved.length_after(there);
+            moved.push(walked.moved.clone());
+            ahead.accept(walked);
+        }
+        let (mut whole, mut rest) = (Chain::new(entries.clone()), Chain::new(since.to_vec()));
+        let mut today = played.server.len();
+        for (operation, moved) in operations.iter().zip(moved) {
+            let (at_once, in_parts) = (whole.walk(operation.shape, today).unwrap(), rest.carry(moved));
+            prop_assert_eq!(&at_once.moved, &in_parts.moved);
+            today = at_once.moved.length_after(today);
+            whole.accept(at_once);
+            rest.accept(in_parts);
+        }
+        prop_assert_eq!(whole.bridge(), [ahead.bridge(), rest.bridge()].concat());
+    }
+
+    #[test]
     fn an_operation_that_fails_counts_as_nothing_for_the_ones_after_it(
         case in case(1..2), broken in draft(), place in 0..6usize, beyond in 1..5usize
     ) {
@@ -179,7 +206,7 @@ proptest! {
         let behind_the_end = chain.length(played.server.len()) + beyond;
         let mut failing = broken.on(behind_the_end, &mut Letters::default());
         failing.shape.position = behind_the_end;
-        prop_assert!(chain.walk(failing, played.server.len()).is_err());
+        prop_assert!(chain.walk(failing.shape, played.server.len()).is_err());
         played.drain(&mut chain, &operations[place..]).unwrap();
         played.commit(&case.drains[0].1);
 
@@ -214,10 +241,10 @@ fn each_operation_alone_against_everything_since_the_base_is_wrong_in_most_cases
         for operation in operations {
             // Against the whole log since the base, the siblings that were just appended included.
             let alone = Chain::new(played.entries(0));
-            let Ok(walked) = alone.walk(operation, played.server.len()) else {
+            let Ok(walked) = alone.walk(operation.shape, played.server.len()) else {
                 return true;
             };
-            if walked.pieces.iter().any(|piece| played.append(piece).is_err()) {
+            if walked.moved.pieces(operation.content).iter().any(|piece| played.append(piece).is_err()) {
                 return true;
             }
         }

@@ -45,9 +45,10 @@ impl Server {
         }
         let since = self.log.iter().enumerate().skip(message.base);
         let chain = Chain::new(since.map(|(key, entry)| Committed { key, shape: entry.operation.shape }));
-        let walked = chain.walk(message.operation.clone(), self.text.len()).expect("clients send what fits their text");
-        let count = walked.pieces.len();
-        for (index, piece) in walked.pieces.iter().enumerate() {
+        let walked = chain.walk(message.operation.shape, self.text.len()).expect("clients send what fits their text");
+        let pieces = walked.moved.pieces(message.operation.content.clone());
+        let count = pieces.len();
+        for (index, piece) in pieces.iter().enumerate() {
             self.text.apply(piece).expect("every position in the log is valid when its turn comes");
             self.log.push(Entry {
                 author: message.author,

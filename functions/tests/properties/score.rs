@@ -1,5 +1,7 @@
 //! Scores and hard conditions of random pairs of people.
 
+use std::collections::BTreeSet;
+
 use functions::matching::candidate::{Interest, Person, Window, candidates};
 use functions::matching::conditions::{Obstacle, Rules, Side, Standing, judge};
 use functions::matching::explain::explain;
@@ -146,6 +148,67 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_profile_without_interests_never_scores_above_one_that_shares_some(
+        one in person(), other in person(), now in 0..3 * HOUR
+    ) {
+        let emptied = |person: &Person| Person { interests: Vec::new(), ..person.clone() };
+        let value = |a: &Person, b: &Person| {
+            let ready = candidates(&[a.clone(), b.clone()]);
+            features(&ready[0], &ready[1], now).interest_overlap
+        };
+        let keys = |person: &Person| -> BTreeSet<String> { person.interests.iter().map(|one| one.key.clone()).collect() };
+        let (ours, theirs) = (keys(&one), keys(&other));
+        let filled = value(&one, &other);
+        let unknown = [value(&one, &emptied(&other)), value(&emptied(&one), &other), value(&emptied(&one), &emptied(&other))];
+
+        // Whoever has none, the wishes stand alone.
+        prop_assert!(unknown.iter().all(|value| value.to_bits() == unknown[0].to_bits()));
+        if one.wanted_interests.is_empty() || other.wanted_interests.is_empty() {
+            prop_assert_eq!(unknown[0], 0.5);
+        }
+        if ours.intersection(&theirs).next().is_some() {
+            prop_assert!(filled >= unknown[0], "{} < {}", filled, unknown[0]);
+        } else if !ours.is_empty() && !theirs.is_empty() {
+            prop_assert!(filled <= unknown[0], "who shares nothing is not ahead of whom nothing is known of");
+        }
+    }
+
+    #[test]
+    fn one_more_shared_interest_never_lowers_the_overlap(one in person(), other in person(), now in 0..3 * HOUR) {
+        let more = |person: &Person| {
+            let mut person = person.clone();
+            person.interests.push(Interest { key: "shared".to_owned(), label: "Shared".to_owned() });
+            person
+        };
+        let value = |a: &Person, b: &Person| {
+            let ready = candidates(&[a.clone(), b.clone()]);
+            features(&ready[0], &ready[1], now).interest_overlap
+        };
+        prop_assert!(value(&more(&one), &more(&other)) >= value(&one, &other) - 1e-12);
+    }
+
+    #[test]
+    fn the_company_that_somebody_wrote_down_decides_nothing_about_the_same_organization(
+        one in person(), other in person(), wish in prop::sample::select(&["same", "different", "any"][..]),
+        company in maybe(&["Acme", "Other", "org-1"]), now in 0..3 * HOUR
+    ) {
+        let wishing = |person: &Person| Person { organization_wish: Some(wish.to_owned()), ..person.clone() };
+        let elsewhere = Person { company, ..wishing(&other) };
+        let value = |a: &Person, b: &Person| {
+            let ready = candidates(&[a.clone(), b.clone()]);
+            features(&ready[0], &ready[1], now).org_constraint_match
+        };
+        let found = value(&wishing(&one), &wishing(&other));
+        prop_assert_eq!(found, value(&wishing(&one), &elsewhere));
+        let is_known = one.organization.is_some() && other.organization.is_some();
+        prop_assert_eq!(found == 0.5, wish != "any" && !is_known);
+    }
+}
+
 /// The rule about windows, written again from its words.
 fn meet(a: Option<Window>, b: Option<Window>, now: i64) -> bool {
     let (Some(a), Some(b)) = (a, b) else {
@@ -159,14 +222,11 @@ fn meet(a: Option<Window>, b: Option<Window>, now: i64) -> bool {
 /// The rule about organizations, written again from its words: what `one` wishes is known not to be so.
 fn contradicts(one: &Person, other: &Person) -> bool {
     let company = |person: &Person| person.company.as_ref().map(|company| company.to_lowercase());
-    let same_company = company(one).zip(company(other)).map(|(one, other)| one == other);
     let same_organization = one.organization.as_ref().zip(other.organization.as_ref()).map(|(one, other)| one == other);
-    let is_same = same_company == Some(true) || same_organization == Some(true);
-    let is_other = !is_same && (same_company.is_some() || same_organization.is_some());
     match one.organization_wish.as_deref() {
         None | Some("any") => false,
-        Some("same") => is_other,
-        Some("different") => is_same,
+        Some("same") => same_organization == Some(false),
+        Some("different") => same_organization == Some(true),
         Some(name) => {
             let is_named = company(other) == Some(name.to_lowercase())
                 || other.organization.as_ref().is_some_and(|(_, id)| id == name);

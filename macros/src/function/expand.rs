@@ -15,6 +15,7 @@ pub fn expand(function: &Checked<'_>) -> TokenStream {
     let registration = registration(function);
     let invocation = invocation(function);
     let name = &function.item.sig.ident;
+    let handler = names(function.kind).handler;
     let cfgs = attributes::cfgs(&function.item.attrs);
     quote! {
         #marker
@@ -23,7 +24,13 @@ pub fn expand(function: &Checked<'_>) -> TokenStream {
             #registration
             #invocation
             ::convoke::__private::inventory::submit! {
-                ::convoke::__private::Submitted(<#name as ::convoke::__private::Function>::ENTRY)
+                ::convoke::__private::Submitted(<#name as ::convoke::__private::Function>::DEF)
+            }
+            ::convoke::__private::inventory::submit! {
+                ::convoke::__private::SubmittedHandler {
+                    def: <#name as ::convoke::__private::Function>::DEF,
+                    handler: ::convoke::__private::#handler::<#name>(),
+                }
             }
         };
     }
@@ -46,7 +53,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let text = name.unraw().to_string();
     let doc = attributes::docs(&function.item.attrs);
-    let Names { marker, kind, erase, .. } = names(function.kind);
+    let Names { marker, kind, .. } = names(function.kind);
     let args = args_type(function);
     let output = &function.output;
     let output = quote_spanned!(output.span()=> <#output as ::convoke::__private::IsResult>::Ok);
@@ -67,7 +74,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
             type Kind = ::convoke::__private::#marker;
             type Args = #args;
             type Output = #output;
-            const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+            const DEF: &'static ::convoke::__private::FunctionDef = &::convoke::__private::FunctionDef {
                 module: ::core::module_path!(),
                 name: #text,
                 kind: ::convoke::__private::Kind::#kind,
@@ -81,7 +88,6 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 identity_hook: #identity_hook,
                 args_schema: ::convoke::__private::args_schema::<Self>,
                 output_schema: ::convoke::__private::output_schema::<Self>,
-                call: ::convoke::__private::#erase::<Self>(),
             };
         }
     }
@@ -148,21 +154,21 @@ struct Names {
     kind: Ident,
     invoke: Ident,
     context: Ident,
-    erase: Ident,
+    handler: Ident,
 }
 
 fn names(kind: Kind) -> Names {
-    let (name, erase) = match kind {
-        Kind::Query => ("Query", "erase_query"),
-        Kind::Mutation => ("Mutation", "erase_mutation"),
-        Kind::Action => ("Action", "erase_action"),
+    let (name, handler) = match kind {
+        Kind::Query => ("Query", "query_handler"),
+        Kind::Mutation => ("Mutation", "mutation_handler"),
+        Kind::Action => ("Action", "action_handler"),
     };
     Names {
         marker: format_ident!("Is{name}"),
         kind: format_ident!("{name}"),
         invoke: format_ident!("{name}Fn"),
         context: format_ident!("{name}Ctx"),
-        erase: format_ident!("{erase}"),
+        handler: format_ident!("{handler}"),
     }
 }
 

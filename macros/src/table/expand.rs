@@ -46,9 +46,12 @@ fn definition(table: &Table) -> TokenStream {
     let decoded = table.object.members.iter().enumerate().filter_map(|(place, member)| decode(place, member));
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
-        impl ::convoke::__private::Table for #ident {
+        impl ::convoke::__private::Named for #ident {
             const NAME: &'static ::core::primitive::str = #name;
             const PREFIX: &'static ::core::primitive::str = #prefix;
+        }
+        #[automatically_derived]
+        impl ::convoke::__private::Table for #ident {
             const DEF: &'static ::convoke::__private::TableDef = &::convoke::__private::TableDef {
                 name: #name,
                 prefix: #prefix,

@@ -14,7 +14,7 @@ const _: () = {
         type Kind = ::convoke::__private::IsAction;
         type Args = Generate;
         type Output = <Result<Generated> as ::convoke::__private::IsResult>::Ok;
-        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+        const DEF: &'static ::convoke::__private::FunctionDef = &::convoke::__private::FunctionDef {
             module: ::core::module_path!(),
             name: "generate",
             kind: ::convoke::__private::Kind::Action,
@@ -28,7 +28,6 @@ const _: () = {
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
-            call: ::convoke::__private::erase_action::<Self>(),
         };
     }
     #[automatically_derived]
@@ -50,6 +49,11 @@ const _: () = {
     }
     ::convoke::__private::inventory::submit! {
         ::convoke::__private::Submitted(< generate as ::convoke::__private::Function >
-        ::ENTRY)
+        ::DEF)
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedHandler { def : < generate as
+        ::convoke::__private::Function > ::DEF, handler :
+        ::convoke::__private::action_handler:: < generate > (), }
     }
 };

@@ -18,7 +18,7 @@ const _: () = {
         type Kind = ::convoke::__private::IsMutation;
         type Args = ::convoke::__private::NoArgs;
         type Output = <Result<()> as ::convoke::__private::IsResult>::Ok;
-        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+        const DEF: &'static ::convoke::__private::FunctionDef = &::convoke::__private::FunctionDef {
             module: ::core::module_path!(),
             name: "clean",
             kind: ::convoke::__private::Kind::Mutation,
@@ -32,7 +32,6 @@ const _: () = {
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
-            call: ::convoke::__private::erase_mutation::<Self>(),
         };
     }
     #[automatically_derived]
@@ -46,7 +45,12 @@ const _: () = {
     }
     ::convoke::__private::inventory::submit! {
         ::convoke::__private::Submitted(< clean as ::convoke::__private::Function >
-        ::ENTRY)
+        ::DEF)
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedHandler { def : < clean as
+        ::convoke::__private::Function > ::DEF, handler :
+        ::convoke::__private::mutation_handler:: < clean > (), }
     }
 };
 pub(crate) fn seen(ctx: &mut MutationCtx) -> Result<()> {
@@ -65,7 +69,7 @@ const _: () = {
         type Kind = ::convoke::__private::IsMutation;
         type Args = ::convoke::__private::NoArgs;
         type Output = <Result<()> as ::convoke::__private::IsResult>::Ok;
-        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+        const DEF: &'static ::convoke::__private::FunctionDef = &::convoke::__private::FunctionDef {
             module: ::core::module_path!(),
             name: "seen",
             kind: ::convoke::__private::Kind::Mutation,
@@ -79,7 +83,6 @@ const _: () = {
             identity_hook: true,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
-            call: ::convoke::__private::erase_mutation::<Self>(),
         };
     }
     #[automatically_derived]
@@ -92,7 +95,11 @@ const _: () = {
         }
     }
     ::convoke::__private::inventory::submit! {
-        ::convoke::__private::Submitted(< seen as ::convoke::__private::Function >
-        ::ENTRY)
+        ::convoke::__private::Submitted(< seen as ::convoke::__private::Function > ::DEF)
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedHandler { def : < seen as
+        ::convoke::__private::Function > ::DEF, handler :
+        ::convoke::__private::mutation_handler:: < seen > (), }
     }
 };

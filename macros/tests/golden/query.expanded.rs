@@ -21,7 +21,7 @@ const _: () = {
         type Kind = ::convoke::__private::IsQuery;
         type Args = ListParticipants;
         type Output = <Result<Vec<Participant>> as ::convoke::__private::IsResult>::Ok;
-        const ENTRY: &'static ::convoke::__private::Entry = &::convoke::__private::Entry {
+        const DEF: &'static ::convoke::__private::FunctionDef = &::convoke::__private::FunctionDef {
             module: ::core::module_path!(),
             name: "list_participants",
             kind: ::convoke::__private::Kind::Query,
@@ -35,7 +35,6 @@ const _: () = {
             identity_hook: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
-            call: ::convoke::__private::erase_query::<Self>(),
         };
     }
     #[automatically_derived]
@@ -53,6 +52,11 @@ const _: () = {
     }
     ::convoke::__private::inventory::submit! {
         ::convoke::__private::Submitted(< list_participants as
-        ::convoke::__private::Function > ::ENTRY)
+        ::convoke::__private::Function > ::DEF)
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedHandler { def : < list_participants as
+        ::convoke::__private::Function > ::DEF, handler :
+        ::convoke::__private::query_handler:: < list_participants > (), }
     }
 };

@@ -12,9 +12,12 @@ pub struct QueueEntry {
 }
 const _: () = {
     #[automatically_derived]
-    impl ::convoke::__private::Table for QueueEntry {
+    impl ::convoke::__private::Named for QueueEntry {
         const NAME: &'static ::core::primitive::str = "queueEntries";
         const PREFIX: &'static ::core::primitive::str = "queue";
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::Table for QueueEntry {
         const DEF: &'static ::convoke::__private::TableDef = &::convoke::__private::TableDef {
             name: "queueEntries",
             prefix: "queue",

@@ -4,7 +4,7 @@ use convoke::{Id, Millis, table};
 
 use super::meetings::Meeting;
 use super::users::User;
-use crate::values::{Fingerprint, InsightLink, PromptFeedback, PromptKind, Recommendation, Score};
+use crate::values::{ActionItemDetail, Fingerprint, InsightLink, PromptFeedback, PromptKind, Recommendation, Score};
 
 /// What one participant takes from one meeting. Nobody else reads it.
 #[table(name = "insights", prefix = "insight")]
@@ -19,11 +19,13 @@ pub struct Insight {
     pub summary: String,
     /// What is to be done, the reader's own first.
     pub action_items: Vec<String>,
+    /// The same in their parts, in the same order; absent in rows of releases that told the lines only.
+    pub action_item_details: Option<Vec<ActionItemDetail>>,
     /// What the reader could do next.
     pub recommendations: Vec<Recommendation>,
     /// Addresses that came up.
     pub links: Vec<InsightLink>,
-    /// What made it, with its version, such as `builtin/1`.
+    /// What made it, with its version, such as `builtin/2`.
     pub generator: String,
     /// Of the material: the same makes no new insight.
     pub source_hash: Fingerprint,
@@ -47,7 +49,7 @@ pub struct Prompt {
     pub relevance: Score,
     /// Why it was made, the kind of evidence first.
     pub tags: Vec<String>,
-    /// What became of it.
+    /// What happened to it.
     pub feedback: Option<PromptFeedback>,
     /// When that was said.
     pub feedback_at: Option<Millis>,

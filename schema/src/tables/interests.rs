@@ -10,6 +10,7 @@ use crate::values::{IconName, InterestCategory, InterestKey, InterestName};
 #[index(by_key(key), unique)]
 #[index(by_category(category, key))]
 #[index(by_creator(created_by))]
+#[index(by_label(label_key, created_by))]
 pub struct Interest {
     /// Stable: users refer to it.
     pub key: InterestKey,
@@ -23,6 +24,8 @@ pub struct Interest {
     pub usage_count: i64,
     /// Who added it; absent for the built-in ones.
     pub created_by: Option<Id<User>>,
+    /// The label without regard to case and white space; absent in rows of former releases until they are migrated.
+    pub label_key: Option<String>,
 }
 
 /// Says that a user has an interest.

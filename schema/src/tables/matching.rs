@@ -10,7 +10,9 @@ use crate::values::{Comments, MatchConstraints, MatchFeatures, MatchStatus, Outc
 #[table(name = "queueEntries", prefix = "queue")]
 #[index(by_user_status(user_id, status))]
 #[index(by_status_available(status, available_to))]
+#[index(by_status_updated(status, updated_at))]
 #[index(one_waiting(user_id), unique, when(status = "waiting"))]
+#[index(in_line(ticket), when(status = "waiting"))]
 pub struct QueueEntry {
     /// Who.
     pub user_id: Id<User>,
@@ -24,8 +26,22 @@ pub struct QueueEntry {
     pub status: QueueStatus,
     /// What it led to.
     pub match_id: Option<Id<Match>>,
-    /// When the row changed last.
+    /// When the row changed last: of one that does not wait any more, when it ended.
     pub updated_at: Millis,
+    /// Its number in the order of those who wait; absent in rows of releases that gave none.
+    pub ticket: Option<i64>,
+}
+
+/// How many wait in one stretch of the matching queue: a place in it is the sum of those before, not a count of entries.
+#[table(name = "queueCounts", prefix = "queuecount")]
+#[index(by_level_stretch(level, stretch), unique)]
+pub struct QueueCount {
+    /// How long the stretch is: 64 tickets to the power of this.
+    pub level: i64,
+    /// The stretch's number, from 0.
+    pub stretch: i64,
+    /// Entries in it that wait.
+    pub waiting: i64,
 }
 
 /// Two users who were found for each other.

@@ -79,11 +79,14 @@ pub struct Participant {
 #[table(name = "meetingInvitations", prefix = "invitation")]
 #[index(by_meeting_email(meeting_id, email), unique)]
 #[index(by_email(email))]
+#[index(by_email_inviter(email, inviter_id))]
 pub struct Invitation {
     /// To which meeting.
     pub meeting_id: Id<Meeting>,
     /// Whom.
     pub email: EmailAddress,
+    /// Who invited; absent in rows of releases that did not store it.
+    pub inviter_id: Option<Id<User>>,
 }
 
 /// How many addresses a user invited on one day: what bounds it outlives the invitations, which go when they are taken

@@ -14,12 +14,12 @@ mod offline;
 mod transcripts;
 mod users;
 
-use convoke::store::{Table, TableDef};
+use convoke::{Table, TableDef};
 
 pub use audit::AuditEntry;
 pub use insights::{Insight, Prompt};
 pub use interests::{Interest, UserInterest};
-pub use matching::{Match, MatchOutcome, QueueEntry};
+pub use matching::{Match, MatchOutcome, QueueCount, QueueEntry};
 pub use media::{MediaSession, Signal};
 pub use meetings::{Invitation, InvitationCount, Meeting, Participant};
 pub use notes::{Note, NoteCheckpoint, NoteOperation, NotePiece};
@@ -50,6 +50,7 @@ pub const TABLES: &[&TableDef] = &[
     Insight::DEF,
     Prompt::DEF,
     QueueEntry::DEF,
+    QueueCount::DEF,
     Match::DEF,
     MatchOutcome::DEF,
     AuditEntry::DEF,

@@ -6,11 +6,12 @@ use convoke::{Id, Millis, table};
 
 use super::meetings::Meeting;
 use super::users::User;
-use crate::values::{Fingerprint, NoteEdit, OperationId, OperationType, PieceOfNote};
+use crate::values::{ChangedBy, Fingerprint, NoteEdit, OperationId, OperationType, PieceOfNote};
 
 /// The notes of a meeting as they are now.
 #[table(name = "notes", prefix = "note")]
 #[index(by_meeting(meeting_id), unique)]
+#[index(by_text_since(text_since))]
 pub struct Note {
     /// Of which meeting.
     pub meeting_id: Id<Meeting>,
@@ -24,6 +25,17 @@ pub struct Note {
     pub sequence: i64,
     /// When they changed last.
     pub updated_at: Millis,
+    /// The first entry of the log that counts as having its text. A checkpoint holds the text before it, unless it is the
+    /// very first one.
+    #[default(1)]
+    pub first_sequence: i64,
+    /// Up to which entry the log's text is gone: on its way to the one before `first_sequence`.
+    #[default(0)]
+    pub cleared_sequence: i64,
+    /// When the first entry was made whose text is still stored; [`Millis::MAX`] if there is none. 0 in notes of earlier
+    /// releases, until the log is looked at.
+    #[default(0)]
+    pub text_since: Millis,
 }
 
 /// A piece of the text: about 4,096 units, at most 8,192, so that a keystroke rewrites one row of that size.
@@ -36,7 +48,7 @@ pub struct NotePiece {
     pub text: String,
 }
 
-/// An entry of the log. The log only grows.
+/// An entry of the log. The log only grows; entries that are old lose their text, and nothing else.
 #[table(name = "noteOperations", prefix = "noteop")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
 #[index(by_meeting_version(meeting_id, version))]
@@ -51,7 +63,7 @@ pub struct NoteOperation {
     pub version: i64,
     /// Who did it.
     pub author_id: Id<User>,
-    /// What was done, as it was applied.
+    /// What was done, as it was applied; without its text once that is folded into a checkpoint.
     pub operation: NoteEdit,
     /// The kind of `operation` again, so that an index holds all that another operation needs to pass this one and a
     /// pasted chapter is not read for it. Absent in old entries, as are the two after it.
@@ -61,7 +73,7 @@ pub struct NoteOperation {
     /// The length of `operation`.
     pub length: Option<i64>,
     /// The entries that changed it on its way; of an operation that is several entries, the first names them.
-    pub conflicts_with: Vec<Id<NoteOperation>>,
+    pub conflicts_with: Vec<ChangedBy>,
     /// By what a repetition is known. Entries without never collide.
     pub operation_id: Option<OperationId>,
     /// Of the operation as it was sent: a repetition with other content is refused.

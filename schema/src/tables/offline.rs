@@ -4,7 +4,7 @@ use convoke::{Id, Millis, table};
 
 use super::meetings::Meeting;
 use super::users::User;
-use crate::values::{BridgeEntry, ClientToken, Fingerprint, NoteEdit, OfflineStatus};
+use crate::values::{BridgeEntry, ClientToken, Fingerprint, NoteEdit, OfflineStatus, RetriedChain};
 
 /// An operation of a client's offline queue.
 #[table(name = "offlineOperations", prefix = "offlineop")]
@@ -50,6 +50,7 @@ pub struct OfflineOperation {
 /// How far a client's chain of offline operations has come, so that a later drain can go on with it.
 #[table(name = "offlineChains", prefix = "chain")]
 #[index(by_client(meeting_id, author_id, client_id), unique)]
+#[index(by_touched(touched_at, meeting_id, author_id, client_id))]
 pub struct OfflineChain {
     /// On which meeting's notes.
     pub meeting_id: Id<Meeting>,
@@ -57,10 +58,16 @@ pub struct OfflineChain {
     pub author_id: Id<User>,
     /// From which client.
     pub client_id: ClientToken,
-    /// The sequence of the log on which the chain was made.
+    /// The sequence of the log on which the chain was made; below 0 if there is none, but operations that are retried.
     pub base_sequence: i64,
     /// Up to which sequence the log is in the bridge.
     pub through_sequence: i64,
     /// What others committed since the base, carried past the chain so far.
     pub bridge: Vec<BridgeEntry>,
+    /// When a drain came to it last, or when it was seen that its client's operations are still there. It goes with the
+    /// last of them.
+    #[default(0)]
+    pub touched_at: Millis,
+    /// How far those of its client's operations have come that are retried.
+    pub retried: Option<RetriedChain>,
 }

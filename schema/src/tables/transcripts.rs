@@ -30,7 +30,7 @@ pub struct TranscriptChunk {
     pub end_ms: Millis,
     /// Runs of characters that are not white space.
     pub word_count: i64,
-    /// The language spoken.
+    /// The language spoken; `und` where nobody named it.
     pub language: LanguageTag,
     /// The client's name of it: a known one is not stored again. Chunks without never collide.
     pub chunk_id: Option<ClientToken>,
@@ -54,7 +54,7 @@ pub struct TranscriptStats {
     pub max_end_ms: Millis,
     /// Who spoke, in order of first appearance.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, in order of first appearance, up to the quota.
+    /// What was spoken, where it was named, in order of first appearance, up to the quota.
     pub languages: Vec<LanguageTag>,
     /// How many five-minute buckets have a chunk.
     pub bucket_count: i64,

@@ -38,7 +38,14 @@ pub struct User {
     pub updated_at: Millis,
 }
 
-/// What somebody tells about himself.
+impl User {
+    /// The address that a user is known to own.
+    pub fn verified_address(&self) -> Option<&EmailAddress> {
+        self.email.as_ref().filter(|_| self.email_verified)
+    }
+}
+
+/// What somebody tells about themselves.
 #[table(name = "profiles", prefix = "profile")]
 #[index(by_user(user_id), unique)]
 pub struct Profile {
@@ -46,13 +53,13 @@ pub struct Profile {
     pub user_id: Id<User>,
     /// The name that others see.
     pub display_name: DisplayName,
-    /// About himself, in his words.
+    /// About themselves, in their words.
     pub bio: Option<Bio>,
-    /// What he wants to reach.
+    /// What they want to reach.
     pub goals: Option<Goals>,
-    /// What he speaks; each once without regard to case.
+    /// What they speak; each once without regard to case.
     pub languages: Vec<LanguageName>,
-    /// What he has done so far, in words or years.
+    /// What they have done so far, in words or years.
     pub experience: Option<Experience>,
     /// Age in years.
     pub age: Option<Age>,
@@ -64,7 +71,7 @@ pub struct Profile {
     pub job_title: Option<ShortText>,
     /// Company.
     pub company: Option<ShortText>,
-    /// Address of his page there.
+    /// Address of their page there.
     pub linkedin_url: Option<HttpUrl>,
     /// When the row changed last.
     pub updated_at: Millis,

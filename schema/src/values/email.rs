@@ -41,7 +41,8 @@ fn address(text: String) -> Result<String, String> {
     let lower = text.to_lowercase();
     match is_address(&lower) {
         true => Ok(lower),
-        false => Err("must be an e-mail address of at most 254 characters".to_owned()),
+        // Whole, where other refusals cut what they quote: a sender has to find it among many.
+        false => Err(format!("must be an e-mail address of at most {CHARS_MAX} characters (got {text:?})")),
     }
 }
 
@@ -50,11 +51,7 @@ fn participant_address(text: String) -> Result<String, String> {
     if is_address(&lower) {
         return Ok(lower);
     }
-    let shown = match text.char_indices().nth(CHARS_MAX) {
-        None => text,
-        Some((end, _)) => format!("{}…", &text[..end]),
-    };
-    Err(format!("Invalid participant email: {shown}"))
+    Err(format!("Invalid participant email: {text}"))
 }
 
 fn is_address(text: &str) -> bool {
@@ -113,6 +110,17 @@ mod tests {
         assert_eq!(
             ParticipantEmail::new(" not an address ").unwrap_err().sentence(),
             "Invalid participant email: not an address"
+        );
+        let long = format!("{}@example.org", "x".repeat(300));
+        assert_eq!(
+            ParticipantEmail::new(long.as_str()).unwrap_err().sentence(),
+            format!("Invalid participant email: {long}"),
+            "it is quoted whole"
+        );
+        let local = format!("{}@example.org", "x".repeat(100));
+        assert_eq!(
+            EmailAddress::new(local.as_str()).unwrap_err().sentence(),
+            format!("must be an e-mail address of at most 254 characters (got {local:?})")
         );
         assert_eq!(ParticipantEmail::new("").unwrap_err().sentence(), "Invalid participant email: ");
         assert_eq!(

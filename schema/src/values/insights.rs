@@ -1,8 +1,9 @@
 //! Insights: what a reader is advised, and the addresses that came up.
 
-use convoke::value;
+use convoke::{Id, value};
 
 use super::numbers::Confidence;
+use crate::tables::User;
 
 /// Something the reader could do next.
 ///
@@ -32,6 +33,35 @@ pub enum RecommendationKind {
     /// How much the reader spoke.
     Participation,
 }
+
+/// One action item, in its parts.
+///
+/// ```json
+/// {"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report by Friday",
+///  "dueText": "by Friday", "due": "2026-01-02"}
+/// ```
+#[value]
+#[derive(Eq)]
+pub struct ActionItemDetail {
+    /// Whose it is; absent where nobody was named, and of somebody who is not in the meeting.
+    pub owner_id: Option<Id<User>>,
+    /// The name of the one whose it is, as others see it or as it was said; absent where nobody was named.
+    pub owner: Option<String>,
+    /// What is to be done, in the words of the meeting.
+    pub task: String,
+    /// By when, as it was said.
+    pub due_text: Option<String>,
+    /// The same as a day (ISO 8601), counted in UTC from the day of the meeting; absent where the words leave it open.
+    pub due: Option<IsoDate>,
+}
+
+/// A day of the calendar by ISO 8601.
+///
+/// ```json
+/// "2026-01-02"
+/// ```
+#[value(text, max = 10, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", expected = "a date such as 2026-01-02")]
+pub struct IsoDate(String);
 
 /// An address that was said or written in the meeting.
 ///
@@ -71,6 +101,10 @@ mod tests {
         let recommendation: Recommendation = from_value(json.clone()).unwrap();
         assert_eq!(recommendation.kind, RecommendationKind::FollowUp);
         assert_eq!(to_value(recommendation).unwrap(), json);
+        let json = json!({"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report by Friday",
+            "dueText": "by Friday", "due": "2026-01-02"});
+        assert_eq!(to_value(from_value::<ActionItemDetail>(json.clone()).unwrap()).unwrap(), json);
+        assert!(IsoDate::new("02.03.2026").is_err());
         let json = json!({"type": "notes", "url": "https://example.org/plan", "title": "The plan"});
         assert_eq!(to_value(from_value::<InsightLink>(json.clone()).unwrap()).unwrap(), json);
     }

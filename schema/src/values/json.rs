@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use convoke::store::table::{json_from_value, json_to_value};
-use convoke::store::{Column, ColumnType, Value as Stored, ValueRef};
+use convoke::table::{json_from_value, json_to_value};
 use convoke::wire::Invalid;
+use convoke::{Column, ColumnType, Value as Stored, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -5,9 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use convoke::store::table::{json_from_value, json_to_value};
-use convoke::store::{Column, ColumnType, Value, ValueRef};
+use convoke::table::{json_from_value, json_to_value};
 use convoke::wire::Invalid;
+use convoke::{Column, ColumnType, Value, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -1,4 +1,4 @@
-//! Matching: what somebody looks for, how well two fit, and what becomes of it.
+//! Matching: what somebody looks for, how well two fit, and what happens to it.
 
 use convoke::value;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
-use convoke::store::table::{json_from_value, json_to_value};
-use convoke::store::{Column, ColumnType, Value, ValueRef};
+use convoke::table::{json_from_value, json_to_value};
 use convoke::wire::Invalid;
+use convoke::{Column, ColumnType, Value, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

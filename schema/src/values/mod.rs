@@ -21,7 +21,7 @@ mod transcripts;
 mod url;
 
 pub use email::{EmailAddress, ParticipantEmail};
-pub use insights::{InsightLink, LinkSource, Recommendation, RecommendationKind};
+pub use insights::{ActionItemDetail, InsightLink, IsoDate, LinkSource, Recommendation, RecommendationKind};
 pub use interests::{IconName, InterestCategory, InterestId, InterestKey, InterestName, InterestRef};
 pub use json::{Details, JsonObject};
 pub use list::List;
@@ -37,7 +37,8 @@ pub use meetings::{
 pub use metadata::{Metadata, MetadataValue};
 pub use monitoring::{BucketSize, FunctionName, ResourceId, ResourceType, TimeWindow};
 pub use notes::{
-    BridgeEntry, NoteEdit, NoteEditInput, OfflineStatus, OperationId, OperationType, PieceOfNote, RollbackReason,
+    BridgeEntry, ChangedBy, NoteEdit, NoteEditInput, OfflineStatus, OperationId, OperationType, PieceOfNote,
+    RetriedChain, RollbackReason,
 };
 pub use numbers::{Confidence, Natural, Rating, Score};
 pub use paging::{Limit, Offset};

@@ -3,16 +3,31 @@
 use std::collections::HashSet;
 
 use convoke::value;
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// The name that others see, trimmed, 1 … 100 characters.
+/// The name that others see, trimmed, 1 … 100 characters, at least one of them visible.
 ///
 /// ```json
 /// "Ada"
 /// ```
-#[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
+#[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty", check = visible_name)]
 pub struct DisplayName(String);
 
-/// What somebody writes about himself, at most 1000 characters, as he wrote it; `""` clears it.
+fn visible_name(name: String) -> Result<String, String> {
+    if name.chars().any(is_visible) { Ok(name) } else { Err("Display name cannot be empty".to_owned()) }
+}
+
+/// Whether a character leaves something to see by itself: white space, control and format characters do not, nor do
+/// the others that Unicode has renderers ignore (fillers, variation selectors).
+fn is_visible(c: char) -> bool {
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    !c.is_whitespace()
+        && !matches!(category, GeneralCategory::Control | GeneralCategory::Format)
+        && !CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+}
+
+/// What somebody writes about themselves, at most 1000 characters, as they wrote it; `""` clears it.
 ///
 /// ```json
 /// "I like engines."
@@ -111,6 +126,19 @@ mod tests {
         assert_eq!(DisplayName::new("\u{a0} Ada \u{3000}").unwrap().as_str(), "Ada");
         for empty in ["", " ", "\u{a0}\u{3000}\t\n"] {
             assert_eq!(DisplayName::new(empty).unwrap_err().sentence(), "Display name cannot be empty");
+        }
+        for invisible in
+            ["\u{200b}", "\u{200b} \u{2060}\u{feff}", "\u{7}", "\u{202e}", "\u{ad}", "\u{3164}", "\u{fe0f}"]
+        {
+            assert_eq!(
+                DisplayName::new(invisible).unwrap_err().sentence(),
+                "Display name cannot be empty",
+                "{invisible:?}"
+            );
+        }
+        // Emoji are joined by a format character.
+        for visible in ["\u{200b}A", "\u{1f468}\u{200d}\u{1f469}", "読", "-", "\u{301}"] {
+            assert_eq!(DisplayName::new(visible).unwrap().as_str(), visible);
         }
         assert!(DisplayName::new("x".repeat(100)).is_ok());
         assert!(DisplayName::new(format!(" {} ", "x".repeat(100))).is_ok());

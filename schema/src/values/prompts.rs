@@ -1,4 +1,4 @@
-//! Prompts: when they are for, and what became of them.
+//! Prompts: when they are for, and what happened to them.
 
 use convoke::value;
 

@@ -4,7 +4,7 @@ use convoke::{Id, value};
 
 use crate::tables::User;
 
-/// A user, by id or by the `sub` of his token: a client that never saw an id knows that one.
+/// A user, by id or by the `sub` of their token: a client that never saw an id knows that one.
 ///
 /// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
 /// caller's own issuer (a provider's subjects may themselves look like ids).

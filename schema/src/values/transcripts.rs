@@ -10,7 +10,8 @@ use convoke::value;
 #[value(text, trim, min = 1, max = 10_000)]
 pub struct ChunkText(String);
 
-/// A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`).
+/// A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). A code of ISO 639-2
+/// is taken as its two letters (`deu` and `ger` as `de`); `und` is a language that nobody named.
 ///
 /// ```json
 /// "en"
@@ -18,12 +19,21 @@ pub struct ChunkText(String);
 #[value(text, min = 2, max = 35, check = language_tag, expected = "a BCP 47 language tag such as en or pt-BR")]
 pub struct LanguageTag(String);
 
-/// English.
+/// Unknown: RFC 5646 §4.1 has `und` for it.
 impl Default for LanguageTag {
     fn default() -> Self {
-        Self("en".to_owned())
+        Self(UNKNOWN.to_owned())
     }
 }
+
+impl LanguageTag {
+    /// Whether it names a language.
+    pub fn is_known(&self) -> bool {
+        self.0.split('-').next() != Some(UNKNOWN)
+    }
+}
+
+const UNKNOWN: &str = "und";
 
 fn language_tag(text: String) -> Result<String, String> {
     let parts: Vec<&str> = text.split('-').collect();
@@ -48,6 +58,11 @@ fn in_recommended_case(parts: &[&str]) -> String {
     let mut tag = String::new();
     for (at, part) in parts.iter().enumerate() {
         let mut part = part.to_ascii_lowercase();
+        if at == 0
+            && let Some(letters) = two_letters(&part)
+        {
+            part = letters.to_owned();
+        }
         if at > 0 {
             tag.push('-');
             let is_word = part.bytes().all(|b| b.is_ascii_alphabetic());
@@ -62,6 +77,26 @@ fn in_recommended_case(parts: &[&str]) -> String {
     }
     tag
 }
+
+/// The two letters (ISO 639-1) of a language by its three (ISO 639-2, both kinds), where it has two.
+fn two_letters(code: &str) -> Option<&'static str> {
+    ISO_639_2.split(' ').find_map(|pair| pair.strip_prefix(code).filter(|letters| letters.len() == 2))
+}
+
+/// Three letters and then two, of every language that has both.
+const ISO_639_2: &str = "\
+    aaraa abkab afraf akaak albsq amham araar argan armhy asmas avaav aveae aymay azeaz bakba bambm baqeu belbe \
+    benbn bisbi bodbo bosbs brebr bulbg burmy catca cescs chach chece chizh chucu chvcv corkw cosco crecr cymcy \
+    czecs danda deude divdv dutnl dzodz ellel engen epoeo estet euseu eweee faofo fasfa fijfj finfi frafr frefr \
+    fryfy fulff geoka gerde glagd glega glggl glvgv greel grngn gujgu hatht hauha hebhe herhz hinhi hmoho hrvhr \
+    hunhu hyehy iboig iceis idoio iiiii ikuiu ileie inaia indid ipkik islis itait javjv jpnja kalkl kankn kasks \
+    katka kaukr kazkk khmkm kikki kinrw kirky komkv konkg korko kuakj kurku laolo latla lavlv limli linln litlt \
+    ltzlb lublu luglg macmk mahmh malml maomi marmr mayms mkdmk mlgmg mltmt monmn mrimi msams myamy nauna navnv \
+    nblnr ndend ndong nepne nldnl nnonn nobnb norno nyany ocioc ojioj orior ormom ossos panpa perfa plipi polpl \
+    porpt pusps quequ rohrm ronro rumro runrn rusru sagsg sansa sinsi slksk slosk slvsl smese smosm snasn sndsd \
+    somso sotst spaes sqisq srdsc srpsr sswss sunsu swasw swesv tahty tamta tattt telte tgktg tgltl thath tibbo \
+    tirti tonto tsntn tsots tuktk turtr twitw uigug ukruk urdur uzbuz venve vievi volvo welcy wlnwa wolwo xhoxh \
+    yidyi yoryo zhaza zhozh zulzu";
 
 #[cfg(test)]
 mod tests {
@@ -88,10 +123,25 @@ mod tests {
             ("en-u-CA-Latn", "en-u-ca-latn"),
             ("x-whatever", "x-whatever"),
             ("I-klingon", "i-klingon"),
+            ("deu", "de"),
+            ("GER-at", "de-AT"),
+            ("fre", "fr"),
+            ("zho-Hant", "zh-Hant"),
+            ("zul", "zu"),
+            ("aar", "aa"),
+            ("gsw-CH", "gsw-CH"),
+            ("UND", "und"),
         ] {
             assert_eq!(LanguageTag::new(sent).unwrap().as_str(), kept);
         }
-        assert_eq!(LanguageTag::default().as_str(), "en");
+    }
+
+    #[test]
+    fn what_nobody_named_is_unknown() {
+        assert_eq!(LanguageTag::default().as_str(), "und");
+        assert!(!LanguageTag::default().is_known());
+        assert!(LanguageTag::new("en").unwrap().is_known());
+        assert!(ISO_639_2.split(' ').all(|pair| pair.len() == 5));
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> 
         status: args.status,
         match_id: None,
         updated_at: ctx.now(),
+        ticket: None,
     };
     Ok(ctx.db_mut().insert(entry)?)
 }
@@ -53,7 +54,7 @@ pub fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result<()> {
         position: Some(operation.position),
         length: Some(operation.length),
         operation,
-        conflicts_with: vec![Id::from_bits(3)],
+        conflicts_with: vec![ChangedBy::Entries(1, 2), ChangedBy::Entry(Id::from_bits(3))],
         operation_id: args.operation_id.map(OperationId::online),
         pieces: 1,
     };
@@ -109,6 +110,6 @@ fn a_row_comes_back_from_the_database_as_it_went_in() {
     });
     let operation = operation.unwrap();
     assert_eq!(operation.operation.content, "x");
-    assert_eq!(operation.conflicts_with, [Id::from_bits(3)]);
+    assert_eq!(operation.conflicts_with, [ChangedBy::Entries(1, 2), ChangedBy::Entry(Id::from_bits(3))]);
     assert_eq!(operation.fingerprint, Some(Fingerprint::of(&operation.operation)));
 }

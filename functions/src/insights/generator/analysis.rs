@@ -3,33 +3,24 @@
 //! The order of the steps is written here and only here. What all readers share (sentences, topics, tasks, summary,
 //! links) is found once a meeting; what is personal (whose tasks come first, the recommendations) once a reader.
 
-use super::action_items::{ActionItem, action_items, lines_for};
-use super::commitments::Names;
-use super::decisions::decisions;
 use super::insights::{Insights, Link};
 use super::links::links;
-use super::material::Material;
-use super::questions::open_questions;
 use super::recommendations::{Interests, recommendations};
 use super::summary::{MAIN_TOPICS, summary};
-use super::text::Text;
-use super::topics::{Topic, topics};
+use crate::reading::action_items::items_for;
+use crate::reading::findings::Findings;
+use crate::reading::material::Material;
 
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
-pub const GENERATOR: &str = "builtin/1";
+pub const GENERATOR: &str = "builtin/2";
 
 /// A meeting, understood.
 #[derive(Debug)]
 pub struct Analysis<'m> {
-    /// The main topics, best first.
-    pub topics: Vec<Topic>,
-    pub items: Vec<ActionItem>,
-    pub decisions: Vec<String>,
-    pub open_questions: Vec<String>,
+    pub findings: Findings,
     pub links: Vec<Link>,
     pub summary: String,
-    text: Text,
     interests: Interests,
     material: &'m Material,
 }
@@ -39,14 +30,10 @@ impl<'m> Analysis<'m> {
     /// day of talk, so it belongs outside of transactions.
     #[must_use]
     pub fn of(material: &'m Material) -> Analysis<'m> {
-        let text = Text::of(material);
-        let topics = topics(&text, MAIN_TOPICS);
-        let items = action_items(&text, material, &Names::of(&material.people));
-        let decisions = decisions(&text);
-        let open_questions = open_questions(&text, material);
-        let summary = summary(&text, material, &topics, &decisions, &open_questions);
+        let findings = Findings::of(material, MAIN_TOPICS);
+        let summary = summary(material, &findings);
         let (links, interests) = (links(material), Interests::of(&material.people));
-        Analysis { topics, items, decisions, open_questions, links, summary, text, interests, material }
+        Analysis { findings, links, summary, interests, material }
     }
 
     /// What was understood.
@@ -60,15 +47,8 @@ impl<'m> Analysis<'m> {
     pub fn insights_for(&self, reader_id: &str) -> Insights {
         Insights {
             summary: self.summary.clone(),
-            action_items: lines_for(&self.items, reader_id),
-            recommendations: recommendations(
-                &self.text,
-                self.material,
-                &self.interests,
-                &self.topics,
-                &self.items,
-                reader_id,
-            ),
+            action_items: items_for(&self.findings.items, reader_id).into_iter().cloned().collect(),
+            recommendations: recommendations(self.material, &self.findings, &self.interests, reader_id),
             links: self.links.clone(),
         }
     }
@@ -78,9 +58,10 @@ impl<'m> Analysis<'m> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::insights::{ACTION_ITEMS_MAX, SUMMARY_CHARS_MAX};
-    use super::super::material::{Chunk, Person};
+    use super::super::insights::SUMMARY_CHARS_MAX;
     use super::*;
+    use crate::reading::action_items::ACTION_ITEMS_MAX;
+    use crate::reading::material::{Chunk, Person};
 
     fn person(name: &str, interests: &[&str]) -> Person {
         let interests = interests.iter().map(|label| (*label).to_owned()).collect();
@@ -100,6 +81,7 @@ mod tests {
             chunks: (0..).zip(lines).map(chunk).collect(),
             notes: notes.to_owned(),
             people: vec![person("Ada", &["Rust", "Databases"]), person("Bob", &["Rust"])],
+            held_ms: None,
         }
     }
 
@@ -115,15 +97,16 @@ mod tests {
         let material = meeting(&lines, "- [ ] Ada: write to the vendor");
         let analysis = Analysis::of(&material);
         let ada = analysis.insights_for("ada");
-        assert!(ada.summary.starts_with("2 minutes, 2 speakers (Ada, Bob). Main topics: "), "{}", ada.summary);
+        assert!(ada.summary.starts_with("2 minutes, 2 speakers (Ada, Bob). Main topic"), "{}", ada.summary);
         assert!(ada.summary.contains("release plan") && ada.summary.contains("search index"), "{}", ada.summary);
-        assert_eq!(ada.action_items[0], "Ada: write to the vendor");
-        assert!(ada.action_items[1].starts_with("Bob: rebuild the search index by Friday"));
+        assert_eq!(ada.lines()[0], "Ada: write to the vendor");
+        assert!(ada.lines()[1].starts_with("Bob: rebuild the search index by Friday"));
         assert_eq!(ada.links.len(), 1);
-        assert_eq!(analysis.decisions, ["We decided to move the release plan to May."]);
-        assert_eq!(analysis.open_questions, ["Who pays for the search index?"]);
+        let decisions: Vec<&str> = analysis.findings.decisions.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(decisions, ["We decided to move the release plan to May."]);
+        assert_eq!(analysis.findings.open_questions, ["Who pays for the search index?"]);
         let bob = analysis.insights_for("bob");
-        assert!(bob.action_items[0].starts_with("Bob: "));
+        assert!(bob.lines()[0].starts_with("Bob: "));
         assert_ne!(ada.recommendations, bob.recommendations);
     }
 
@@ -184,7 +167,7 @@ mod tests {
         let said: Vec<(&str, &str)> = lines.iter().map(|text| ("Ada", text.as_str())).collect();
         let material = meeting(&said, "");
         let insights = in_time(material);
-        assert!(insights.summary.contains("Main topics"));
+        assert!(insights.summary.contains("Main topic"));
     }
 
     #[test]
@@ -238,7 +221,7 @@ mod tests {
             let source = format!("{} {notes}", lines.join(" ")).to_lowercase();
             prop_assert!(insights.summary.chars().count() <= SUMMARY_CHARS_MAX);
             prop_assert!(insights.action_items.len() <= ACTION_ITEMS_MAX);
-            for line in &insights.action_items {
+            for line in &insights.lines() {
                 let task = line.strip_prefix("Ada: ").or(line.strip_prefix("Bob: ")).unwrap_or(line);
                 let words = task.trim_end_matches('…').to_lowercase();
                 prop_assert!(source.contains(&words), "{} not in {}", words, source);

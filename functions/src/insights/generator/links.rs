@@ -1,15 +1,15 @@
 //! The addresses that stand in a meeting's transcript and notes.
 //!
-//! Owns what counts as one: absolute, http or https, at most 2,048 characters, found by `linkify`, which knows where a
-//! sentence's punctuation is not part of an address. Nothing else ever becomes a link.
+//! Owns what counts as one: an address that `reading` finds, of at most 2,048 characters. Nothing else ever becomes a
+//! link.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use linkify::{LinkFinder, LinkKind as Found};
-
-use super::insights::{LINE_CHARS_MAX, LINKS_MAX, Link, LinkKind, clipped};
-use super::material::Material;
+use super::insights::{LINKS_MAX, Link, LinkKind};
+use crate::reading::addresses::spans;
+use crate::reading::lines::{LINE_CHARS_MAX, clipped};
+use crate::reading::material::Material;
 
 /// The longest address that is kept, characters.
 const URL_CHARS_MAX: usize = 2048;
@@ -26,18 +26,6 @@ pub fn links(material: &Material) -> Vec<Link> {
 #[must_use]
 pub fn known_links(material: &Material) -> BTreeMap<String, Link> {
     all_links(material).into_iter().map(|link| (link.url.clone(), link)).collect()
-}
-
-/// Where the addresses of a text stand, in bytes.
-#[must_use]
-pub fn spans(text: &str) -> Vec<Range<usize>> {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[Found::Url]);
-    finder
-        .links(text)
-        .filter(|link| link.as_str().starts_with("http://") || link.as_str().starts_with("https://"))
-        .map(|link| link.start()..link.end())
-        .collect()
 }
 
 fn all_links(material: &Material) -> Vec<Link> {
@@ -75,8 +63,8 @@ fn without_scheme(url: &str) -> &str {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::material::Chunk;
     use super::*;
+    use crate::reading::material::Chunk;
 
     fn said(text: &str) -> Material {
         Material { chunks: vec![Chunk { text: text.to_owned(), ..Chunk::default() }], ..Material::default() }

@@ -2,14 +2,16 @@
 //!
 //! Owns which evidence makes which recommendation and how sure it is: no evidence, no recommendation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::action_items::ActionItem;
-use super::insights::{LINE_CHARS_MAX, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, clipped, rounded};
-use super::material::{Material, Person};
-use super::summary::counted;
-use super::text::{Source, Text};
-use super::topics::Topic;
+use super::insights::{RECOMMENDATIONS_MAX, Recommendation, RecommendationKind};
+use crate::reading::action_items::ActionItem;
+use crate::reading::findings::Findings;
+use crate::reading::frames::{Frames, filled};
+use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
+use crate::reading::material::{Material, Person};
+use crate::reading::text::Source;
+use crate::reading::topics::Topic;
 
 /// Below this much talk in all, nobody's share of it says anything, ms.
 const TALK_MS_MIN: i64 = 60_000;
@@ -63,23 +65,22 @@ impl Interests {
     }
 }
 
-/// The recommendations for one reader, the surest first. `topics` are the main ones; `interests` are those of the
+/// The recommendations for one reader, the surest first, in the language of the meeting. `interests` are those of the
 /// material's people.
 #[must_use]
 pub fn recommendations(
-    text: &Text,
     material: &Material,
+    findings: &Findings,
     interests: &Interests,
-    topics: &[Topic],
-    items: &[ActionItem],
     reader_id: &str,
 ) -> Vec<Recommendation> {
     let Some(reader) = material.people.iter().find(|person| person.id == reader_id) else { return Vec::new() };
+    let frames = &findings.text.phrases().frames;
     let mut found: Vec<Recommendation> = Vec::new();
-    found.extend(follow_up(items, reader));
-    found.extend(networking(material, interests, reader));
-    found.extend(learning(text, material, topics, reader));
-    found.extend(participation(material, reader));
+    found.extend(follow_up(&findings.items, reader, frames));
+    found.extend(networking(material, interests, reader, frames));
+    found.extend(learning(findings, reader, frames));
+    found.extend(participation(material, reader, frames));
     // A stable order: of equals the one named first above.
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     found.truncate(RECOMMENDATIONS_MAX);
@@ -94,65 +95,54 @@ fn made(kind: RecommendationKind, content: &str, confidence: f64) -> Recommendat
     }
 }
 
-fn follow_up(items: &[ActionItem], reader: &Person) -> Option<Recommendation> {
+fn follow_up(items: &[ActionItem], reader: &Person, frames: &Frames) -> Option<Recommendation> {
     let own: Vec<&ActionItem> = items.iter().filter(|item| item.is_of(&reader.id)).collect();
     let free: Vec<&ActionItem> = items.iter().filter(|item| item.owner.is_none()).collect();
-    let content = match (&own[..], &free[..]) {
+    let (frame, count, first) = match (&own[..], &free[..]) {
         ([], []) => return None,
-        ([only], _) => format!("Follow up on your action item: {}", only.task),
-        ([first, ..], _) => {
-            let number = counted(own.len() as i64, "action item");
-            format!("Follow up on your {number}, first: {}", first.task)
-        }
-        ([], [only]) => format!("Find out who takes on: {}", only.task),
-        ([], [first, ..]) => {
-            let number = counted(free.len() as i64, "task");
-            format!("Find out who takes on the {number} that nobody has, first: {}", first.task)
-        }
+        ([only], _) => (&frames.follow_up_one, 1, only),
+        ([first, ..], _) => (&frames.follow_up, own.len(), first),
+        ([], [only]) => (&frames.find_owner_one, 1, only),
+        ([], [first, ..]) => (&frames.find_owner, free.len(), first),
     };
+    let content = filled(frame, &[("count", &count.to_string()), ("task", &first.task)]);
     // Tasks of one's own are surer than tasks that somebody may take.
     let confidence = if own.is_empty() { 0.3 + 0.05 * free.len() as f64 } else { 0.6 + 0.1 * own.len() as f64 };
     Some(made(RecommendationKind::FollowUp, &content, confidence))
 }
 
-fn networking(material: &Material, interests: &Interests, reader: &Person) -> Vec<Recommendation> {
+fn networking(material: &Material, interests: &Interests, reader: &Person, frames: &Frames) -> Vec<Recommendation> {
     let nearest = interests.nearest(&material.people, reader).into_iter();
     nearest
         .map(|person| {
-            let shared = shared_interests(reader, person);
-            let content = format!("Connect with {}: you share an interest in {}", person.name, shared.join(", "));
+            let shared = reader.shared_interests(person);
+            let places = [("name", person.name.as_str()), ("interests", &shared.join(", "))];
+            let content = filled(&frames.connect, &places);
             made(RecommendationKind::Networking, &content, 0.4 + 0.1 * shared.len() as f64)
         })
         .collect()
 }
 
-/// The labels of interests that two people both have, in the order of the first one's.
-#[must_use]
-pub fn shared_interests<'p>(one: &'p Person, other: &Person) -> Vec<&'p str> {
-    let theirs: HashSet<String> = other.interests.iter().map(|label| label.to_lowercase()).collect();
-    one.interests.iter().filter(|label| theirs.contains(&label.to_lowercase())).map(String::as_str).collect()
-}
-
-fn learning(text: &Text, material: &Material, topics: &[Topic], reader: &Person) -> Option<Recommendation> {
+fn learning(findings: &Findings, reader: &Person, frames: &Frames) -> Option<Recommendation> {
+    let text = &findings.text;
     let known: Vec<u32> = reader.interests.iter().flat_map(|label| text.terms_of(label)).collect();
     let spoken_by_reader = |sentence: &&usize| match text.sentences[**sentence].source {
-        Source::Chunk(index) => material.chunks[index].speaker_id == reader.id,
+        Source::Turn(index) => text.turns[index].speaker_id == reader.id,
         Source::Notes | Source::OpenTask | Source::DoneTask => false,
     };
     let new = |topic: &&Topic| {
         let own = topic.sentences.iter().filter(spoken_by_reader).count();
         let outside = !topic.terms.iter().any(|term| known.contains(term));
-        // Who speaks of it most knows it, whatever his profile says.
+        // Who speaks of it most knows it, whatever the profile says.
         outside && topic.sentences.len() >= MENTIONS_MIN && own * 2 <= topic.sentences.len()
     };
-    let topic = topics.iter().find(new)?;
+    let topic = findings.topics.iter().find(new)?;
     let times = topic.sentences.len();
-    let content =
-        format!("Learn more about {}: it came up {times} times and is not among your interests", topic.phrase);
+    let content = filled(&frames.learn, &[("topic", &topic.phrase), ("count", &times.to_string())]);
     Some(made(RecommendationKind::Learning, &content, 0.3 + 0.05 * times as f64))
 }
 
-fn participation(material: &Material, reader: &Person) -> Option<Recommendation> {
+fn participation(material: &Material, reader: &Person, frames: &Frames) -> Option<Recommendation> {
     let mut spoken: HashMap<&str, i64> = HashMap::new();
     for chunk in &material.chunks {
         *spoken.entry(&chunk.speaker_id).or_default() += chunk.end_ms.saturating_sub(chunk.start_ms).max(0);
@@ -162,27 +152,26 @@ fn participation(material: &Material, reader: &Person) -> Option<Recommendation>
         return None;
     }
     let share = spoken.get(reader.id.as_str()).copied().unwrap_or(0) as f64 / all as f64;
-    let percent = (share * 100.0).round();
-    let content = if share == 0.0 {
-        "You did not speak in this meeting: a question or a short summary would bring in your view".to_owned()
+    let frame = if share == 0.0 {
+        &frames.silent
     } else if share < SHARE_LOW {
-        format!("You had {percent} % of the talk: a question or a short summary would bring in your view")
+        &frames.little_talk
     } else if share > SHARE_HIGH {
-        format!("You had {percent} % of the talk: asking the others would bring in their views")
+        &frames.much_talk
     } else {
         return None;
     };
+    let content = filled(frame, &[("percent", &(share * 100.0).round().to_string())]);
     let minutes = all as f64 / 60_000.0;
     Some(made(RecommendationKind::Participation, &content, 0.4 + 0.02 * minutes))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::action_items::{Owner, action_items};
-    use super::super::commitments::Names;
-    use super::super::material::Chunk;
-    use super::super::topics::topics;
     use super::*;
+    use crate::reading::action_items::Owner;
+    use crate::reading::material::Chunk;
+    use crate::reading::phrases::Phrases;
     use RecommendationKind::{FollowUp, Learning, Networking, Participation};
 
     fn person(name: &str, interests: &[&str]) -> Person {
@@ -202,10 +191,8 @@ mod tests {
     }
 
     fn for_reader(material: &Material, reader: &str) -> Vec<Recommendation> {
-        let text = Text::of(material);
-        let items = action_items(&text, material, &Names::of(&material.people));
-        let interests = Interests::of(&material.people);
-        recommendations(&text, material, &interests, &topics(&text, 3), &items, reader)
+        let findings = Findings::of(material, 3);
+        recommendations(material, &findings, &Interests::of(&material.people), reader)
     }
 
     fn of_kind(found: &[Recommendation], kind: RecommendationKind) -> Vec<String> {
@@ -271,9 +258,9 @@ mod tests {
 
     #[test]
     fn another_persons_task_is_no_evidence() {
-        let owner = Owner { id: "bob".into(), name: "Bob".into() };
-        let item = ActionItem { owner: Some(owner), task: "call".into(), due: None };
-        assert_eq!(follow_up(&[item], &person("Ada", &[])), None);
+        let owner = Owner { id: Some("bob".into()), name: "Bob".into() };
+        let item = ActionItem { owner: Some(owner), task: "call".into(), due: None, due_day: None };
+        assert_eq!(follow_up(&[item], &person("Ada", &[]), &Phrases::english().frames), None);
     }
 
     #[test]

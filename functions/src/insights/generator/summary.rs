@@ -1,42 +1,43 @@
 //! The summary of a meeting: one line of facts, then its own best sentences.
 //!
-//! Owns how the parts fit into [`SUMMARY_CHARS_MAX`] characters: first the facts, then the sentences by rank, then what
-//! was decided and what stayed open, as far as there is room.
+//! Owns how the parts fit into [`SUMMARY_CHARS_MAX`] characters: the facts, what was decided and what stayed open have
+//! their share; the sentences, by rank, have what is left.
 
 use std::collections::HashSet;
 
-use super::insights::{LINE_CHARS_MAX, SUMMARY_CHARS_MAX, clipped};
-use super::material::Material;
-use super::ranking::ranks;
-use super::text::{Text, normalized};
-use super::topics::Topic;
+use super::insights::SUMMARY_CHARS_MAX;
+use crate::reading::findings::Findings;
+use crate::reading::frames::{Frames, filled};
+use crate::reading::lines::{LINE_CHARS_MAX, clipped};
+use crate::reading::material::Material;
+use crate::reading::ranking::ranks;
+use crate::reading::text::normalized;
 
 /// Speakers who are named; more would push the sentences out.
 const NAMES_MAX: usize = 5;
 /// Topics that are named.
 pub const MAIN_TOPICS: usize = 3;
-/// The longest line of facts, characters: half of the summary is for the sentences.
+/// The longest line of facts, characters.
 const FACTS_CHARS_MAX: usize = SUMMARY_CHARS_MAX / 2;
+/// The longest list of decisions, characters: what was decided is what people look for first.
+const DECIDED_CHARS_MAX: usize = SUMMARY_CHARS_MAX * 3 / 10;
+/// The longest list of open questions, characters.
+const OPEN_CHARS_MAX: usize = SUMMARY_CHARS_MAX / 6;
 
-/// Writes the summary, the same for every reader. `topics` are best first.
+/// Writes the summary, the same for every reader, in the language of the meeting.
 #[must_use]
-pub fn summary(
-    text: &Text,
-    material: &Material,
-    topics: &[Topic],
-    decisions: &[String],
-    open_questions: &[String],
-) -> String {
-    let mut summary = clipped(&facts(material, topics), FACTS_CHARS_MAX);
-    let quotes = quotes(text, room(&summary));
-    let quoted: HashSet<String> = quotes.iter().map(|quote| normalized(quote)).collect();
-    if !quotes.is_empty() {
-        summary = format!("{summary}\n{}", quotes.join(" "));
+pub fn summary(material: &Material, findings: &Findings) -> String {
+    let frames = &findings.text.phrases().frames;
+    let mut summary = clipped(&facts(material, findings, frames), FACTS_CHARS_MAX);
+    let decided: Vec<String> = findings.decisions.iter().map(|decision| decision.text.clone()).collect();
+    let decided = part(&frames.decided, &decided, DECIDED_CHARS_MAX);
+    let open = part(&frames.open, &findings.open_questions, OPEN_CHARS_MAX);
+    let after = [&decided, &open].into_iter().flatten().map(|part| part.chars().count() + 1).sum::<usize>();
+    let quotes = quotes(findings, room(&summary).saturating_sub(after));
+    for part in [(!quotes.is_empty()).then(|| quotes.join(" ")), decided, open].into_iter().flatten() {
+        summary.push('\n');
+        summary.push_str(&part);
     }
-    let decided = decisions.iter().filter(|decision| !quoted.contains(&normalized(decision)));
-    append(&mut summary, "Decided:", decided);
-    let open = open_questions.iter().filter(|question| !quoted.contains(&normalized(question)));
-    append(&mut summary, "Open:", open);
     summary
 }
 
@@ -45,66 +46,66 @@ fn room(summary: &str) -> usize {
     SUMMARY_CHARS_MAX.saturating_sub(summary.chars().count() + 1)
 }
 
-fn append<'a>(summary: &mut String, label: &str, lines: impl Iterator<Item = &'a String>) {
+/// A label and as many lines behind it as fit; nothing without lines.
+fn part(label: &str, lines: &[String], chars_max: usize) -> Option<String> {
     let mut part = label.to_owned();
     for line in lines {
         let line = sentence(line);
-        if part.chars().count() + 1 + line.chars().count() > room(summary) {
-            break;
+        if part.chars().count() + 1 + line.chars().count() > chars_max {
+            continue;
         }
         part.push(' ');
         part.push_str(&line);
     }
-    if part != label {
-        summary.push('\n');
-        summary.push_str(&part);
-    }
+    (part != label).then_some(part)
 }
 
-fn facts(material: &Material, topics: &[Topic]) -> String {
-    let said = match talk(material) {
-        Some(talk) => talk,
-        None => "Notes without a transcript".to_owned(),
+fn facts(material: &Material, findings: &Findings, frames: &Frames) -> String {
+    let said = talk(material, findings, frames).unwrap_or_else(|| frames.notes_only.clone());
+    let named: Vec<&str> = findings.topics.iter().take(MAIN_TOPICS).map(|topic| topic.phrase.as_str()).collect();
+    let topics = match named[..] {
+        [] => return format!("{said}."),
+        [_] => &frames.main_topic,
+        _ => &frames.main_topics,
     };
-    let named: Vec<&str> = topics.iter().take(MAIN_TOPICS).map(|topic| topic.phrase.as_str()).collect();
-    match named[..] {
-        [] => format!("{said}."),
-        [only] => format!("{said}. Main topic: {only}."),
-        _ => format!("{said}. Main topics: {}.", named.join(", ")),
-    }
+    format!("{said}. {}", filled(topics, &[("topics", &named.join(", "))]))
 }
 
 /// "12 minutes, 2 speakers (Ada, Bob)"; None without a transcript.
-fn talk(material: &Material) -> Option<String> {
+fn talk(material: &Material, findings: &Findings, frames: &Frames) -> Option<String> {
     let begin_ms = material.chunks.iter().map(|chunk| chunk.start_ms).min()?;
     let end_ms = material.chunks.iter().map(|chunk| chunk.end_ms).max()?;
     // A begun minute counts: "0 minutes" is no meeting.
     let minutes = (end_ms.saturating_sub(begin_ms).max(1) - 1) / 60_000 + 1;
-    let speakers = speakers(material);
+    let speakers = speakers(material, findings);
     let mut names = speakers[..speakers.len().min(NAMES_MAX)].join(", ");
     if speakers.len() > NAMES_MAX {
-        names = format!("{names} and {} more", speakers.len() - NAMES_MAX);
+        let more = (speakers.len() - NAMES_MAX).to_string();
+        names = format!("{names} {}", filled(&frames.more, &[("count", &more)]));
     }
-    Some(format!("{}, {} ({names})", counted(minutes, "minute"), counted(speakers.len() as i64, "speaker")))
+    Some(format!("{}, {} ({names})", frames.minutes(minutes), frames.speakers(speakers.len())))
 }
 
 /// Names of those who spoke, in order of their first word.
-fn speakers(material: &Material) -> Vec<&str> {
+fn speakers<'m>(material: &'m Material, findings: &'m Findings) -> Vec<&'m str> {
     let mut seen = HashSet::new();
-    let spoke = material.chunks.iter().filter(|chunk| seen.insert(chunk.speaker_id.as_str()));
+    let spoke = findings.text.turns.iter().filter(|turn| seen.insert(turn.speaker_id.as_str()));
     let name = |id: &str| material.people.iter().find(|person| person.id == id).map(|person| person.name.as_str());
-    spoke.map(|chunk| name(&chunk.speaker_id).unwrap_or(&chunk.speaker_name)).collect()
+    spoke.map(|turn| name(&turn.speaker_id).unwrap_or(&turn.speaker_name)).collect()
 }
 
-/// "1 minute", "2 minutes".
-#[must_use]
-pub fn counted(number: i64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// The three to five best sentences that fit into the room, in the order of the text.
-fn quotes(text: &Text, room: usize) -> Vec<String> {
+/// The three to five best sentences that fit into the room, in the order of time. What is told as decided or open is not
+/// told twice.
+fn quotes(findings: &Findings, room: usize) -> Vec<String> {
+    let text = &findings.text;
+    let decided: HashSet<usize> = findings.decisions.iter().map(|decision| decision.sentence).collect();
+    let open: Vec<String> = findings.open_questions.iter().map(|question| normalized(question)).collect();
     let mut ranked = ranks(text);
+    let is_open = |index: usize| {
+        let normal = normalized(&text.sentences[index].text);
+        open.iter().any(|question| normal.ends_with(question.as_str()))
+    };
+    ranked.retain(|(index, _)| !decided.contains(index) && !is_open(*index));
     let wanted = (ranked.len() / 10).clamp(3, 5);
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut left = room;
@@ -133,9 +134,8 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::material::{Chunk, Person};
-    use super::super::topics::topics;
     use super::*;
+    use crate::reading::material::{Chunk, Person};
 
     fn chunk(speaker: &str, start_ms: i64, text: &str) -> Chunk {
         Chunk {
@@ -149,8 +149,7 @@ mod tests {
     }
 
     fn written(material: &Material) -> String {
-        let text = Text::of(material);
-        summary(&text, material, &topics(&text, MAIN_TOPICS), &[], &[])
+        summary(material, &Findings::of(material, MAIN_TOPICS))
     }
 
     #[test]
@@ -182,7 +181,7 @@ mod tests {
     fn notes_alone_have_a_summary_too() {
         let notes = "# Budget\n- The annual budget covers a larger disk.\n- The annual budget is approved by finance.";
         let summary = written(&Material { notes: notes.to_owned(), ..Material::default() });
-        assert!(summary.starts_with("Notes without a transcript. Main topics: "), "{summary}");
+        assert!(summary.starts_with("Notes without a transcript. Main topic"), "{summary}");
         assert!(summary.contains("annual budget"), "{summary}");
     }
 
@@ -192,20 +191,38 @@ mod tests {
         let chunks =
             (0..40_i64).map(|i| chunk(&format!("{}{i}", "Name ".repeat(19)), i * 1000, &format!("{i} {long}")));
         let material = Material { chunks: chunks.collect(), ..Material::default() };
-        let text = Text::of(&material);
-        let decisions = vec!["We decided to use it.".to_owned(); 100];
-        let summary = summary(&text, &material, &topics(&text, 3), &decisions, &decisions);
+        let summary = written(&material);
         assert!(summary.chars().count() <= SUMMARY_CHARS_MAX);
         assert!(summary.contains("and 35 more"));
     }
 
     #[test]
-    fn decisions_and_open_questions_follow_unless_they_are_quoted_already() {
-        let material = Material { notes: "We decided to use the annual budget.".to_owned(), ..Material::default() };
-        let text = Text::of(&material);
-        let decisions = ["We decided to use the annual budget.".to_owned(), "We agreed on May".to_owned()];
-        let summary = summary(&text, &material, &[], &decisions, &["Who pays?".to_owned()]);
-        let expected = "Notes without a transcript.\nWe decided to use the annual budget.\nDecided: We agreed on May.\nOpen: Who pays?";
-        assert_eq!(summary, expected);
+    fn decisions_and_open_questions_follow_and_are_told_once() {
+        let notes = "We decided to use the annual budget.\nThe annual budget of the team is larger than before.\n\
+                     Open question: who pays";
+        let summary = written(&Material { notes: notes.to_owned(), ..Material::default() });
+        let (_, told) = summary.split_once('\n').unwrap();
+        let expected = "The annual budget of the team is larger than before.\n\
+                        Decided: We decided to use the annual budget.\nOpen: who pays.";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn sentences_stand_in_the_order_of_time_and_not_of_arrival() {
+        let late = chunk("Bob", 60_000, "The larger disk of the vector database is in the budget.");
+        let early = chunk("Ada", 0, "The vector database needs a larger disk.");
+        let summary = written(&Material { chunks: vec![late, early], ..Material::default() });
+        let body = summary.split_once('\n').unwrap().1;
+        assert!(body.starts_with("The vector database needs"), "{summary}");
+        assert!(summary.starts_with("2 minutes, 2 speakers (Ada, Bob)."), "{summary}");
+    }
+
+    #[test]
+    fn the_frame_is_in_the_language_of_the_meeting() {
+        let line = "Die Sicherheitsprüfung der Server ist fertig und die Sicherheitsprüfung war gut.";
+        let mut german = chunk("Ada", 0, line);
+        german.language = None;
+        let summary = written(&Material { chunks: vec![german], ..Material::default() });
+        assert!(summary.starts_with("1 Minute, 1 Person sprach (Ada). Haupt"), "{summary}");
     }
 }

@@ -1,18 +1,26 @@
 //! What of a language model's answer is believed.
 //!
 //! An answer counts if it has the form that was asked for. Even then an address counts only if it stands in the
-//! meeting: a model may make one up, or be talked into one by what somebody said.
+//! meeting, and an action item only if the words that it rests on do: a model may make one up, or be talked into one by
+//! what somebody said.
 
 use std::collections::{BTreeMap, HashSet};
+
+use chrono::{DateTime, NaiveDate};
 
 use serde::Deserialize;
 
 use super::super::generator::insights::{
-    ACTION_ITEMS_MAX, Insights, LINE_CHARS_MAX, LINKS_MAX, Link, RECOMMENDATIONS_MAX, Recommendation,
-    RecommendationKind, SUMMARY_CHARS_MAX, clipped, rounded,
+    Insights, LINKS_MAX, Link, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, SUMMARY_CHARS_MAX,
 };
-use super::super::generator::links::spans;
-use super::super::generator::text::normalized;
+use crate::reading::action_items::{ACTION_ITEMS_MAX, ActionItem, Owner};
+use crate::reading::addresses::spans;
+use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
+use crate::reading::material::Material;
+use crate::reading::people::{Named, Names};
+use crate::reading::phrases::Phrases;
+use crate::reading::text::{Text, normalized};
+use crate::reading::tokens::tokens;
 
 /// Why an answer cannot be used. For the operator's log; the client only learns that the provider failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +39,76 @@ pub enum Unusable {
     Bounds(&'static str),
 }
 
-/// Reads the body of a chat completion. `known` are the links of the meeting by address.
+/// The fewest words that an action item can rest on.
+pub const EVIDENCE_WORDS_MIN: usize = 3;
+
+/// What an answer is held against.
+#[derive(Debug)]
+pub struct Sources<'m> {
+    /// The links of the meeting by address.
+    pub links: BTreeMap<String, Link>,
+    /// All that was said and written, as it is compared.
+    words: String,
+    names: Names,
+    phrases: &'static Phrases,
+    held: Option<NaiveDate>,
+    material: &'m Material,
+}
+
+impl<'m> Sources<'m> {
+    /// Those of a meeting.
+    #[must_use]
+    pub fn of(material: &'m Material, links: BTreeMap<String, Link>) -> Sources<'m> {
+        let text = Text::of(material);
+        let said = text.turns.iter().map(|turn| normalized(&turn.text)).collect::<Vec<_>>().join("\n");
+        Sources {
+            links,
+            words: format!("{said}\n{}", normalized(&material.notes)),
+            names: Names::of(&material.people),
+            phrases: text.phrases(),
+            held: material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive()),
+            material,
+        }
+    }
+
+    /// Whether these words stand in the meeting.
+    fn has(&self, evidence: &str) -> bool {
+        let evidence = normalized(evidence);
+        evidence.split(' ').count() >= EVIDENCE_WORDS_MIN && self.words.contains(&evidence)
+    }
+
+    /// Somebody by a name that the model gave: a participant, or one who was named in the meeting.
+    fn owner(&self, name: &str) -> Option<Owner> {
+        let found = self.names.participant_at(&tokens(name, self.phrases), 0, name);
+        if let Some((Named::Participant(index), _)) = found {
+            let person = self.material.people.get(index)?;
+            return Some(Owner { id: Some(person.id.clone()), name: person.name.clone() });
+        }
+        let normal = normalized(name);
+        let is_named = !normal.is_empty() && self.words.contains(&normal);
+        is_named.then(|| Owner { id: None, name: clipped(name.trim(), LINE_CHARS_MAX) })
+    }
+
+    /// An action item, if it has the form of one and stands in the meeting.
+    fn checked(&self, item: Item) -> Option<ActionItem> {
+        let task = line(&item.task, &self.links, LINE_CHARS_MAX);
+        if task.split_whitespace().nth(1).is_none() || !self.has(&item.evidence) {
+            return None;
+        }
+        let due = item.due.filter(|due| self.words.contains(&normalized(due)) && !due.trim().is_empty());
+        let due_day = due
+            .as_deref()
+            .and_then(|due| self.phrases.calendar.all(&tokens(due, self.phrases), self.held).first()?.day);
+        Some(ActionItem { owner: item.owner.and_then(|name| self.owner(&name)), task, due, due_day })
+    }
+}
+
+/// Reads the body of a chat completion about a meeting.
 ///
 /// # Errors
 /// [`Unusable`], if the answer is not of the form that was asked for.
-pub fn read(body: &[u8], known: &BTreeMap<String, Link>) -> Result<Insights, Unusable> {
+pub fn read(body: &[u8], sources: &Sources<'_>) -> Result<Insights, Unusable> {
+    let known = &sources.links;
     let answer: Answer = serde_json::from_str(unfenced(&content(body)?)).map_err(Unusable::Schema)?;
     if answer.summary.trim().is_empty() {
         return Err(Unusable::Bounds("summary"));
@@ -44,7 +117,7 @@ pub fn read(body: &[u8], known: &BTreeMap<String, Link>) -> Result<Insights, Unu
         answer.recommendations.into_iter().map(|found| found.checked(known)).collect::<Result<Vec<_>, _>>()?;
     Ok(bounded(Insights {
         summary: line(&answer.summary, known, SUMMARY_CHARS_MAX),
-        action_items: answer.action_items.iter().map(|item| line(item, known, LINE_CHARS_MAX)).collect(),
+        action_items: answer.action_items.into_iter().filter_map(|item| sources.checked(item)).collect(),
         recommendations,
         links: answer.links.into_iter().filter_map(|found| found.checked(known)).collect(),
     }))
@@ -68,7 +141,7 @@ pub fn merged(parts: Vec<Insights>) -> Insights {
 /// Insights without repetitions and blanks, and within their bounds.
 fn bounded(mut insights: Insights) -> Insights {
     let mut seen = HashSet::new();
-    insights.action_items.retain(|item| !item.is_empty() && seen.insert(normalized(item)));
+    insights.action_items.retain(|item| seen.insert(normalized(&item.line())));
     insights.action_items.truncate(ACTION_ITEMS_MAX);
     let mut seen = HashSet::new();
     insights.recommendations.retain(|one| !one.content.is_empty() && seen.insert(normalized(&one.content)));
@@ -119,9 +192,20 @@ fn unfenced(content: &str) -> &str {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Answer {
     summary: String,
-    action_items: Vec<String>,
+    action_items: Vec<Item>,
     recommendations: Vec<Recommended>,
     links: Vec<Linked>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    owner: Option<String>,
+    task: String,
+    /// As it was said.
+    due: Option<String>,
+    /// The words of the meeting that it rests on.
+    evidence: String,
 }
 
 #[derive(Deserialize)]
@@ -179,6 +263,26 @@ mod tests {
 
     use super::super::super::generator::insights::LinkKind;
     use super::*;
+    use crate::reading::material::{Chunk, Person};
+
+    /// A meeting of Ada's.
+    fn meeting() -> Material {
+        let person = Person { id: "user_ada".into(), name: "Ada".into(), ..Person::default() };
+        let chunk = |start_ms, text: &str| Chunk {
+            speaker_id: "user_ada".into(),
+            speaker_name: "Ada".into(),
+            start_ms,
+            text: text.to_owned(),
+            ..Chunk::default()
+        };
+        let held_ms = Some(1_767_225_600_000);
+        let chunks = vec![chunk(0, "I'll write to the"), chunk(5_000, "vendor by Friday.")];
+        Material { chunks, people: vec![person], held_ms, ..Material::default() }
+    }
+
+    fn read(body: &[u8], links: &BTreeMap<String, Link>) -> Result<Insights, Unusable> {
+        super::read(body, &Sources::of(&meeting(), links.clone()))
+    }
 
     fn known() -> BTreeMap<String, Link> {
         let url = "https://example.org/plan".to_owned();
@@ -194,10 +298,14 @@ mod tests {
     fn good() -> Value {
         json!({
             "summary": "They planned.",
-            "actionItems": ["Ada: write", "ada:  WRITE!", ""],
+            "actionItems": [item("write to the vendor"), item("Write to the  vendor!"), item("")],
             "recommendations": [{"type": "learning", "content": "Read about plans", "confidence": 0.456}],
             "links": [{"url": "https://example.org/plan", "title": "The plan"}, {"url": "https://evil.example", "title": "x"}],
         })
+    }
+
+    fn item(task: &str) -> Value {
+        json!({"owner": "Ada", "task": task, "due": "by Friday", "evidence": "I'll write to the vendor"})
     }
 
     fn with(field: &str, value: Value) -> Vec<u8> {
@@ -209,10 +317,31 @@ mod tests {
     #[test]
     fn a_good_answer_is_taken_without_repetitions_and_foreign_addresses() {
         let read = read(&completion(&good().to_string()), &known()).unwrap();
-        assert_eq!(read.action_items, ["Ada: write"]);
+        assert_eq!(read.lines(), ["Ada: write to the vendor (by Friday)"]);
+        assert_eq!(read.action_items[0].due_day, NaiveDate::from_ymd_opt(2026, 1, 2));
+        assert!(read.action_items[0].is_of("user_ada"));
         assert_eq!(read.recommendations[0].confidence, 0.46);
         let plan = Link { kind: LinkKind::Notes, url: "https://example.org/plan".into(), title: "The plan".into() };
         assert_eq!(read.links, [plan]);
+    }
+
+    #[test]
+    fn an_item_whose_evidence_does_not_stand_in_the_meeting_is_left_out() {
+        let with_evidence = |evidence: &str| {
+            let mut item = item("write to the vendor");
+            item["evidence"] = json!(evidence);
+            let body = with("actionItems", json!([item]));
+            read(&body, &known()).unwrap().action_items.len()
+        };
+        assert_eq!(with_evidence("i'll WRITE to the vendor, by Friday"), 1, "across chunks, whatever the punctuation");
+        for evidence in ["I'll call the vendor", "", "vendor", "to the"] {
+            assert_eq!(with_evidence(evidence), 0, "{evidence:?}");
+        }
+        let mut stranger = item("write to the vendor");
+        stranger["owner"] = json!("Mallory");
+        stranger["due"] = json!("by Monday");
+        let read = read(&with("actionItems", json!([stranger])), &known()).unwrap();
+        assert_eq!(read.lines(), ["Write to the vendor"], "neither a name nor a date that nobody said");
     }
 
     #[test]
@@ -261,15 +390,16 @@ mod tests {
     fn long_answers_are_cut_to_their_bounds() {
         let body = with("summary", json!("word ".repeat(1000)));
         assert!(read(&body, &known()).unwrap().summary.chars().count() <= SUMMARY_CHARS_MAX);
-        let items: Vec<String> = (0..50).map(|i| format!("task {i}")).collect();
+        let items: Vec<Value> = (0..50).map(|i| item(&format!("task {i}"))).collect();
         assert_eq!(read(&with("actionItems", json!(items)), &known()).unwrap().action_items.len(), ACTION_ITEMS_MAX);
     }
 
     #[test]
     fn parts_become_one_with_the_surest_first() {
+        let task = |task: &str| ActionItem { owner: None, task: task.to_owned(), due: None, due_day: None };
         let part = |summary: &str, item: &str, confidence: f64| Insights {
             summary: summary.to_owned(),
-            action_items: vec![item.to_owned(), "Both: share".to_owned()],
+            action_items: [item, "share it"].map(task).to_vec(),
             recommendations: vec![Recommendation {
                 kind: RecommendationKind::Learning,
                 content: format!("Read {item}"),
@@ -279,7 +409,7 @@ mod tests {
         };
         let whole = merged(vec![part("One.", "a", 0.3), part("Two.", "b", 0.6)]);
         assert_eq!(whole.summary, "One. Two.");
-        assert_eq!(whole.action_items, ["a", "Both: share", "b"]);
+        assert_eq!(whole.lines(), ["A", "Share it", "B"]);
         assert_eq!(whole.recommendations[0].content, "Read b");
         assert_eq!(whole.links.len(), 1);
     }
@@ -291,7 +421,7 @@ mod tests {
             if let Ok(read) = read(&body, &known()) {
                 prop_assert!(spans(&read.summary).into_iter().all(|span| known().contains_key(&read.summary[span])));
             }
-            let _ = super::read(content.as_bytes(), &known());
+            let _ = read(content.as_bytes(), &known());
         }
     }
 }

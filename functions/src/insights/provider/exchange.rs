@@ -3,16 +3,15 @@
 //! The order is written here and only here: with an enforced schema, then with an enforced JSON, then the built-in
 //! generator. Each request has 30 s; busy, broken and silent servers are asked twice more.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 use super::super::generator::analysis::GENERATOR;
-use super::super::generator::insights::{Insights, Link};
+use super::super::generator::insights::Insights;
 use super::super::generator::links::known_links;
-use super::super::generator::material::{Material, Person};
-use super::answer::{Unusable, merged, read};
+use super::answer::{Sources, Unusable, merged, read};
 use super::request::{Format, Question, body, parts};
+use crate::reading::material::{Material, Person};
 
 /// How long one request may take.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
@@ -110,7 +109,8 @@ pub async fn generate<E: Endpoint>(
     reader: &Person,
     built_in: Insights,
 ) -> Result<Generated, ProviderError> {
-    let asking = Asking { endpoint, model, material, reader, known: known_links(material) };
+    let sources = Sources::of(material, known_links(material));
+    let asking = Asking { endpoint, model, material, reader, sources };
     match asking.ask().await {
         Ok(insights) => Ok(Generated { insights, generator: generator(model), failure: None }),
         Err(failure) => match fallback {
@@ -127,7 +127,7 @@ struct Asking<'a, E> {
     model: &'a str,
     material: &'a Material,
     reader: &'a Person,
-    known: BTreeMap<String, Link>,
+    sources: Sources<'a>,
 }
 
 impl<E: Endpoint> Asking<'_, E> {
@@ -157,7 +157,7 @@ impl<E: Endpoint> Asking<'_, E> {
 
     async fn answer(&self, question: &Question<'_>, format: Format) -> Result<Insights, ProviderError> {
         let answered = self.persistently(body(question, format)).await?;
-        Ok(read(&answered, &self.known)?)
+        Ok(read(&answered, &self.sources)?)
     }
 
     /// Sends a body until there is an answer that a repetition would not change.
@@ -202,9 +202,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::super::generator::analysis::Analysis;
-    use super::super::super::generator::material::Chunk;
     use super::super::request::PART_CHARS;
     use super::*;
+    use crate::reading::material::Chunk;
 
     /// Answers from a list, and notes what it was asked and how long it was made to wait.
     struct Scripted {
@@ -293,7 +293,7 @@ mod tests {
         let endpoint = Scripted::new(vec![status(503), Reply::TimedOut, status(502)]);
         let generated = run(&endpoint, Fallback::BuiltIn, "").unwrap();
         assert_eq!(generated.generator, GENERATOR);
-        assert_eq!(generated.insights.action_items, ["Ada: write the plan"]);
+        assert_eq!(generated.insights.lines(), ["Ada: write the plan"]);
         assert!(matches!(generated.failure, Some(ProviderError::Status(502))));
         assert_eq!(endpoint.formats(), ["json_schema"; 3], "another form does not help a broken server");
     }

@@ -6,8 +6,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::generator::insights::{ACTION_ITEMS_MAX, LINE_CHARS_MAX, RECOMMENDATIONS_MAX, SUMMARY_CHARS_MAX};
-use super::super::generator::material::{Chunk, Material, Person};
+use super::super::generator::insights::{RECOMMENDATIONS_MAX, SUMMARY_CHARS_MAX};
+use super::answer::EVIDENCE_WORDS_MIN;
+use crate::reading::action_items::ACTION_ITEMS_MAX;
+use crate::reading::lines::LINE_CHARS_MAX;
+use crate::reading::material::{Chunk, Material, Person};
 
 /// Text that is sent in one request, characters: about 6,000 tokens, which every current model takes in.
 pub const PART_CHARS: usize = 24_000;
@@ -129,7 +132,12 @@ fn schema() -> Value {
     };
     object(json!({
         "summary": text,
-        "actionItems": {"type": "array", "items": text},
+        "actionItems": {"type": "array", "items": object(json!({
+            "owner": {"type": ["string", "null"]},
+            "task": text,
+            "due": {"type": ["string", "null"]},
+            "evidence": text,
+        }))},
         "recommendations": {"type": "array", "items": object(json!({
             "type": {"type": "string", "enum": ["follow-up", "networking", "learning", "participation"]},
             "content": text,
@@ -147,8 +155,11 @@ fn instructions(question: &Question<'_>, format: Format) -> String {
          it, and never mention them as yours.\n\
          Use only what the material says; invent nothing. Write in the language of the material.\n\
          - summary: at most {summary_chars} characters.\n\
-         - actionItems: at most {ACTION_ITEMS_MAX}, each \"<owner>: <task> <due date if one was said>\", the reader's own \
-         first.\n\
+         - actionItems: at most {ACTION_ITEMS_MAX}, the reader's own first: what somebody took on, was asked for and accepted, \
+         or what is to be done by all. No habits, conditions, hopes, jokes, quotations, and nothing that was taken back. owner: \
+         the name as it was said, or null; task: at least two words; due: the words of the material that say until when, or \
+         null; evidence: at least {EVIDENCE_WORDS_MIN} successive words of one speaker, or of the notes, copied letter by letter, \
+         in which the item is said. An item without such words is left out.\n\
          - recommendations: at most {RECOMMENDATIONS_MAX} for the reader, each resting on evidence in the material: \
          follow-up (has action items), networking (others who share interests, by name), learning (a main topic outside \
          the reader's interests), participation (a very small or very large share of the talk). confidence is a number \
@@ -238,7 +249,9 @@ mod tests {
         assert_eq!(format["json_schema"]["strict"], true);
         let schema = &format["json_schema"]["schema"];
         let recommendation = &schema["properties"]["recommendations"]["items"];
-        for object in [schema, recommendation, &schema["properties"]["links"]["items"]] {
+        let item = &schema["properties"]["actionItems"]["items"];
+        assert!(item["properties"]["evidence"].is_object());
+        for object in [schema, recommendation, item, &schema["properties"]["links"]["items"]] {
             assert_eq!(object["additionalProperties"], false);
             let properties: Vec<&String> = object["properties"].as_object().unwrap().keys().collect();
             assert_eq!(object["required"], json!(properties));

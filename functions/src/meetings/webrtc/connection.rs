@@ -50,7 +50,7 @@ pub struct IceServer {
 /// How the caller connects to a meeting.
 ///
 /// # Errors
-/// `FORBIDDEN`: he has no place in it; `PROVIDER_ERROR`: its media server is not configured any more.
+/// `FORBIDDEN`: they have no place in it; `PROVIDER_ERROR`: its media server is not configured any more.
 pub async fn info(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<ConnectionInfo> {
     let way = ctx.run::<way>(WayTo { meeting_id }).await?;
     let server_url = match way.video_provider {

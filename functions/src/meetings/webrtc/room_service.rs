@@ -4,13 +4,14 @@
 //! does it afterwards, as often as it takes. It goes by the rows as they are then, so that doing it twice, or in
 //! another order, ends the same. Rooms of the built-in provider need none of this.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use convoke::outbound::Secret;
+use convoke::outbound::{Reply, Secret};
 use convoke::prelude::*;
 use convoke::{When, args, query, value};
-use schema::{ClientToken, MediaSession, Meeting, MeetingType, Role, SessionState, User, VideoProvider};
-use serde::Serialize;
+use schema::{ClientToken, Meeting, MeetingState, MeetingType, Role, SessionState, User, VideoProvider};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::keys;
@@ -18,13 +19,12 @@ use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
 use crate::meetings::provider::{LiveKit, Server};
 use crate::meetings::seats;
 
-/// Sessions that were over before a user is put out and are put out with him, of each state, the ones that changed
-/// last: their clients may be in the room all the same.
-const OVER_MAX: usize = 32;
+/// Bytes of the server's list of who is in a room: some kilobytes for each of its people.
+const INSIDE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How long one call of the server may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Lets the server follow what became of these sessions.
+/// Lets the server follow what happened to these sessions.
 ///
 /// # Errors
 /// A failure of the store.
@@ -35,37 +35,25 @@ pub fn follow_up(
 ) -> Result<()> {
     let session_ids: Vec<ClientToken> = session_ids.into_iter().collect();
     if meeting.video_provider == VideoProvider::LiveKit && !session_ids.is_empty() {
-        let args = MediaServer { meeting_id: meeting.id(), session_ids };
+        let args = MediaServer { meeting_id: meeting.id(), session_ids, evicted: None };
         ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
     }
     Ok(())
 }
 
-/// Puts a user out of the room: with the sessions that were `closed` just now, however old they are, and with those
-/// that were over already, whatever they say of themselves: a client may be in without telling.
+/// Puts a user out of the room: with the sessions that were `closed` just now, and with every other client of theirs that
+/// the server has in it, whatever its session says of itself: a client may be in without telling.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn evict(
-    ctx: &mut MutationCtx,
-    meeting: &Doc<Meeting>,
-    user: Id<User>,
-    mut closed: Vec<ClientToken>,
-) -> Result<()> {
-    if meeting.video_provider != VideoProvider::LiveKit {
-        return Ok(());
+pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>, closed: Vec<ClientToken>) -> Result<()> {
+    // Nobody is in the room of a meeting that has not begun, or is over.
+    let may_be_in = meeting.state == MeetingState::Active || !closed.is_empty();
+    if meeting.video_provider == VideoProvider::LiveKit && may_be_in {
+        let args = MediaServer { meeting_id: meeting.id(), session_ids: closed, evicted: Some(user) };
+        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
     }
-    // Those closed just now are among the latest.
-    let rows_max = closed.len() + OVER_MAX;
-    for state in [SessionState::Closed, SessionState::Failed] {
-        let over = ctx.db().query(MediaSession::by_meeting_user_state).eq(meeting.id()).eq(user).eq(state);
-        for session in over.order(Order::Reverse).take(rows_max)? {
-            if !closed.contains(&session.session_id) {
-                closed.push(session.into_inner().session_id);
-            }
-        }
-    }
-    follow_up(ctx, meeting, closed)
+    Ok(())
 }
 
 /// Ends the room of a meeting that is over.
@@ -74,7 +62,7 @@ pub fn evict(
 /// A failure of the store.
 pub fn end(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
     if meeting.video_provider == VideoProvider::LiveKit {
-        let args = MediaServer { meeting_id: meeting.id(), session_ids: Vec::new() };
+        let args = MediaServer { meeting_id: meeting.id(), session_ids: Vec::new(), evicted: None };
         ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
     }
     Ok(())
@@ -86,6 +74,8 @@ pub struct MediaServer {
     pub meeting_id: Id<Meeting>,
     /// Whose place in the room is to be brought in line; with none, only the room itself is.
     pub session_ids: Vec<ClientToken>,
+    /// Who is put out with every client that the server has in the room, whatever happened to its session.
+    pub evicted: Option<Id<User>>,
 }
 
 /// A room as the rows have it.
@@ -139,14 +129,55 @@ fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Re
     // One that has failed may come back, and one that is closed may not.
     let Some(session) = session.filter(|session| session.state != SessionState::Closed) else { return Ok(None) };
     let participant = seats::find(ctx, meeting, session.user_id)?;
-    Ok(participant.map(|row| Holder { user_id: row.user_id, role: row.role }))
+    let is_active = ctx.db().get(session.user_id)?.is_some_and(|user| user.is_active);
+    Ok(participant.filter(|_| is_active).map(|row| Holder { user_id: row.user_id, role: row.role }))
 }
 
-/// Tells the server.
+/// A client that the server has in a room.
+#[value]
+pub struct Client {
+    pub session_id: ClientToken,
+    /// Whose it is by its token; a session's row says it too, as long as it is kept.
+    pub user_id: Option<Id<User>>,
+}
+
+/// What [`places_of`] takes.
+#[args]
+pub struct PlacesOf {
+    pub meeting_id: Id<Meeting>,
+    pub user_id: Id<User>,
+    pub inside: Vec<Client>,
+}
+
+/// Which of the clients in a room are a user's, and how the rows have their places.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn places_of(ctx: &QueryCtx, args: PlacesOf) -> Result<Vec<Place>> {
+    let mut places = Vec::new();
+    for Client { session_id, user_id } in args.inside {
+        let session = super::session::find(ctx, args.meeting_id, &session_id)?;
+        let owner = session.map(|session| session.user_id).or(user_id);
+        if owner == Some(args.user_id) {
+            let holder = holder(ctx, args.meeting_id, &session_id)?;
+            places.push(Place { session_id, holder });
+        }
+    }
+    Ok(places)
+}
+
+/// Tells the server. Of somebody who is put out it is asked first which clients it has: it alone knows those that are in
+/// although their session was closed long ago.
 ///
 /// # Errors
 /// `PROVIDER_ERROR`, `TIMEOUT` if it does not take it; `INTERNAL` without its secret.
-pub async fn bring_in_line(ctx: &ActionCtx, meeting_id: Id<Meeting>, room: &Room) -> Result<()> {
+pub async fn bring_in_line(
+    ctx: &ActionCtx,
+    meeting_id: Id<Meeting>,
+    room: &Room,
+    evicted: Option<Id<User>>,
+) -> Result<()> {
     let settings = ctx.settings::<LiveKit>();
     let Some(server) = settings.server() else {
         warn!("The media server of {meeting_id} is not configured any more; its room is left alone");
@@ -154,9 +185,17 @@ pub async fn bring_in_line(ctx: &ActionCtx, meeting_id: Id<Meeting>, room: &Room
     };
     let service = RoomService { ctx, server, keys: keys::server_keys(ctx, server)?, room: &room.room_id };
     if room.is_over {
-        return service.call("DeleteRoom", ServerRight::DeleteRooms, &json!({"room": room.room_id})).await;
+        service.call("DeleteRoom", ServerRight::DeleteRooms, &json!({"room": room.room_id})).await?;
+        return Ok(());
     }
-    for place in &room.places {
+    let mut places = room.places.clone();
+    if let Some(user_id) = evicted {
+        let inside = service.inside().await?;
+        let found = ctx.run::<places_of>(PlacesOf { meeting_id, user_id, inside }).await?;
+        places
+            .extend(found.into_iter().filter(|place| room.places.iter().all(|one| one.session_id != place.session_id)));
+    }
+    for place in &places {
         match &place.holder {
             Some(holder) => service.update(meeting_id, room, place, holder).await?,
             None => service.remove(place).await?,
@@ -176,10 +215,21 @@ struct RoomService<'a> {
 impl RoomService<'_> {
     async fn remove(&self, place: &Place) -> Result<()> {
         let body = json!({"room": self.room, "identity": place.session_id});
-        self.call("RemoveParticipant", ServerRight::AdministerRoom, &body).await
+        self.call("RemoveParticipant", ServerRight::AdministerRoom, &body).await?;
+        Ok(())
     }
 
-    /// What the participant may do now, which the token that he came with does not know.
+    /// The clients that the server has in the room, without those that no token of ours let in.
+    async fn inside(&self) -> Result<Vec<Client>> {
+        let body = json!({"room": self.room});
+        let Some(answer) = self.call("ListParticipants", ServerRight::AdministerRoom, &body).await? else {
+            return Ok(Vec::new());
+        };
+        let Inside { participants } = answer.json()?;
+        Ok(participants.into_iter().filter_map(Client::of).collect())
+    }
+
+    /// What the participant may do now, which the token that they came with does not know.
     async fn update(&self, meeting_id: Id<Meeting>, room: &Room, place: &Place, holder: &Holder) -> Result<()> {
         let admission = Admission {
             participant_id: &place.session_id,
@@ -206,12 +256,13 @@ impl RoomService<'_> {
                     now.video.can_publish_sources.iter().map(|source| source.to_uppercase()).collect::<Vec<_>>(),
             },
         });
-        self.call("UpdateParticipant", ServerRight::AdministerRoom, &body).await
+        self.call("UpdateParticipant", ServerRight::AdministerRoom, &body).await?;
+        Ok(())
     }
 
-    /// One call, by the first key that the server takes. A room or participant that is not there is no failure: that
-    /// is how it was to be.
-    async fn call(&self, method: &str, right: ServerRight, body: &Value) -> Result<()> {
+    /// One call, by the first key that the server takes; its answer. A room or participant that is not there is no
+    /// failure, and has none: that is how it was to be.
+    async fn call(&self, method: &str, right: ServerRight, body: &Value) -> Result<Option<Reply>> {
         let url = format!("{}/twirp/livekit.RoomService/{method}", self.server.url.http());
         let mut answer = None;
         for key in &self.keys {
@@ -226,15 +277,16 @@ impl RoomService<'_> {
         let Some(answer) = answer else { return Err(Error::internal("a server without a key")) };
         if answer.status() == 404 && is_not_found(&answer.text()) {
             debug!("{method}: not there");
-            return Ok(());
+            return Ok(None);
         }
-        answer.success()?;
+        let answer = answer.success()?;
         info!("{method}: done");
-        Ok(())
+        Ok(Some(answer))
     }
 
-    async fn post(&self, url: &str, token: &Secret, body: &impl Serialize) -> Result<convoke::outbound::Reply> {
+    async fn post(&self, url: &str, token: &Secret, body: &impl Serialize) -> Result<Reply> {
         let request = self.ctx.http()?.post(url).bearer(token).json(body).timeout(TIMEOUT).repeatable();
+        let request = request.body_bytes_max(INSIDE_BYTES_MAX);
         Ok(request.send().await?)
     }
 
@@ -242,6 +294,29 @@ impl RoomService<'_> {
         let validity = Validity { now_s: self.ctx.now().get() / 1_000, valid_s: tokens::VALID_S_MIN, jti: "" };
         let token = tokens::mint_for_server(key, right, self.room, &validity).map_err(Error::internal)?;
         Ok(token.into())
+    }
+}
+
+/// The server's list of who is in a room, as far as it is read.
+#[derive(Deserialize)]
+struct Inside {
+    #[serde(default)]
+    participants: Vec<Participant>,
+}
+
+#[derive(Deserialize)]
+struct Participant {
+    identity: String,
+    #[serde(default)]
+    attributes: HashMap<String, String>,
+}
+
+impl Client {
+    /// A client by what the server says of it; none for one that is no session, such as a recorder.
+    fn of(participant: Participant) -> Option<Self> {
+        let session_id = ClientToken::new(participant.identity).ok()?;
+        let user_id = participant.attributes.get("userId").and_then(|id| id.parse().ok());
+        Some(Self { session_id, user_id })
     }
 }
 

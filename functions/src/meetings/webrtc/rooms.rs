@@ -34,7 +34,7 @@ pub struct AccessGrant {
     pub provider: VideoProvider,
     /// The room at the provider.
     pub room_id: String,
-    /// The caller's identity in the room, and the id of his session.
+    /// The caller's identity in the room, and the id of their session.
     pub participant_id: ClientToken,
     /// What the caller may do in the room.
     pub permissions: Permissions,
@@ -44,7 +44,7 @@ pub struct AccessGrant {
 
 /// Lets the caller into the meeting's room.
 ///
-/// Makes or renews his session and mints a token for it, another one each time. A host's first request starts a
+/// Makes or renews their session and mints a token for it, another one each time. A host's first request starts a
 /// scheduled meeting.
 ///
 /// # Errors
@@ -99,7 +99,7 @@ pub struct Admit {
     pub session_id: ClientToken,
 }
 
-/// Somebody who may go in, and what his token says.
+/// Somebody who may go in, and what their token says.
 #[value]
 pub struct Admitted {
     pub user_id: Id<User>,

@@ -2,7 +2,7 @@
 //! allowed; what is closed stays closed until a new attempt is started under its id.
 //!
 //! [`open`] starts an attempt, [`report`] takes what a client says of its own session, [`close_foreign`] is a host's.
-//! Whoever opens or closes settles `emptySince` here, in the same transaction.
+//! Anyone who opens or closes settles `emptySince` here, in the same transaction.
 
 use convoke::prelude::*;
 use schema::limits::Quotas;
@@ -17,7 +17,7 @@ use crate::access::{self, Seat};
 use crate::audit;
 use crate::meetings::{presence, sessions, state};
 
-/// The session of this id in a meeting, whoever's it is.
+/// The session of this id in a meeting, of any user.
 ///
 /// # Errors
 /// A failure of the store.
@@ -164,7 +164,7 @@ pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<Me
     Ok(session)
 }
 
-/// Makes room for one more session of the caller: at the limit his oldest one that is not connected is closed.
+/// Makes room for one more session of the caller: at the limit their oldest one that is not connected is closed.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Too many open sessions", where all are connected.
@@ -218,7 +218,7 @@ fn write(ctx: &mut MutationCtx, session: Doc<MediaSession>, report: Report) -> R
     Ok(session)
 }
 
-/// Whether a connection that stands changes where its owner is, or begins the meeting that he hosts.
+/// Whether a connection that stands changes where its owner is, or begins the meeting that they host.
 fn brings_in(seat: &Seat) -> bool {
     let begins = seat.participant.role == Role::Host && seat.meeting.state == MeetingState::Scheduled;
     seat.participant.presence != Presence::Joined || begins

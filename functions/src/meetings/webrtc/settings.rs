@@ -11,7 +11,7 @@ use super::tokens::VALID_S;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rooms {
-    /// How long a token opens its room, in seconds: 60 … 21,600, a quarter of an hour unless told. A client asks for
+    /// How long a token opens its room, in seconds: 60 … 21,600, a quarter of an hour by default. A client asks for
     /// a new one to connect again; who is in stays in.
     pub token_valid_s: TokenValidity,
 }
@@ -30,7 +30,7 @@ impl Default for TokenValidity {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stun {
-    /// Their addresses. Unless told a public one, so that clients behind different routers find each other at once;
+    /// Their addresses. By default a public one, so that clients behind different routers find each other at once;
     /// `[]` for none, and an address of one's own where nobody outside may learn who connects.
     pub urls: Vec<StunUrl>,
 }
@@ -50,7 +50,7 @@ impl Default for Stun {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Turn {
-    /// Their addresses; none unless told.
+    /// Their addresses; none by default.
     #[schemars(example = ["turn:turn.example.org:3478"])]
     pub urls: Vec<TurnUrl>,
 }

@@ -2,7 +2,7 @@
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
-use schema::limits::{Quotas, SESSION_METADATA_BYTES};
+use schema::limits::{LISTED_METADATA_BYTES, Quotas};
 use schema::{
     ClientToken, ConnectionQuality, Limit, List, MediaSession, Meeting, Metadata, Participant, Presence, SessionState,
     Signal, SignalKind, SignalPayload, User, UserRef,
@@ -14,6 +14,7 @@ use crate::audit;
 use crate::meetings::lifecycle::OneMeeting;
 use crate::meetings::{presence, seats, sessions, state};
 use crate::names::{self, Person};
+use crate::paging;
 
 /// A media session as lists show one.
 ///
@@ -60,7 +61,7 @@ pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<Liste
     users.sort_unstable();
     users.dedup();
     let people = names::people(ctx, &users)?;
-    let mut room = SESSION_METADATA_BYTES;
+    let mut room = LISTED_METADATA_BYTES;
     let listed = |session: Doc<MediaSession>| {
         let user = people.get(&session.user_id)?.clone();
         let (id, creation_time) = (session.id(), session.creation_time());
@@ -77,19 +78,10 @@ pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<Liste
             user,
             connection_quality: session.connection_quality,
             last_metrics_at: session.last_metrics_at,
-            metadata: session.metadata.filter(|metadata| takes(&mut room, metadata)),
+            metadata: session.metadata.filter(|metadata| paging::takes(&mut room, metadata)),
         })
     };
     Ok(open.into_iter().filter_map(listed).collect())
-}
-
-/// Whether there is room for this metadata, whose bytes are taken off then. Where there is none, there is none for what
-/// follows either: a list must not show some and leave others out by their size.
-fn takes(room: &mut usize, metadata: &Metadata) -> bool {
-    let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
-    let left = room.checked_sub(bytes);
-    *room = left.unwrap_or(0);
-    left.is_some()
 }
 
 /// A session of a meeting: what [`create_session`] and [`close_session`] take.
@@ -264,7 +256,7 @@ pub struct ListedSignal {
     pub payload: SignalPayload,
 }
 
-/// The signals for the caller that he has not acknowledged, in the order in which they were sent. Fewer than asked for
+/// The signals for the caller that they have not acknowledged, in the order in which they were sent. Fewer than asked for
 /// where they would not fit one answer.
 ///
 /// # Errors
@@ -324,23 +316,4 @@ pub fn acknowledge_signals(ctx: &mut MutationCtx, args: AcknowledgeSignals) -> R
     }
     audit::by_key(ctx, &user)?;
     Ok(SignalsAcknowledged { acknowledged })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metadata_is_listed_as_long_as_there_is_room_for_it() {
-        let large: Metadata = serde_json::from_str(r#"{"device":"laptop"}"#).unwrap();
-        let small: Metadata = serde_json::from_str(r#"{"a":1}"#).unwrap();
-        let mut room = 45;
-        assert!(takes(&mut room, &large) && takes(&mut room, &large));
-        assert_eq!(room, 7);
-        assert!(takes(&mut room, &small));
-        assert!(!takes(&mut room, &small));
-        let mut room = 18;
-        assert!(!takes(&mut room, &large));
-        assert!(!takes(&mut room, &small), "it follows one that had no room");
-    }
 }

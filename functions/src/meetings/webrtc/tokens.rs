@@ -195,7 +195,7 @@ pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) 
     }
 }
 
-/// What a server knows of a participant who is in the room: the part of the claims that can change while he is.
+/// What a server knows of a participant who is in the room: the part of the claims that can change while they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub metadata: String,

@@ -109,9 +109,48 @@ fn everybody_gets_his_own_and_nothing_of_another_meeting() {
         let text = insight.to_string();
         assert!(!text.contains("zeppelin") && !text.contains("embassy"), "{text}");
         assert_eq!(insight["links"][0]["url"], "https://example.org/index");
-        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/1"), &json!("transcript")));
+        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/2"), &json!("transcript")));
     }
     assert_eq!(own(&ada, &other), json!(null));
+}
+
+#[test]
+fn an_item_tells_its_owner_and_its_day() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    let id = gathering(&app);
+    // 2026-01-01, a Thursday: by the calendar, as most clients tell it. It arrives in the wrong order.
+    let begin = 1_767_225_600;
+    say(&bob, &id, begin + 10, "regional director on Monday.");
+    say(&bob, &id, begin + 5, "I'll call their");
+    say(&ada, &id, begin + 15, "Dana will send us her comments by tomorrow.");
+    generate(&ada, &id).value();
+    let insight = own(&bob, &id);
+    let lines = ["bob: call their regional director on Monday", "Dana: send us her comments by tomorrow"];
+    assert_eq!(insight["actionItems"], json!(lines));
+    let details = json!([
+        {"ownerId": insight["userId"], "owner": "bob", "task": "call their regional director on Monday",
+         "dueText": "on Monday", "due": "2026-01-05"},
+        {"owner": "Dana", "task": "send us her comments by tomorrow", "dueText": "by tomorrow", "due": "2026-01-02"},
+    ]);
+    assert_eq!(insight["actionItemDetails"], details);
+}
+
+#[test]
+fn a_meeting_is_read_and_told_in_its_own_language() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = gathering(&app);
+    say(&ada, &id, 5, "Ich schicke die Unterlagen zur Sicherheitsprüfung bis Ende der Woche an den Prüfer.");
+    say(&app.user("bob"), &id, 10, "Damit ist beschlossen, dass die Sicherheitsprüfung im Mai beginnt.");
+    generate(&ada, &id).value();
+    let insight = own(&ada, &id);
+    let summary = insight["summary"].as_str().unwrap();
+    assert!(summary.starts_with("1 Minute, 2 Personen sprachen (ada, bob). Haupt"), "{summary}");
+    assert!(summary.contains("Sicherheitsprüfung") && summary.contains("\nBeschlossen: Damit ist"), "{summary}");
+    let advice = insight["recommendations"][0]["content"].as_str().unwrap();
+    assert!(advice.starts_with("Bleib an deiner Aufgabe dran: "), "{advice}");
+    assert!(insight["actionItems"][0].as_str().unwrap().starts_with("ada: "), "{insight}");
 }
 
 #[test]

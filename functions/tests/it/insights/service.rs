@@ -29,7 +29,10 @@ pub fn good(summary: &str) -> Answer {
     let links = json!([{"url": "https://example.org/plan", "title": "The plan"},
         {"url": "https://invented.example", "title": "Made up"}]);
     let recommendation = json!({"type": "follow-up", "content": "Ask Bob for the plan.", "confidence": 0.75});
-    let insights = json!({"summary": summary, "actionItems": ["Ada: read the plan"],
+    let insights = json!({"summary": summary, "actionItems": [
+        {"owner": "ada", "task": "write the plan", "due": null, "evidence": "will write the plan"},
+        {"owner": "ada", "task": "read the plan", "due": null, "evidence": "nobody said anything like this"},
+    ],
         "recommendations": [recommendation], "links": links});
     completion(&insights.to_string())
 }

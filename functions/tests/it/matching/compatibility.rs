@@ -22,7 +22,7 @@ fn an_admin_asks_how_two_of_his_organization_fit() {
     assert_eq!(found["features"].as_object().unwrap().len(), 8);
     assert_eq!(
         (&found["features"]["interestOverlap"], &found["features"]["industryMatch"]),
-        (&json!(1.0), &json!(1.0))
+        (&json!(0.85), &json!(1.0))
     );
     assert!(found["explanation"].as_array().unwrap().contains(&json!("The same professional field")));
     let mentor = json!({"interests": [], "roles": ["mentor"], "orgConstraints": "different"});

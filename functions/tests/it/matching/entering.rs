@@ -171,3 +171,66 @@ fn what_a_deploy_key_does_for_a_user_is_recorded() {
     assert_eq!(app.count::<AuditEntry>(), before + 2);
     app.run_due();
 }
+
+#[test]
+fn a_place_costs_the_same_however_many_wait() {
+    let app = TestApp::new();
+    let fill = |first: u32, count: u32| {
+        let user = convoke::Id::<schema::User>::from_bits(u128::from(first)).to_string();
+        crate::support::system(&app).call("probes/fillQueue", json!({"userId": user, "count": count})).value();
+    };
+    let cost = |name: &str| {
+        let caller = app.user(name);
+        enter(&app, &caller, json!({})).value();
+        let place = place(&caller)["queuePosition"].as_u64().unwrap();
+        let cost = caller.call("probes/costOfAPlace", json!({})).value().clone();
+        (place, cost["statements"].as_u64().unwrap(), cost["rows"].as_u64().unwrap())
+    };
+    fill(1_000_000, 9);
+    let (place, statements, _) = cost("ada");
+    assert_eq!(place, 10);
+    for batch in 0..10 {
+        fill(2_000_000 + batch * 1_000, 500);
+    }
+    let (place, later, rows) = cost("bob");
+    assert_eq!((place, later), (5_011, statements));
+    assert!(rows < 100, "{rows} rows were read to find a place behind 5,010");
+    // Entering woke the matcher.
+    for job in app.pending_jobs() {
+        assert!(app.block_on(app.jobs().cancel(job.id())).unwrap());
+    }
+    assert_matches_consistent(&app);
+}
+
+#[test]
+fn a_place_is_right_whoever_leaves_expires_or_came_before_there_were_tickets() {
+    let app = TestApp::new();
+    let names: Vec<String> = (0..70).map(|at| format!("user-{at}")).collect();
+    let callers: Vec<_> = names.iter().map(|name| app.user(name)).collect();
+    let at = |caller: &convoke::testing::TestCaller<'_>| place(caller)["queuePosition"].as_i64();
+    // Nobody fits: each wants an organization that the others are not of.
+    let alone = json!({"interests": [], "roles": [], "orgConstraints": "Nowhere"});
+    let old = app.user("old");
+    let put = json!({"userId": id_of(&old), "status": "waiting"});
+    crate::support::system(&app).call("probes/putQueueEntry", put).value();
+    for (number, caller) in callers.iter().enumerate() {
+        let minutes = if number == 1 { 5 } else { 60 };
+        let to = app.now().get() + minutes * 60_000;
+        enter(&app, caller, json!({"constraints": alone, "availableTo": to})).value();
+    }
+    assert_eq!(at(&old), Some(1));
+    for (number, caller) in callers.iter().enumerate() {
+        assert_eq!(at(caller), Some(i64::try_from(number).unwrap() + 2));
+    }
+    cancel(&callers[0]).value();
+    cancel(&callers[65]).value();
+    assert_eq!((at(&callers[64]), at(&callers[65]), at(&callers[69])), (Some(65), None, Some(69)));
+    // Its time has passed, and nobody has noticed yet.
+    app.clock().advance(std::time::Duration::from_secs(300));
+    assert_eq!((at(&callers[1]), at(&callers[2]), at(&callers[69])), (None, Some(2), Some(68)));
+    app.advance(60 * SECOND);
+    assert_eq!((at(&callers[2]), at(&callers[69])), (Some(2), Some(68)));
+    enter(&app, &callers[0], json!({"constraints": alone})).value();
+    assert_eq!(at(&callers[0]), Some(69));
+    assert_matches_consistent(&app);
+}

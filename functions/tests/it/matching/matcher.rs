@@ -14,7 +14,14 @@ fn company(caller: &TestCaller<'_>, company: &str) {
 }
 
 fn wish(organization: &str) -> Value {
-    json!({"constraints": {"interests": [], "roles": [], "orgConstraints": organization}})
+    json!({"constraints": {"interests": ["chess"], "roles": [], "orgConstraints": organization}})
+}
+
+/// A member of the organization, if one is named, with this company in the profile.
+fn at<'a>(app: &'a TestApp, name: &str, organization: &str, written: &str) -> TestCaller<'a> {
+    let caller = if organization.is_empty() { app.user(name) } else { member(app, name, organization) };
+    company(&caller, written);
+    caller
 }
 
 #[test]
@@ -172,45 +179,49 @@ fn windows_share_a_quarter_of_an_hour_or_the_whole_of_a_shorter_one() {
 
 #[test]
 fn wishes_about_organizations_hold_on_both_sides() {
-    // (company and wish of one, company and wish of the other, whether they are matched)
+    // (organization, company and wish of one and of the other, whether they are matched)
     let cases = [
-        ("Acme", "same", "acme", "any", true),
-        ("Acme", "Same-Org", "ACME", "same_org", true),
-        ("Acme", "same", "Other", "", false),
-        ("Acme", "same", "Other", "same", false),
-        ("Acme", "different", "Other", "external", true),
-        ("Acme", "different", "acme", "none", false),
-        ("Acme", "other co", "Other-Co", "acme", true),
-        ("Acme", "third", "Other", "any", false),
+        (("acme", "Acme", "same"), ("acme", "Acme", "any"), true),
+        (("acme", "Acme", "Same-Org"), ("acme", "Acme", "same_org"), true),
+        (("acme", "Acme", "same"), ("other", "Other", ""), false),
+        (("acme", "Acme", "same"), ("other", "Other", "same"), false),
+        (("acme", "Acme", "different"), ("other", "Other", "external"), true),
+        (("acme", "Acme", "different"), ("acme", "Acme", "none"), false),
+        // A company that anybody may write down makes nobody a member, and no member a stranger.
+        (("acme", "Acme", "same"), ("other", "Acme", "any"), false),
+        (("acme", "Acme", "different"), ("other", "Acme", "any"), true),
+        (("acme", "Acme", "same"), ("acme", "Other", "any"), true),
+        (("acme", "Acme", "different"), ("acme", "Other", "any"), false),
+        // What is not known parts nobody.
+        (("", "Acme", "same"), ("", "Other", "same"), true),
+        (("acme", "Acme", "different"), ("", "Acme", "any"), true),
+        // A name is met by the company or the organization.
+        (("", "Acme", "other co"), ("", "Other-Co", "acme"), true),
+        (("", "Acme", "third"), ("", "Other", "any"), false),
+        (("", "Acme", "south"), ("south", "Other", "any"), true),
     ];
-    for (ours, our_wish, theirs, their_wish, together) in cases {
+    for (ours, theirs, together) in cases {
         let app = TestApp::new();
-        let (ada, bob) = (app.user("ada"), app.user("bob"));
-        company(&ada, ours);
-        company(&bob, theirs);
-        enter(&app, &ada, wish(our_wish)).value();
-        enter(&app, &bob, wish(their_wish)).value();
+        let (ada, bob) = (at(&app, "ada", ours.0, ours.1), at(&app, "bob", theirs.0, theirs.1));
+        enter(&app, &ada, wish(ours.2)).value();
+        enter(&app, &bob, wish(theirs.2)).value();
         app.advance(SECOND);
-        assert_eq!(history(&ada).len(), usize::from(together), "{ours} {our_wish} / {theirs} {their_wish}");
+        assert_eq!(history(&ada).len(), usize::from(together), "{ours:?} / {theirs:?}");
     }
 }
 
 #[test]
-fn the_organization_of_the_identity_counts_too_and_an_unknown_one_does_not_part() {
-    for (other, our_wish, together) in [
-        (Some("acme"), "same", true),
-        (Some("other"), "same", false),
-        (None, "same", true),
-        (Some("acme"), "different", false),
-    ] {
-        let app = TestApp::new();
-        let ada = member(&app, "ada", "acme");
-        let bob = other.map_or_else(|| app.user("bob"), |org| member(&app, "bob", org));
-        enter(&app, &ada, wish(our_wish)).value();
-        enter(&app, &bob, json!({})).value();
-        app.advance(SECOND);
-        assert_eq!(history(&ada).len(), usize::from(together), "{other:?} {our_wish}");
+fn who_fills_in_nothing_falls_behind_who_shares_something() {
+    let app = TestApp::new();
+    let callers = ["ada", "bob", "cleo"].map(|name| app.user(name));
+    for (caller, interests) in callers.iter().zip([&["chess", "rust", "law"][..], &[], &["chess", "rust", "art"]]) {
+        let id = id_of(caller);
+        caller.call("users/mutations/updateUserInterests", json!({"userId": id, "interests": interests})).value();
+        enter(&app, caller, json!({"constraints": {"interests": [], "roles": []}})).value();
     }
+    app.advance(SECOND);
+    assert_eq!(place(&callers[1])["status"], "waiting");
+    assert_eq!(history(&callers[0])[0]["matchId"], history(&callers[2])[0]["matchId"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use convoke::testing::{Reply, TestApp, TestCaller};
-use schema::{Match, MatchOutcome, QueueEntry, QueueStatus};
+use schema::{Match, MatchOutcome, QueueCount, QueueEntry, QueueStatus};
 use serde_json::{Value, json};
 
 use crate::support::with;
@@ -20,10 +20,11 @@ pub const SECOND: Duration = Duration::from_secs(1);
 pub const HOUR_MS: i64 = 3_600_000;
 pub const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Arguments of `enterMatchingQueue`: free for the next hour, without a wish.
+/// Arguments of `enterMatchingQueue`: free for the next hour, and looking for what the others look for. Two of whom
+/// nothing is known at all do not score enough.
 pub fn window(app: &TestApp) -> Value {
     let now = app.now().get();
-    json!({"availableFrom": now, "availableTo": now + HOUR_MS, "constraints": {"interests": [], "roles": []}})
+    json!({"availableFrom": now, "availableTo": now + HOUR_MS, "constraints": {"interests": ["chess"], "roles": []}})
 }
 
 /// Enters the queue with these arguments in place of the usual ones.
@@ -86,6 +87,14 @@ pub fn assert_matches_consistent(app: &TestApp) {
         }
     }
     assert_eq!(outcomes.len(), 2 * matches.len());
+    let counts = app.read(|db| Ok(db.scan::<QueueCount>().take(10_000)?));
+    let with_ticket =
+        |entry: &&convoke::Doc<QueueEntry>| entry.status == QueueStatus::Waiting && entry.ticket.is_some();
+    let in_line = i64::try_from(entries.iter().filter(with_ticket).count()).unwrap();
+    for level in 1..=3 {
+        let counted = counts.iter().filter(|row| row.level == level).map(|row| row.waiting);
+        assert_eq!(counted.sum::<i64>(), in_line, "counts of level {level}");
+    }
     let mut waiting = HashMap::new();
     for entry in entries {
         assert_eq!(entry.status == QueueStatus::Matched, entry.match_id.is_some());

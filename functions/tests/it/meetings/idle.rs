@@ -45,7 +45,7 @@ fn a_meeting_that_is_empty_for_a_quarter_of_an_hour_is_concluded() {
     let row = app.read(|db| Ok(db.scan::<Meeting>().first()?)).unwrap();
     assert_eq!(row.ended_at, Some(app.now()));
     assert_eq!(app.count::<schema::Invitation>(), 0);
-    let last = app.read(|db| Ok(db.scan::<AuditEntry>().order(convoke::Order::Reverse).first()?)).unwrap();
+    let last = app.read(|db| Ok(db.scan::<AuditEntry>().order(convoke::Order::Desc).first()?)).unwrap();
     assert_eq!((last.actor.as_str(), last.action.as_str()), ("system", "meeting.ended"));
     sweep(&app);
     assert_consistent(&app);

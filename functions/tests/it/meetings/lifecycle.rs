@@ -1,4 +1,4 @@
-//! `startMeeting`, `endMeeting`, `cancelMeeting`, `updateMeeting`: the table of `states.md` §3.
+//! `startMeeting`, `endMeeting`, `cancelMeeting`, `updateMeeting`: every state and what each of them makes of it.
 
 use convoke::Code;
 use convoke::testing::{TestApp, TestCaller};

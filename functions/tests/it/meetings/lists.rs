@@ -54,6 +54,34 @@ fn participants_are_listed_with_their_people_and_connections() {
 }
 
 #[test]
+fn a_watched_list_changes_when_somebody_joins_and_ends_for_whoever_is_removed() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    let (_, bob_id) = (id_of(&ada), id_of(&bob));
+    let id = meeting(&ada, &["bob"]);
+    let other = meeting(&ada, &["bob"]);
+    let presence =
+        |list: &Value| list.as_array().unwrap().iter().map(|one| one["presence"].clone()).collect::<Vec<_>>();
+    let mut of_ada = ada.watch(LIST, json!({"meetingId": id}));
+    let mut of_bob = bob.watch(LIST, json!({"meetingId": id}));
+    assert_eq!(presence(of_ada.next().value()).last(), Some(&json!("invited")));
+    of_bob.next().value();
+
+    bob.call("meetings/lifecycle/joinMeeting", json!({"meetingId": other})).value();
+    assert!(of_ada.now().is_none() && of_bob.now().is_none(), "another meeting is nothing to them");
+    bob.call("meetings/lifecycle/joinMeeting", json!({"meetingId": id})).value();
+    assert_eq!(presence(of_ada.next().value()).last(), Some(&json!("joined")));
+    of_bob.next().value();
+
+    ada.call("meetings/lifecycle/removeParticipant", json!({"meetingId": id, "userId": bob_id})).value();
+    assert_eq!(of_ada.next().value().as_array().unwrap().len(), 1);
+    assert_eq!(of_bob.next().code(), "FORBIDDEN");
+    ada.call("users/mutations/updateUserProfile", json!({"userId": "ada", "displayName": "Countess"})).value();
+    of_ada.next().value();
+    assert!(of_bob.now().is_none(), "whoever is out is told nothing");
+}
+
+#[test]
 fn two_hundred_participants_cost_as_many_statements_as_one() {
     let app = TestApp::new();
     let ada = app.user("ada");

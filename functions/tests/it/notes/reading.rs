@@ -12,12 +12,17 @@ use super::room::{Room, delete, insert};
 fn the_notes_say_what_they_are_and_when_they_changed() {
     let app = TestApp::new();
     let room = Room::new(&app);
-    assert_eq!(room.notes(), json!({"content": "", "version": 0, "sequence": 0, "updatedAt": START.0}));
+    assert_eq!(
+        room.notes(),
+        json!({"content": "", "version": 0, "sequence": 0, "firstSequence": 1, "updatedAt": START.0})
+    );
     app.advance(Duration::from_millis(1_500));
 
     room.apply(&room.ben, 0, insert(0, "hello")).value();
 
-    assert_eq!(room.notes(), json!({"content": "hello", "version": 1, "sequence": 1, "updatedAt": START.0 + 1_500}));
+    let notes =
+        json!({"content": "hello", "version": 1, "sequence": 1, "firstSequence": 1, "updatedAt": START.0 + 1_500});
+    assert_eq!(room.notes(), notes);
 }
 
 #[test]
@@ -53,7 +58,8 @@ fn the_log_is_listed_from_an_entry_on_and_says_where_to_go_on() {
     // Before the first entry, behind the last, and far behind it, where a client would miss what is still to come.
     assert_eq!(list(json!({"fromSequence": 0}))["operations"], all["operations"]);
     for from in [5, 50] {
-        assert_eq!(list(json!({"fromSequence": from})), json!({"operations": [], "nextSequence": 5, "version": 3}));
+        let nothing = json!({"operations": [], "nextSequence": 5, "version": 3, "firstSequence": 1});
+        assert_eq!(list(json!({"fromSequence": from})), nothing);
     }
 }
 

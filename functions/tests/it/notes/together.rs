@@ -183,13 +183,13 @@ fn turn() -> impl Strategy<Value = Turn> {
 
 /// An operation of the chain; some do not fit the text they are sent with.
 #[derive(Clone, Debug)]
-struct Made {
-    operation: Operation,
+pub struct Made {
+    pub operation: Operation,
     fits: bool,
 }
 
 /// A chain made on `text`, in which every operation but those that fail was made on what the ones before it left.
-fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made> {
+pub fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made> {
     let mut text = Text::from(text);
     drafts
         .iter()
@@ -203,7 +203,7 @@ fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made
 /// What the notes have to say: the chain walked in one go past the log's other entries, in the order of the log.
 ///
 /// The log tells when which operation of the chain came; its own entries are made anew from what the client made.
-fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
+pub fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
     let mut text = Text::from(base);
     let mut walk: Chain<usize> = Chain::new([]);
     let mut own = chain.iter().filter(|made| made.fits);
@@ -217,11 +217,12 @@ fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
             continue;
         }
         let operation = own.next().expect("nothing is applied twice").operation.clone();
-        let walked = walk.walk(operation, text.len()).expect("the chain fits its own text");
-        for piece in &walked.pieces {
+        let walked = walk.walk(operation.shape, text.len()).expect("the chain fits its own text");
+        let pieces = walked.moved.pieces(operation.content);
+        for piece in &pieces {
             text.apply(piece).expect("a walked piece fits");
         }
-        for _ in 1..walked.pieces.len() {
+        for _ in 1..pieces.len() {
             entries.next();
         }
         walk.accept(walked);

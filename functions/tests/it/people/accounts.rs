@@ -2,7 +2,10 @@
 
 use convoke::Code;
 use convoke::testing::TestApp;
-use schema::{AuditEntry, MediaSession, OfflineOperation, OfflineStatus, QueueEntry, QueueStatus, SessionState};
+use schema::{
+    AuditEntry, MediaSession, OfflineOperation, OfflineStatus, Participant, Presence, QueueEntry, QueueStatus,
+    SessionState,
+};
 use serde_json::json;
 
 use crate::support::{admin, assert_consistent, id_of, listed, meeting, member, system};
@@ -108,4 +111,41 @@ fn invitations_that_came_while_an_account_was_closed_are_taken_up_when_it_opens(
     assert_eq!(app.count::<schema::Invitation>(), 1, "a closed account takes part in nothing");
     root.call(REACTIVATE, json!({"userId": "bob"})).value();
     bob.call("meetings/queries/getMeeting", json!({"meetingId": meeting})).value();
+}
+
+#[test]
+fn an_account_with_more_meetings_than_one_transaction_leaves_is_closed_at_once_and_left_in_parts() {
+    let app = TestApp::new();
+    let root = admin(&app, "root", "north");
+    let ada = member(&app, "ada", "north");
+    let ada_id = id_of(&ada);
+    meeting(&root, &[]);
+    system(&app).call("probes/putMeetings", json!({"userId": ada_id, "count": 230})).value();
+    let joined = || {
+        let rows = app.read(|db| Ok(db.scan::<Participant>().take(1_000)?));
+        rows.iter().filter(|row| row.presence == Presence::Joined).count()
+    };
+    assert_eq!(joined(), 230);
+
+    root.call(DEACTIVATE, json!({"userId": ada_id})).value();
+
+    ada.call("users/queries/getCurrentUser", json!({})).assert_refused(Code::Forbidden, "Account is deactivated");
+    assert_eq!(joined(), 180, "one call leaves some");
+    assert_eq!(app.run_due(), 4);
+    assert_eq!(joined(), 0);
+    assert_consistent(&app);
+}
+
+#[test]
+fn an_account_that_is_opened_again_keeps_the_meetings_that_were_not_left_yet() {
+    let app = TestApp::new();
+    let root = admin(&app, "root", "north");
+    let ada_id = id_of(&member(&app, "ada", "north"));
+    meeting(&root, &[]);
+    system(&app).call("probes/putMeetings", json!({"userId": ada_id, "count": 60})).value();
+    root.call(DEACTIVATE, json!({"userId": ada_id})).value();
+    root.call(REACTIVATE, json!({"userId": ada_id})).value();
+    app.run_due();
+    let rows = app.read(|db| Ok(db.scan::<Participant>().take(1_000)?));
+    assert_eq!(rows.iter().filter(|row| row.presence == Presence::Joined).count(), 10);
 }

@@ -1,8 +1,8 @@
 //! The identity hook: users from claims, and invitations that become places in meetings.
 
-use convoke::Identity;
 use convoke::testing::{TestApp, TestCaller};
-use schema::{Invitation, Participant, User};
+use convoke::{Code, Identity};
+use schema::{AuditEntry, Invitation, Participant, User};
 use serde_json::{Value, json};
 
 use crate::support::{claims, create, emails, id_of, listed, meeting, scheduled};
@@ -55,7 +55,7 @@ fn the_user_is_what_the_claims_say() {
     assert_eq!((&seen["onboardingComplete"], seen.get("lastSeenAt")), (&json!(false), None));
 
     // Newer claims change it; what they leave out stays, except rights.
-    let bare = Identity { issued_at: Some(20), email: None, email_verified: false, ..claims("ada") };
+    let bare = Identity { issued_at: Some(20), email: None, email_verified: None, ..claims("ada") };
     let seen = me(&app.identity(bare));
     assert_eq!(
         (&seen["displayName"], &seen["email"], &seen["emailVerified"]),
@@ -66,6 +66,19 @@ fn the_user_is_what_the_claims_say() {
     // An older token changes nothing, and rights are the row's.
     let seen = me(&app.identity(first));
     assert_eq!((seen.get("orgId"), &seen["roles"]), (None, &json!([])));
+}
+
+#[test]
+fn an_address_stays_verified_without_the_claim_and_not_against_it() {
+    let app = TestApp::new();
+    let verified = |claimed, at| {
+        let identity = Identity { email_verified: claimed, issued_at: Some(at), ..claims("ada") };
+        me(&app.identity(identity))["emailVerified"].clone()
+    };
+    assert_eq!(verified(Some(true), 10), json!(true));
+    assert_eq!(verified(None, 20), json!(true));
+    assert_eq!(verified(Some(false), 30), json!(false), "it says otherwise, which is not the same as saying nothing");
+    assert_eq!(verified(None, 40), json!(false));
 }
 
 #[test]
@@ -102,7 +115,7 @@ fn an_invitation_waits_until_the_address_is_verified() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &["bob"]);
-    let unverified = app.identity(Identity { email_verified: false, issued_at: Some(1), ..claims("bob") });
+    let unverified = app.identity(Identity { email_verified: Some(false), issued_at: Some(1), ..claims("bob") });
     id_of(&unverified);
     assert_eq!(unverified.call("meetings/queries/getMeeting", json!({"meetingId": id})).code(), "FORBIDDEN");
     assert_eq!(app.count::<Invitation>(), 1);
@@ -132,7 +145,7 @@ fn all_active_users_with_a_verified_address_take_part_at_once() {
     let home = app.identity(Identity { issuer: "https://other.test".to_owned(), ..claims("bob") });
     let fake = app.identity(Identity {
         email: Some("bob@example.com".to_owned()),
-        email_verified: false,
+        email_verified: Some(false),
         ..claims("mallory")
     });
     for caller in [&work, &home, &fake] {
@@ -164,20 +177,48 @@ fn the_end_of_a_meeting_takes_its_invitations() {
 }
 
 #[test]
-fn one_address_has_at_most_two_hundred_open_invitations() {
+fn one_user_has_at_most_twenty_open_invitations_to_one_address() {
     let app = TestApp::new();
-    let ada = app.user("ada");
-    for _ in 0..200 {
-        meeting(&ada, &["bob"]);
+    let (ada, eve) = (app.user("ada"), app.user("eve"));
+    let invite = |host: &TestCaller<'_>| {
+        host.call("meetings/lifecycle/createMeeting", json!({"title": "x", "participantEmails": emails(&["bob"])}))
+    };
+    for _ in 0..20 {
+        invite(&eve).value();
     }
-    let reply =
-        ada.call("meetings/lifecycle/createMeeting", json!({"title": "x", "participantEmails": emails(&["bob"])}));
-    assert_eq!(reply.code(), "FAILED_PRECONDITION");
+    invite(&eve)
+        .assert_refused(Code::FailedPrecondition, "Too many open invitations of one address (max 20 by one user)");
+    invite(&ada).value();
     let bob = app.user("bob");
     let list = bob.call("meetings/queries/listUserMeetings", json!({"limit": 100}));
-    assert_eq!(list.value()["items"].as_array().unwrap().len(), 100);
+    assert_eq!(list.value()["items"].as_array().unwrap().len(), 21);
     assert_eq!(app.count::<Invitation>(), 0);
-    meeting(&ada, &["bob"]);
+    invite(&eve).value();
+}
+
+#[test]
+fn nobody_can_block_an_address_for_the_others() {
+    let quotas = "[quotas]\nopen_invitations_per_address = 6\nopen_invitations_per_inviter_and_address = 4\n";
+    let app = TestApp::configured(quotas);
+    let callers: Vec<_> = ["ada", "cleo", "eve"].iter().map(|name| app.user(name)).collect();
+    let [ada, cleo, eve] = &callers[..] else { unreachable!("there are three") };
+    let kept = meeting(ada, &["bob"]);
+    let eves: Vec<String> = (0..4).map(|_| meeting(eve, &["bob"])).collect();
+    let cleos: Vec<String> = (0..3).map(|_| meeting(cleo, &["bob"])).collect();
+    let open: Vec<String> =
+        app.read(|db| Ok(db.scan::<Invitation>().take(10)?)).iter().map(|row| row.meeting_id.to_string()).collect();
+    let expected = [&kept, &eves[2], &eves[3], &cleos[0], &cleos[1], &cleos[2]];
+    assert_eq!(open.iter().collect::<Vec<_>>(), expected, "the oldest of whoever had most fell");
+    let entries = app.read(|db| Ok(db.scan::<AuditEntry>().take(100)?));
+    let displaced: Vec<&str> = entries
+        .iter()
+        .filter(|entry| entry.action == "invitation.displaced")
+        .map(|entry| entry.resource_id.as_str())
+        .collect();
+    assert_eq!(displaced, [&eves[0], &eves[1]]);
+    let bob = app.user("bob");
+    let list = bob.call("meetings/queries/listUserMeetings", json!({"limit": 100}));
+    assert_eq!(list.value()["items"].as_array().unwrap().len(), 6);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use convoke::testing::{TestApp, TestCaller};
 use schema::{AuditEntry, Interest, UserInterest};
 use serde_json::{Value, json};
 
-use crate::support::{admin, assert_consistent, id_of, member, onboarding, with};
+use crate::support::{admin, assert_consistent, id_of, member, onboarding, system, with};
 
 const UPDATE: &str = "users/mutations/updateUserInterests";
 const LIST: &str = "interests/queries/listCatalog";
@@ -138,11 +138,11 @@ fn the_catalog_comes_in_pages() {
 #[test]
 fn an_interest_of_a_user_is_listed_to_others_once_five_have_it() {
     let app = TestApp::new();
-    let own = json!([{"id": "bee-keeping", "name": "Bee keeping", "category": "personal"}]);
+    let own = json!([{"id": "1", "name": "Bee keeping", "category": "personal"}]);
     let args = with(onboarding(), json!({"interests": own}));
     let is_listed = |caller: &TestCaller<'_>| {
         let reply = caller.call(LIST, json!({"limit": 500}));
-        reply.value()["items"].as_array().unwrap().iter().any(|item| item["key"] == "bee-keeping")
+        reply.value()["items"].as_array().unwrap().iter().any(|item| item["key"] == "custom:bee-keeping")
     };
     let eve = app.user("eve");
     for (count, name) in ["a", "b", "c", "d", "e"].iter().enumerate() {
@@ -195,4 +195,75 @@ fn what_was_removed_from_the_catalog_stays_removed() {
     key.call("interests/mutations/upsertCatalogEntry", json!({"key": "go", "label": "Go", "category": "personal"}))
         .value();
     assert_eq!(app.count::<Interest>(), 77);
+}
+
+const LABELS: &str = "interests/migrations/labelInterests";
+const KEYS: &str = "interests/migrations/rekeyInterests";
+
+/// Puts an entry as a release did that took a client's id for a key, chosen by these users.
+fn put_former(app: &TestApp, key: &str, label: &str, maker: Option<&str>, users: &[&str]) {
+    let ids = |names: &[&str]| names.iter().map(|name| id_of(&app.user(name))).collect::<Vec<_>>();
+    let maker = maker.map(|name| id_of(&app.user(name)));
+    let args = json!({"key": key, "label": label, "createdBy": maker, "users": ids(users)});
+    system(app).call("probes/putFormerInterest", args).value();
+}
+
+#[test]
+fn interests_of_a_former_release_move_to_the_keys_of_their_names() {
+    for order in [[LABELS, KEYS], [KEYS, LABELS]] {
+        let app = TestApp::new();
+        let names = ["ada", "bob", "cleo"];
+        let [ada, bob, cleo] = names.map(|name| app.user(name));
+        // The first call of a user makes the catalog.
+        id_of(&ada);
+        put_former(&app, "1", "Sailing", Some("ada"), &["ada", "bob"]);
+        put_former(&app, "2", "machine LEARNING", Some("bob"), &["ada", "bob"]);
+        put_former(&app, "machine-learning-2", "Machine learning", Some("ada"), &["ada", "cleo"]);
+        put_former(&app, "custom:knitting", "Knitting", Some("bob"), &["bob"]);
+        put_former(&app, "sailing-2", "SAILING", Some("cleo"), &["bob", "cleo"]);
+        put_former(&app, "unused", "Sailing", Some("cleo"), &[]);
+        put_former(&app, "unused-2", "Rowing", Some("cleo"), &[]);
+        put_former(&app, "apiculture", "Bees", None, &["cleo"]);
+        put_former(&app, "3", "bees", Some("cleo"), &["ada"]);
+        // Those of the catalog had no label key either.
+        system(&app).call("probes/forgetLabels", json!({})).value();
+
+        let key = app.deploy_key(&["admin"]);
+        for path in order {
+            let mut parts = 0;
+            loop {
+                let part = key.call(path, json!({"limit": 3})).value().clone();
+                parts += 1;
+                if part["finished"] == true {
+                    break;
+                }
+            }
+            assert!(parts > 2, "{path} works in parts");
+        }
+
+        assert_eq!(keys(&ada), ["custom:sailing", "machine-learning", "apiculture"]);
+        assert_eq!(keys(&bob), ["custom:sailing", "machine-learning", "custom:knitting"]);
+        assert_eq!(keys(&cleo), ["machine-learning", "custom:sailing", "apiculture"]);
+        assert_consistent(&app);
+        let rows = app.read(|db| Ok(db.scan::<Interest>().take(1_000)?));
+        let own: Vec<&str> = rows.iter().filter(|row| row.created_by.is_some()).map(|row| row.key.as_str()).collect();
+        assert!(own.iter().all(|key| key.starts_with("custom:")), "{own:?}");
+        assert_eq!(own.len(), 3, "{own:?}");
+        assert_eq!(uses(&app, "custom:rowing"), 0, "an entry that nobody has keeps its maker's name");
+        assert!(rows.iter().all(|row| row.label_key.is_some()));
+        let sent = json!([{"id": "9", "name": "rowing", "category": "personal"}]);
+        ada.call("users/mutations/saveOnboarding", with(onboarding(), json!({"interests": sent}))).value();
+        assert_eq!(keys(&ada), ["custom:rowing"]);
+    }
+}
+
+#[test]
+fn interests_are_resolved_by_name_before_a_former_release_is_migrated() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    id_of(&ada);
+    put_former(&app, "1", "Sailing", Some("bob"), &["bob"]);
+    let sent = json!([{"id": "1", "name": "Knitting", "category": "personal"}]);
+    ada.call("users/mutations/saveOnboarding", with(onboarding(), json!({"interests": sent}))).value();
+    assert_eq!(keys(&ada), ["custom:knitting"]);
 }

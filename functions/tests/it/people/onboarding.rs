@@ -1,7 +1,7 @@
 //! `users/mutations/saveOnboarding`.
 
 use convoke::Code;
-use convoke::testing::TestApp;
+use convoke::testing::{TestApp, TestCaller};
 use schema::{Interest, Profile, User, UserInterest};
 use serde_json::{Value, json};
 
@@ -148,31 +148,60 @@ fn a_second_onboarding_replaces_the_first_and_keeps_name_and_time() {
     assert_consistent(&app);
 }
 
+fn keys(caller: &TestCaller<'_>) -> Vec<String> {
+    let interests = caller.call("interests/queries/getUserInterests", json!({}));
+    interests.value().as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn an_interest_is_the_row_of_its_id_else_of_its_name_else_a_new_one() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let sent = json!([
         interest("chess", "Something else"),         // a key of the catalog
-        interest("Knitting & Co", "Knitting & Co"),  // no key: custom:<slug>
-        interest("beekeeping", "Bees"),              // a valid key that nobody has: its own
+        interest("ML", "machine  LEARNING"),         // a label of the catalog
+        interest("x", "E-commerce"),                 // a label of the catalog, typed with another hyphen
+        interest("Knitting & Co", "Knitting & Co"),  // the first of its name
+        interest("beekeeping", "Bees"),              // a valid key that nobody gave: of no meaning
         interest("custom:origami", "Paper folding"), // custom: is not the client's to give
-        interest("beekeeping", "Bees again"),        // the same row
-        interest("whatever", "Knitting... & co"),    // by its name the row made above
+        interest("beekeeping", "bees"),              // by its name the row made above
+        interest("whatever", "Knitting... & co"),    // by its slug the row made above
         interest("読書", "読書"),
     ]);
 
     let saved = ada.call(SAVE, with(onboarding(), json!({"interests": sent})));
 
-    assert_eq!(saved.value()["interestsCount"], 5);
-    let interests = ada.call("interests/queries/getUserInterests", json!({}));
-    let keys: Vec<&str> = interests.value().as_array().unwrap().iter().map(|i| i["key"].as_str().unwrap()).collect();
-    assert_eq!(keys, ["chess", "custom:knitting-co", "beekeeping", "custom:paper-folding", "custom:c71b9c3efaaa"]);
+    assert_eq!(saved.value()["interestsCount"], 7);
+    let own = ["custom:knitting-co", "custom:bees", "custom:paper-folding", "custom:c71b9c3efaaa"];
+    assert_eq!(keys(&ada), [&["chess", "machine-learning", "e-commerce"][..], &own].concat());
     assert_eq!(app.count::<Interest>(), 77 + 4);
     let bob = app.user("bob");
-    let sent = json!([interest("custom:knitting-co", "Knitting")]);
+    let sent = json!([interest("custom:bees", "Knitting"), interest("2", "KNITTING &Co")]);
     bob.call(SAVE, with(onboarding(), json!({"interests": sent}))).value();
-    assert_eq!(app.count::<Interest>(), 77 + 4, "somebody else's row is the same interest");
+    assert_eq!(keys(&bob), ["custom:knitting", "custom:knitting-co"], "an id is no key of what users made");
+    let key = app.deploy_key(&["admin"]);
+    let entry = json!({"key": "apiculture", "label": "Bees", "category": "personal"});
+    key.call("interests/mutations/upsertCatalogEntry", entry).value();
+    for (id, name) in [("apiculture", "Honey"), ("3", "BEES")] {
+        bob.call(SAVE, with(onboarding(), json!({"interests": [interest(id, name)]}))).value();
+        assert_eq!(
+            keys(&bob),
+            ["apiculture"],
+            "an admin's entry is found by its key, and by its label before a user's"
+        );
+    }
+    assert_consistent(&app);
+}
+
+#[test]
+fn ids_of_two_clients_that_count_alike_are_two_interests() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    ada.call(SAVE, with(onboarding(), json!({"interests": [interest("1", "Sailing")]}))).value();
+    bob.call(SAVE, with(onboarding(), json!({"interests": [interest("1", "Knitting")]}))).value();
+    assert_eq!((keys(&ada), keys(&bob)), (vec!["custom:sailing".to_owned()], vec!["custom:knitting".to_owned()]));
+    let reply = bob.call("users/mutations/updateUserInterests", json!({"userId": "bob", "interests": ["1"]}));
+    reply.assert_refused(Code::InvalidArgument, "Invalid interests: 1");
     assert_consistent(&app);
 }
 
@@ -210,6 +239,11 @@ fn the_name_of_a_new_profile_is_the_claims_the_addresss_or_the_job_title() {
     assert_eq!(name(claims("bea")), "bea");
     assert_eq!(name(convoke::Identity { name: Some("x@y.example".to_owned()), ..claims("cleo") }), "cleo");
     assert_eq!(name(convoke::Identity { email: None, ..claims("d") }), "Engineer");
+    assert_eq!(name(convoke::Identity { name: Some("\u{200b}".to_owned()), ..claims("emil") }), "emil");
+    let nameless = app.identity(convoke::Identity { email: None, ..claims("f") });
+    let reply = nameless.call(SAVE, with(onboarding(), json!({"jobTitle": "\u{200b}"})));
+    reply.assert_refused(Code::InvalidArgument, "Display name cannot be empty");
+    assert_eq!(reply.field(), Some("jobTitle"));
 }
 
 #[test]

@@ -145,3 +145,33 @@ fn a_client_sends_only_joined_and_left() {
     let refused = send(&ada, &id, "joined", json!({"metadata": {"a": [1]}}));
     assert_eq!((refused.code(), refused.field()), ("INVALID_ARGUMENT", Some("metadata.a")));
 }
+
+#[test]
+fn others_in_the_meeting_read_what_somebody_says_with_the_presence() {
+    let app = TestApp::new();
+    let (ada, bob, eve) = (app.user("ada"), app.user("bob"), app.user("eve"));
+    let (ada_id, bob_id) = (id_of(&ada), id_of(&bob));
+    let id = meeting(&ada, &["bob"]);
+    let added = app.now().get();
+    let list = |caller: &TestCaller<'_>| caller.call("meetings/queries/listPresence", json!({"meetingId": id}));
+    let here = |presence: &str, metadata: Value| {
+        let args = json!({"meetingId": id, "presence": presence, "metadata": metadata});
+        bob.call("realtime/batchedOperations/batchUpdatePresence", args).value();
+    };
+    let shown = |changes: Value| {
+        let of_bob = with(json!({"userId": bob_id, "presence": "invited", "updatedAt": added}), changes);
+        assert_eq!(list(&ada).value(), &json!([{"userId": ada_id, "presence": "invited", "updatedAt": added}, of_bob]));
+    };
+    shown(json!({}));
+    app.clock().advance(Duration::from_secs(1));
+    here("joined", json!({"handRaised": true}));
+    shown(json!({"presence": "joined", "metadata": {"handRaised": true}, "updatedAt": added + 1_000}));
+    app.clock().advance(Duration::from_secs(1));
+    here("joined", Value::Null);
+    shown(json!({"presence": "joined", "metadata": {"handRaised": true}, "updatedAt": added + 2_000}));
+    here("joined", json!({"handRaised": false}));
+    shown(json!({"presence": "joined", "metadata": {"handRaised": false}, "updatedAt": added + 2_000}));
+    bob.call("meetings/lifecycle/leaveMeeting", json!({"meetingId": id})).value();
+    assert_eq!(list(&bob).value()[1]["presence"], "left", "one who has left still reads it");
+    list(&eve).assert_refused(Code::Forbidden, "Access denied: Not a meeting participant");
+}

@@ -226,6 +226,7 @@ pub fn put_owned(ctx: &mut MutationCtx, args: PutOwned) -> Result<Owned> {
         meeting_id,
         summary: "It was about the agenda.".to_owned(),
         action_items: Vec::new(),
+        action_item_details: None,
         recommendations: Vec::new(),
         links: Vec::new(),
         generator: "test/1".to_owned(),

@@ -135,6 +135,8 @@ fn people(ids: &Ids) -> Vec<Row> {
         row("interests/queries/getUserInterests", USERS, json!({})),
         row("interests/mutations/upsertCatalogEntry", KEYS, entry),
         row("interests/mutations/removeCatalogEntry", KEYS, json!({"key": "chess"})),
+        row("interests/migrations/labelInterests", KEYS, json!({})),
+        row("interests/migrations/rekeyInterests", KEYS, json!({})),
     ]
 }
 
@@ -160,6 +162,7 @@ fn meetings(ids: &Ids) -> Vec<Row> {
         row("meetings/lifecycle/getMeetingConnectionInfo", PLACED, meeting.clone()),
         row("meetings/admin/assignHost", ADMINS, user),
         row("meetings/queries/listMeetingParticipants", PLACED, meeting.clone()),
+        row("meetings/queries/listPresence", PLACED, meeting.clone()),
         row("meetings/queries/getMeeting", PLACED, meeting.clone()),
         row("meetings/queries/getMeeting", PLACED, planned),
         row("meetings/queries/listUserMeetings", USERS, json!({})),

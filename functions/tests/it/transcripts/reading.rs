@@ -32,7 +32,7 @@ fn figures_are_over_all_final_chunks() {
         figures(&bob, &id),
         json!({
             "totalChunks": 3, "totalWords": 6, "averageConfidence": 0.666_667, "duration": 592_000,
-            "speakers": [bob_id, id_of(&ada)], "languages": ["en", "de"], "bucketCount": 2,
+            "speakers": [bob_id, id_of(&ada)], "languages": ["de"], "bucketCount": 2,
         })
     );
 }
@@ -52,6 +52,20 @@ fn figures_name_as_many_languages_as_the_quota_allows_and_every_chunk_is_stored(
 }
 
 #[test]
+fn a_language_of_three_letters_is_taken_as_two_and_none_is_unknown() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    for (at, language) in (0..).zip([json!({"language": "deu"}), json!({"language": "fre-CA"}), json!({})]) {
+        ada.call(INGEST, of(&id, with(chunk(at, "Ja."), language))).value();
+    }
+    assert_eq!(figures(&ada, &id)["languages"], json!(["de", "fr-CA"]));
+    let listed = list(&ada, json!({"meetingId": id}));
+    let languages: Vec<&Value> = listed["chunks"].as_array().unwrap().iter().map(|chunk| &chunk["language"]).collect();
+    assert_eq!(languages, ["de", "fr-CA", "und"]);
+}
+
+#[test]
 fn a_reader_follows_the_transcript_page_by_page() {
     let app = TestApp::new();
     let ada = app.user("ada");
@@ -65,7 +79,7 @@ fn a_reader_follows_the_transcript_page_by_page() {
         shown,
         &json!({
             "_id": shown["_id"], "sequence": 1, "speakerId": id_of(&ada), "text": "number 0", "confidence": 0.9,
-            "startTime": 0, "endTime": 2_000, "bucketMs": 0, "wordCount": 2, "language": "en",
+            "startTime": 0, "endTime": 2_000, "bucketMs": 0, "wordCount": 2, "language": "und",
             "createdAt": app.now().get(),
         })
     );

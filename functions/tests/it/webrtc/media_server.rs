@@ -10,7 +10,7 @@ use convoke::testing::{TestApp, TestCaller};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::{Value, json};
 
-use super::{end, promote, remove, report, token};
+use super::{end, promote, remove, report};
 use crate::support::{create, id_of, media_server, meeting, secret};
 
 /// A call that the server got.
@@ -25,26 +25,44 @@ struct Call {
 struct Server {
     address: String,
     calls: Arc<Mutex<Vec<Call>>>,
+    /// Calls that ask who is in a room.
+    lists: Arc<Mutex<Vec<Call>>>,
     answers: Arc<Mutex<VecDeque<(u16, &'static str)>>>,
+    /// Who it says is in every room.
+    inside: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Server {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (calls, answers) = (Arc::<Mutex<Vec<Call>>>::default(), Arc::<Mutex<VecDeque<_>>>::default());
+        let (calls, answers) = (Arc::<Mutex<Vec<Call>>>::default(), Arc::<Mutex<VecDeque<(u16, &str)>>>::default());
+        let (lists, inside) = (Arc::<Mutex<Vec<Call>>>::default(), Arc::<Mutex<Vec<Value>>>::default());
         let (their_calls, their_answers) = (calls.clone(), answers.clone());
+        let (their_lists, their_inside) = (lists.clone(), inside.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let call = read(stream.as_ref().unwrap());
-                their_calls.lock().unwrap().push(call);
-                let (status, body) = their_answers.lock().unwrap().pop_front().unwrap_or((200, "{}"));
+                let (status, body) = if call.path.ends_with("/ListParticipants") {
+                    their_lists.lock().unwrap().push(call);
+                    (200, json!({"participants": *their_inside.lock().unwrap()}).to_string())
+                } else {
+                    their_calls.lock().unwrap().push(call);
+                    let (status, body) = their_answers.lock().unwrap().pop_front().unwrap_or((200, "{}"));
+                    (status, body.to_owned())
+                };
                 let head =
                     format!("HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
                 stream.unwrap().write_all(format!("{head}{body}").as_bytes()).unwrap();
             }
         });
-        Self { address, calls, answers }
+        Self { address, calls, lists, answers, inside }
+    }
+
+    /// Says that the clients of these sessions are in the rooms.
+    fn let_in(&self, sessions: &[&str]) {
+        let client = |session: &&str| json!({"sid": "PA_1", "identity": session, "state": "ACTIVE", "tracks": []});
+        self.inside.lock().unwrap().extend(sessions.iter().map(client));
     }
 
     /// An app whose large meetings are on this server.
@@ -122,6 +140,7 @@ fn one_who_is_removed_is_put_out_with_all_his_sessions() {
     report(&bob, &id, "b1", "connected").value();
     report(&bob, &id, "b2", "connecting").value();
     report(&bob, &id, "b2", "failed").value();
+    server.let_in(&["a1", "b1", "b2"]);
     app.run_due();
     assert!(server.calls().is_empty());
 
@@ -137,26 +156,57 @@ fn one_who_is_removed_is_put_out_with_all_his_sessions() {
         assert_eq!(grant(call, "secret1").unwrap(), json!({"room": room, "roomAdmin": true}));
     }
     assert_eq!(calls.len(), 2);
+    let lists = std::mem::take(&mut *server.lists.lock().unwrap());
+    assert_eq!((lists.len(), &lists[0].body), (1, &json!({"room": room})));
+    assert_eq!(grant(&lists[0], "secret1").unwrap(), json!({"room": room, "roomAdmin": true}));
 }
 
 #[test]
-fn one_who_is_removed_is_put_out_of_a_session_older_than_many_others() {
+fn one_who_is_removed_is_put_out_of_a_session_that_was_closed_before_many_others() {
+    let server = Server::start();
+    let app = server.app();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    let (ada_id, bob_id) = (id_of(&ada), id_of(&bob));
+    let id = large(&ada);
+    report(&ada, &id, "a1", "connected").value();
+    for tab in 0..40 {
+        for state in ["connected", "closed"] {
+            report(&bob, &id, &format!("tab-{tab}"), state).value();
+        }
+        app.clock().advance(Duration::from_secs(1));
+    }
+    // Its row may be gone already; and recorders are in the room that nobody's token let in.
+    let by_token = |session: &str, user: &str| json!({"identity": session, "attributes": {"userId": user}});
+    server.let_in(&["tab-0", "a1", "EG_recorder", "not a session"]);
+    server.inside.lock().unwrap().extend([by_token("ancient", &bob_id), by_token("other", &ada_id)]);
+
+    remove(&ada, &id, "bob");
+    app.run_due();
+
+    let out = server.told();
+    assert!(out.iter().all(|(method, _)| method == "RemoveParticipant"), "{out:?}");
+    let out: Vec<&Value> = out.iter().map(|(_, body)| &body["identity"]).collect();
+    assert_eq!(out, ["tab-0", "ancient"]);
+}
+
+#[test]
+fn one_who_was_added_again_meanwhile_stays_where_he_is() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
     let id = large(&ada);
-    report(&bob, &id, "tab-1", "connected").value();
-    for _ in 0..33 {
-        token(&bob, &id, json!({})).value();
-    }
-
+    report(&bob, &id, "b1", "connected").value();
     remove(&ada, &id, "bob");
+    let again = json!({"meetingId": id, "email": "bob@example.com"});
+    ada.call("meetings/lifecycle/addParticipant", again).value();
+    report(&bob, &id, "b2", "connected").value();
+    server.let_in(&["b1", "b2"]);
     app.run_due();
-
-    let out: Vec<Value> = server.told().into_iter().map(|(_, body)| body["identity"].clone()).collect();
-    assert!(out.contains(&json!("tab-1")), "{out:?}");
-    assert_eq!(out.len(), 34, "and of those that he asked a token for");
+    let told: Vec<(String, Value)> =
+        server.told().into_iter().map(|(method, body)| (method, body["identity"].clone())).collect();
+    let expected = [("RemoveParticipant", "b1"), ("UpdateParticipant", "b2")];
+    assert_eq!(told, expected.map(|(method, session)| (method.to_owned(), json!(session))));
 }
 
 #[test]
@@ -236,11 +286,16 @@ fn a_host_who_closes_a_session_and_a_closed_account_put_their_owner_out() {
     report(&ada, &id, "b1", "closed").value();
     app.run_due();
     assert_eq!(server.told(), [("RemoveParticipant".to_owned(), json!({"room": room(&app), "identity": "b1"}))]);
+    report(&bob, &id, "b3", "connecting").value();
+    report(&bob, &id, "b3", "failed").value();
     report(&bob, &id, "b2", "connected").value();
+    server.let_in(&["b1", "b2", "b3"]);
     app.deploy_key(&["admin"]).call("users/mutations/deactivateUser", json!({"userId": bob_id})).value();
     app.run_due();
-    let out: Vec<Value> = server.told().into_iter().map(|(_, body)| body["identity"].clone()).collect();
-    assert_eq!(out, ["b2", "b1"]);
+    let out = server.told();
+    assert!(out.iter().all(|(method, _)| method == "RemoveParticipant"), "{out:?}");
+    let out: Vec<&Value> = out.iter().map(|(_, body)| &body["identity"]).collect();
+    assert_eq!(out, ["b2", "b1", "b3"]);
 }
 
 #[test]

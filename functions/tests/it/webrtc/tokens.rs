@@ -235,7 +235,7 @@ fn how_long_a_token_is_good_is_a_setting_within_bounds() {
     assert_eq!(claims.exp - claims.iat, 60);
 
     let data = tempfile::tempdir().unwrap();
-    let mut options = RuntimeOptions::in_folder(data.path());
+    let mut options = RuntimeOptions::in_folder(data.path(), convoke::default_engine());
     options.settings = "[rooms]\ntoken_valid_s = 59\n".parse().unwrap();
     let refused = convoke::Runtime::start(options).err().expect("59 s are too short").to_string();
     assert!(refused.contains("[rooms]") && refused.contains("between 60 and 21600"), "{refused}");

@@ -1,0 +1,744 @@
+// The typed client of a server's functions, made by `convoke codegen typescript`. Do not edit it: make it again.
+//
+//   import { createClient, isConvokeError } from "./convoke";
+//
+//   const client = createClient({ url: "https://api.example.com", token: () => session.token });
+//   const user = await client.users.queries.getCurrentUser();          // rejects with a ConvokeError
+//   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
+//
+// It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with "ES2022" and "DOM".
+// What is safe to repeat is repeated when it may pass: queries, calls with an `idempotencyKey`, and whatever certainly
+// did not run. Nothing else is ever sent twice.
+
+// ---- The functions, by their path ----------------------------------------------------------------------------------
+
+/** Every function of the server that can be called from outside. */
+export interface Client {
+  readonly books: {
+    /**
+     * Puts a book on the shelf.
+     *
+     * **Errors**
+     * - `UNAUTHENTICATED`: nobody is signed in.
+     */
+    readonly add: ServerFunction<"mutation", Add, BookId>;
+    /** The books by title, twenty a page. Everybody may look. */
+    readonly list: EasyServerFunction<"query", List, PageOfBookRow>;
+  };
+  readonly catalog: {
+    /**
+     * Looks a book up and puts it on the shelf.
+     *
+     * **Errors**
+     * - `NOT_FOUND`: the catalog does not know it.
+     * - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
+     */
+    readonly addByIsbn: ServerFunction<"action", AddByIsbn, BookId>;
+  };
+  readonly loans: {
+    /**
+     * Borrows a book, and has its end remembered.
+     *
+     * **Errors**
+     * - `NOT_FOUND`: there is no such book.
+     * - `CONFLICT`: somebody has it.
+     * - `FAILED_PRECONDITION`: the person has as many as they may.
+     *
+     * With an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.
+     */
+    readonly borrowBook: ServerFunction<"mutation", BorrowBook, LoanId>;
+    /**
+     * Gives a book back.
+     *
+     * **Errors**
+     * - `NOT_FOUND`: there is no such loan, or it is somebody else's.
+     */
+    readonly giveBack: ServerFunction<"mutation", GiveBack, null>;
+  };
+  readonly migrations: {
+    /**
+     * Gives every book of the time before there were marks one.
+     *
+     * For a deploy key or an identity with the role `admin`.
+     */
+    readonly markBooks: EasyServerFunction<"mutation", Batch, Migrated>;
+  };
+  readonly upkeep: {
+    /**
+     * How many books are out. For the keeper: a deploy key, or `convoke run` beside the data folder.
+     *
+     * For a deploy key or an identity with the role `admin`.
+     */
+    readonly booksOut: EasyServerFunction<"query", NoArgs, number>;
+  };
+}
+
+/** A client of the server at `options.url`. It holds no connection and needs no end. */
+export function createClient(options: ClientOptions): Client {
+  return built(options, FUNCTIONS, "") as Client;
+}
+
+const FUNCTIONS: Tree = {
+  books: {
+    add: "mutation",
+    list: "query",
+  },
+  catalog: {
+    addByIsbn: "action",
+  },
+  loans: {
+    borrowBook: "mutation",
+    giveBack: "mutation",
+  },
+  migrations: {
+    markBooks: "mutation",
+  },
+  upkeep: {
+    booksOut: "query",
+  },
+};
+
+// ---- What they take and return -------------------------------------------------------------------------------------
+
+/** Such as `book_01h455vb4pex5vsknk084sn02q`. */
+export type BookId = Id<"book">;
+
+/** Such as `loan_01h455vb4pex5vsknk084sn02q`. */
+export type LoanId = Id<"loan">;
+
+/** What `add` takes. */
+export interface Add {
+  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  title: string;
+}
+
+/** What `addByIsbn` takes. */
+export interface AddByIsbn {
+  /** The number on the back of a book. */
+  isbn: string;
+}
+
+/** What a migration takes. */
+export interface Batch {
+  /** Begin anew, if it has come to its end. */
+  again?: boolean | null | undefined;
+  /** Rows of this call at most: 500 unless told, 10,000 at most. */
+  limit?: number | null | undefined;
+}
+
+/** One book. */
+export interface BookRow {
+  /** Milliseconds since the epoch. */
+  _creationTime: number;
+  /** Id of a row of `books`. */
+  _id: BookId;
+  isbn?: string;
+  /** What stands on its back. Books from before this field existed have none until they are migrated. */
+  mark?: string;
+  /** Books from before this field existed read 0. */
+  timesBorrowed: number;
+  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  title: string;
+}
+
+/** What `borrowBook` takes. */
+export interface BorrowBook {
+  /** Id of a row of `books`. */
+  book: BookId;
+  /** The same key, sent again because no answer came, borrows once and is answered the same. */
+  idempotencyKey?: string | null | undefined;
+}
+
+/** Where a page ended: opaque to clients, bound to its query. */
+export type Cursor = string;
+
+/** What `giveBack` takes. */
+export interface GiveBack {
+  /** Id of a row of `loans`. */
+  loan: LoanId;
+}
+
+/** What `list` takes. */
+export interface List {
+  /** Where the last page ended; absent for the first. */
+  cursor?: Cursor | null | undefined;
+}
+
+/** How far a migration has come. */
+export interface Migrated {
+  /** Rows it has looked at, in all its calls. */
+  done: number;
+  /** Whether it is through. */
+  finished: boolean;
+  /** Rows that there were when it began. */
+  total: number;
+}
+
+/** No arguments: an empty object on the wire. */
+export type NoArgs = Record<string, never>;
+
+/** A part of a list, and where the next part begins. */
+export interface PageOfBookRow {
+  /** What to send for the next part; absent at the end. */
+  cursor?: Cursor;
+  /** The rows of this part. */
+  items: BookRow[];
+}
+
+
+// ---- The errors of the server --------------------------------------------------------------------------------------
+
+/** Every code of the server. Those of functions come first; the others are of the call. */
+export type ServerErrorCode =
+  /** The function needs a caller and there is none. */
+  | "UNAUTHENTICATED"
+  /** The caller has no right to do this. */
+  | "FORBIDDEN"
+  /** The thing named does not exist, or is not the caller's. */
+  | "NOT_FOUND"
+  /** An argument is missing, unknown, of the wrong type, or out of bounds; `field` names it. */
+  | "INVALID_ARGUMENT"
+  /** It collides with what is stored. */
+  | "CONFLICT"
+  /** The idempotency key was used with other arguments. */
+  | "IDEMPOTENCY_KEY_REUSED"
+  /** The state of things does not allow it. */
+  | "FAILED_PRECONDITION"
+  /** Too many calls, or too much of something, by this caller. */
+  | "RATE_LIMITED"
+  /** A service outside failed. */
+  | "PROVIDER_ERROR"
+  /** The function ran longer than it may; nothing of it was kept. */
+  | "TIMEOUT"
+  /** It cannot be done now. */
+  | "UNAVAILABLE"
+  /** The body is not JSON, has a duplicate key, or nests too deep. */
+  | "INVALID_JSON"
+  /** The body is JSON but not a call's envelope. */
+  | "INVALID_ENVELOPE"
+  /** `format` names a transport that is not supported. */
+  | "UNSUPPORTED_FORMAT"
+  /** No public function has this path. */
+  | "FUNCTION_NOT_FOUND"
+  /** The function is of another kind than the route. */
+  | "WRONG_FUNCTION_KIND"
+  /** The credentials that were sent are not valid. */
+  | "INVALID_CREDENTIALS"
+  /** The deploy key is valid and lacks the scope. */
+  | "INSUFFICIENT_SCOPE"
+  /** Not a route. */
+  | "ROUTE_NOT_FOUND"
+  /** A route, but not with this method. */
+  | "METHOD_NOT_ALLOWED"
+  /** The request did not arrive in time. */
+  | "REQUEST_TIMEOUT"
+  /** The body is larger than the limit. */
+  | "PAYLOAD_TOO_LARGE"
+  /** The body is not declared as JSON. */
+  | "UNSUPPORTED_MEDIA_TYPE"
+  /** Too many calls of one address. */
+  | "TOO_MANY_REQUESTS"
+  /** The header block is larger than the limit. */
+  | "HEADERS_TOO_LARGE"
+  /** The request cannot be read as HTTP. */
+  | "BAD_REQUEST"
+  /** Something broke inside; the log has the reason under the request id. */
+  | "INTERNAL"
+  /** It is unknown whether the mutation was committed. */
+  | "COMMIT_UNKNOWN"
+  /** More calls wait than may. */
+  | "OVERLOADED"
+  /** Starting, draining, or the store or identity keys cannot be used now. */
+  | "NOT_READY";
+
+/** Whether the same call, sent again later, can succeed without a change by the caller. */
+const RETRYABLE: Readonly<Record<ServerErrorCode, boolean>> = {
+  UNAUTHENTICATED: false,
+  FORBIDDEN: false,
+  NOT_FOUND: false,
+  INVALID_ARGUMENT: false,
+  CONFLICT: false,
+  IDEMPOTENCY_KEY_REUSED: false,
+  FAILED_PRECONDITION: false,
+  RATE_LIMITED: true,
+  PROVIDER_ERROR: true,
+  TIMEOUT: true,
+  UNAVAILABLE: true,
+  INVALID_JSON: false,
+  INVALID_ENVELOPE: false,
+  UNSUPPORTED_FORMAT: false,
+  FUNCTION_NOT_FOUND: false,
+  WRONG_FUNCTION_KIND: false,
+  INVALID_CREDENTIALS: false,
+  INSUFFICIENT_SCOPE: false,
+  ROUTE_NOT_FOUND: false,
+  METHOD_NOT_ALLOWED: false,
+  REQUEST_TIMEOUT: true,
+  PAYLOAD_TOO_LARGE: false,
+  UNSUPPORTED_MEDIA_TYPE: false,
+  TOO_MANY_REQUESTS: true,
+  HEADERS_TOO_LARGE: false,
+  BAD_REQUEST: false,
+  INTERNAL: false,
+  COMMIT_UNKNOWN: false,
+  OVERLOADED: true,
+  NOT_READY: true,
+};
+
+function isServerErrorCode(code: string): code is ServerErrorCode {
+  return Object.hasOwn(RETRYABLE, code);
+}
+
+// ---- The client ----------------------------------------------------------------------------------------------------
+
+/** What every call of a client shares. */
+export interface ClientOptions {
+  /** Where the server is, such as `https://api.example.com`. */
+  readonly url: string;
+  /** Whose calls they are: a token (JWT), or a function that is asked for one before every call. */
+  readonly token?: TokenSource | undefined;
+  /** A deploy key instead of a token. Never in a page: whoever reads it may do what it may. */
+  readonly deployKey?: string | undefined;
+  /** How long a call may take in all, retries included; 30 s for queries and mutations, 11 min for actions. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a call that is safe to repeat is repeated before its failure is told; 3. */
+  readonly retries?: number | undefined;
+  /** Another `fetch`, such as one of a test. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Gets what functions log, where the server sends it. */
+  readonly onLogLines?: ((lines: readonly string[], call: { readonly path: string; readonly requestId: string }) => void) | undefined;
+}
+
+/** What one call has of its own. */
+export interface CallOptions {
+  /** Aborts the call. A mutation or action that was sent may run all the same. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long this call may take in all, retries included. */
+  readonly timeoutMs?: number | undefined;
+  /** How often this call is repeated at most. */
+  readonly retries?: number | undefined;
+  /** By what the server's log knows it: 1 … 64 of `A-Za-z0-9._-`. Made up unless given. */
+  readonly requestId?: string | undefined;
+  /** Whose call it is, where one process calls for many; `null` for nobody's. */
+  readonly token?: TokenSource | null | undefined;
+}
+
+/**
+ * A token, or what gets one. A function is told the token that the server has just rejected, if it has: if it then
+ * returns another one, the call is sent once more with that.
+ */
+export type TokenSource =
+  | string
+  | ((asked: { readonly rejected: string | undefined }) => string | null | undefined | Promise<string | null | undefined>);
+
+/** How a call ended, for those who would rather look than catch. */
+export type Result<Value> =
+  | { readonly ok: true; readonly value: Value; readonly requestId: string; readonly logLines: readonly string[] }
+  | { readonly ok: false; readonly error: ConvokeError };
+
+/** A function of the server. */
+export interface ServerFunction<Kind extends FunctionKind, Args, Value> {
+  /** Calls it. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
+  (args: Args, options?: CallOptions): Promise<Value>;
+  /** Calls it. Does not reject: a failure is a result whose `error` is typed by its `code`. */
+  safe(args: Args, options?: CallOptions): Promise<Result<Value>>;
+  readonly path: string;
+  readonly kind: Kind;
+}
+
+/** A function of the server for which `{}` is enough. */
+export interface EasyServerFunction<Kind extends FunctionKind, Args, Value> {
+  /** Calls it. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
+  (args?: Args, options?: CallOptions): Promise<Value>;
+  /** Calls it. Does not reject: a failure is a result whose `error` is typed by its `code`. */
+  safe(args?: Args, options?: CallOptions): Promise<Result<Value>>;
+  readonly path: string;
+  readonly kind: Kind;
+}
+
+/** What a call of a function may do: read, write one transaction, or work outside the database. */
+export type FunctionKind = "query" | "mutation" | "action";
+
+/** Any JSON. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** Any JSON object. */
+export interface JsonObject {
+  [member: string]: JsonValue;
+}
+
+/** The id of a row. A plain string will do; the id of a row of another table will not. */
+export type Id<Prefix extends string> = string & { readonly __row?: Prefix };
+
+/** What went wrong, by where it was found: by the server, or by this client before or after it. */
+export type ErrorCode = ServerErrorCode | ClientErrorCode;
+
+/** What this client finds. */
+export type ClientErrorCode =
+  /** The caller's signal aborted the call. */
+  | "ABORTED"
+  /** The call took longer than `timeoutMs`. */
+  | "CLIENT_TIMEOUT"
+  /** There was no connection, or it broke before the answer was whole. */
+  | "CONNECTION_FAILED"
+  /** What answered is no server of this kind, such as a proxy with a page of its own. */
+  | "INVALID_RESPONSE"
+  /** The function that is asked for tokens threw. */
+  | "TOKEN_UNAVAILABLE"
+  /** A code that this file does not know yet; it stands in `data.code`. */
+  | "UNRECOGNIZED_CODE";
+
+/** What comes with an error beside its sentence, by its code. Functions add members of their own. */
+export interface ErrorData extends Record<ErrorCode, JsonObject> {
+  INVALID_ARGUMENT: JsonObject & {
+    /** Which argument, such as `interests[2].category`; empty for all of them together. */
+    field: string;
+  };
+  FUNCTION_NOT_FOUND: JsonObject & {
+    /** The path that may have been meant. */
+    nearest?: string;
+  };
+  UNRECOGNIZED_CODE: JsonObject & { code: string };
+}
+
+/** Why a call failed: a union, so that `switch (error.code)` knows the type of `error.data`. */
+export type ConvokeError = { [Code in ErrorCode]: CallFailure<Code> }[ErrorCode];
+
+/** Whether something that was caught is the failure of a call. */
+export function isConvokeError(caught: unknown): caught is ConvokeError {
+  return caught instanceof CallFailure;
+}
+
+/** The class of every {@link ConvokeError}. */
+export class CallFailure<Code extends ErrorCode> extends Error {
+  override readonly name: string = "ConvokeError";
+  /** What to switch on. */
+  readonly code: Code;
+  /** What comes with it. */
+  readonly data: ErrorData[Code];
+  /** The HTTP status, if there was an answer. */
+  readonly status: number | undefined;
+  /** Whether something may have been changed all the same. `false`: certainly nothing was. */
+  readonly mayHaveRun: boolean;
+  /** The function's path. */
+  readonly path: string;
+  /** By what the server's log knows the call. */
+  readonly requestId: string;
+  /** What the function logged, also where its writes were taken back. */
+  readonly logLines: readonly string[];
+  /** How often the call was sent. */
+  readonly attempts: number;
+
+  constructor(code: Code, message: string, data: ErrorData[Code], told: FailureDetails) {
+    super(message, told.cause === undefined ? undefined : { cause: told.cause });
+    this.code = code;
+    this.data = data;
+    this.status = told.status;
+    this.mayHaveRun = told.mayHaveRun;
+    this.path = told.path;
+    this.requestId = told.requestId;
+    this.logLines = told.logLines;
+    this.attempts = told.attempts;
+  }
+}
+
+/** What a failure says beside its code. */
+export interface FailureDetails {
+  readonly status: number | undefined;
+  readonly mayHaveRun: boolean;
+  readonly path: string;
+  readonly requestId: string;
+  readonly logLines: readonly string[];
+  readonly attempts: number;
+  readonly cause: unknown;
+}
+
+const TIMEOUT_MS = { query: 30_000, mutation: 30_000, action: 660_000 } as const;
+const RETRIES = 3;
+const BACKOFF_MS = 100;
+const BACKOFF_MS_MAX = 5_000;
+
+/** Why the one controller of a call was aborted. */
+const TIMED_OUT = Symbol("timed out");
+
+/** One attempt that failed. */
+interface Attempt {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly data: JsonObject;
+  readonly status: number | undefined;
+  readonly logLines: readonly string[];
+  readonly requestId: string | undefined;
+  readonly cause: unknown;
+  /** Whether it may have changed something. */
+  readonly mayHaveRun: boolean;
+  /** Whether a repetition can help. */
+  readonly mayPass: boolean;
+  /** How long the server asked to wait. */
+  readonly waitMs: number | undefined;
+}
+
+interface Answer {
+  readonly value: unknown;
+  readonly logLines: readonly string[];
+  readonly requestId: string | undefined;
+}
+
+/** One call, from its arguments to its end. */
+async function run(client: ClientOptions, path: string, kind: FunctionKind, args: unknown, own: CallOptions): Promise<Result<unknown>> {
+  const requestId = own.requestId ?? randomId();
+  const body = JSON.stringify({ args: args ?? {} });
+  const keyed = hasIdempotencyKey(args);
+  const timeoutMs = own.timeoutMs ?? client.timeoutMs ?? TIMEOUT_MS[kind];
+  const retries = own.retries ?? client.retries ?? RETRIES;
+  const ends = Date.now() + timeoutMs;
+  const stop = new AbortController();
+  // The longest time that setTimeout knows; beyond it the call is not timed.
+  const timer = timeoutMs <= 0x7fffffff ? setTimeout(() => { stop.abort(TIMED_OUT); }, timeoutMs) : undefined;
+  const aborted = (): void => { stop.abort(own.signal?.reason); };
+  if (own.signal?.aborted === true) aborted();
+  own.signal?.addEventListener("abort", aborted, { once: true });
+  const send = { client, path, kind, body, requestId, signal: stop.signal };
+  const source = client.deployKey === undefined && own.token !== null ? (own.token ?? client.token) : undefined;
+  let rejected: string | undefined;
+  let mayHaveRun = false;
+  let attempts = 0;
+  try {
+    let token = await tokenOf(source, undefined, stop.signal);
+    for (;;) {
+      if (typeof token === "object") return failed(token, mayHaveRun);
+      if (stop.signal.aborted) return failed(stopped(stop.signal, false, undefined), mayHaveRun);
+      attempts += 1;
+      const outcome = await attempt(send, token);
+      if ("value" in outcome) {
+        if (outcome.logLines.length > 0) client.onLogLines?.(outcome.logLines, { path, requestId });
+        return { ok: true, value: outcome.value, requestId: outcome.requestId ?? requestId, logLines: outcome.logLines };
+      }
+      mayHaveRun ||= outcome.mayHaveRun;
+      if (outcome.logLines.length > 0) client.onLogLines?.(outcome.logLines, { path, requestId });
+      if (outcome.code === "INVALID_CREDENTIALS" && typeof source === "function" && rejected === undefined && token !== undefined) {
+        // Nothing ran. Another token than the rejected one is worth one more attempt.
+        rejected = token;
+        token = await tokenOf(source, rejected, stop.signal);
+        if (token === undefined || token === rejected) return failed(outcome, mayHaveRun);
+        continue;
+      }
+      const safe = kind === "query" || keyed || !outcome.mayHaveRun;
+      if (!safe || !outcome.mayPass || attempts > retries) return failed(outcome, mayHaveRun);
+      const spread = Math.min(BACKOFF_MS * 2 ** (attempts - 1), BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
+      const waitMs = (outcome.waitMs ?? 0) + spread;
+      if (Date.now() + waitMs >= ends) return failed(outcome, mayHaveRun);
+      if (!(await slept(waitMs, stop.signal))) return failed(stopped(stop.signal, false, undefined), mayHaveRun);
+    }
+  } finally {
+    clearTimeout(timer);
+    own.signal?.removeEventListener("abort", aborted);
+  }
+
+  function failed(last: Attempt, changed: boolean): Result<never> {
+    const details = {
+      status: last.status,
+      mayHaveRun: changed,
+      path,
+      requestId: last.requestId ?? requestId,
+      logLines: last.logLines,
+      attempts,
+      cause: last.cause,
+    };
+    const message = `${path}: ${last.message}`;
+    return { ok: false, error: new CallFailure(last.code, message, last.data as never, details) as ConvokeError };
+  }
+}
+
+interface Sending {
+  readonly client: ClientOptions;
+  readonly path: string;
+  readonly kind: FunctionKind;
+  readonly body: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+async function attempt(send: Sending, token: string | undefined): Promise<Answer | Attempt> {
+  const { client, path, kind, signal } = send;
+  const headers: Record<string, string> = { "Content-Type": "application/json", "X-Request-Id": send.requestId };
+  if (client.deployKey !== undefined) headers["Authorization"] = `Convoke ${client.deployKey}`;
+  else if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
+  const changes = kind !== "query";
+  let response: Response;
+  let text: string;
+  try {
+    const url = `${client.url.replace(/\/+$/, "")}/api/run/${path}`;
+    response = await (client.fetch ?? globalThis.fetch)(url, { method: "POST", headers, body: send.body, signal });
+    text = await response.text();
+  } catch (cause) {
+    if (signal.aborted) return stopped(signal, changes, cause);
+    const message = `The server cannot be reached: ${reasonOf(cause)}`;
+    const mayHaveRun = changes && !wasNeverSent(cause);
+    return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun, mayPass: true };
+  }
+  const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  const waitMs = retryAfterMs(response.headers.get("Retry-After"));
+  const status = response.status;
+  const envelope = parsed(text);
+  const logLines = lines(envelope?.["logLines"]);
+  if (status === 200 && envelope?.["status"] === "success" && "value" in envelope) {
+    return { value: envelope["value"], logLines, requestId };
+  }
+  const data = objectOf(envelope?.["errorData"]);
+  const code = data?.["code"];
+  const message = envelope?.["errorMessage"];
+  if (envelope?.["status"] !== "error" || data === undefined || typeof code !== "string" || typeof message !== "string") {
+    const said = `Status ${String(status)} with a body that is no answer of a function: ${text.slice(0, 200)}`;
+    const mayPass = status === 429 || (status >= 502 && status <= 504);
+    return { ...NOTHING, code: "INVALID_RESPONSE", message: said, status, requestId, waitMs, mayHaveRun: changes, mayPass };
+  }
+  // A function that counts its callers' calls says when the next one is welcome.
+  const asked = data["retryAfterMs"];
+  const told = { ...NOTHING, message, data, status, logLines, requestId, waitMs: typeof asked === "number" ? asked : waitMs };
+  const mayHaveRun = changes && mayHaveChanged(kind, status, code);
+  if (!isServerErrorCode(code)) return { ...told, code: "UNRECOGNIZED_CODE", mayHaveRun, mayPass: false };
+  // Nobody knows whether it was committed: with a key (or for a query) asking again is the way to find out.
+  return { ...told, code, mayHaveRun, mayPass: RETRYABLE[code] || code === "COMMIT_UNKNOWN" };
+}
+
+const NOTHING = {
+  data: {} as JsonObject,
+  status: undefined,
+  logLines: [] as readonly string[],
+  requestId: undefined,
+  cause: undefined,
+  waitMs: undefined,
+} as const;
+
+/** Whether an answered failure may have left something: a failed mutation is taken back, an action may be half done. */
+function mayHaveChanged(kind: FunctionKind, status: number, code: string): boolean {
+  if (code === "COMMIT_UNKNOWN") return true;
+  const refusedBefore = (status >= 400 && status < 500) || status === 503;
+  return kind === "action" && !refusedBefore;
+}
+
+function stopped(signal: AbortSignal, mayHaveRun: boolean, cause: unknown): Attempt {
+  const timedOut = signal.reason === TIMED_OUT;
+  const code = timedOut ? "CLIENT_TIMEOUT" : "ABORTED";
+  const message = timedOut ? "The call took longer than its timeout" : "The call was aborted";
+  return { ...NOTHING, code, message, cause: timedOut ? cause : signal.reason, mayHaveRun, mayPass: false };
+}
+
+/** The token, nothing, or why there is none. */
+async function tokenOf(source: TokenSource | undefined, rejected: string | undefined, signal: AbortSignal): Promise<string | undefined | Attempt> {
+  if (typeof source !== "function") return source;
+  try {
+    const asked = Promise.resolve(source({ rejected }));
+    const token = await Promise.race([asked, whenAborted(signal)]);
+    return token === ABORTED ? stopped(signal, false, undefined) : (token ?? undefined);
+  } catch (cause) {
+    const message = `No token could be had: ${reasonOf(cause)}`;
+    return { ...NOTHING, code: "TOKEN_UNAVAILABLE", message, cause, mayHaveRun: false, mayPass: false };
+  }
+}
+
+const ABORTED = Symbol("aborted");
+
+function whenAborted(signal: AbortSignal): Promise<typeof ABORTED> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(ABORTED);
+    signal.addEventListener("abort", () => { resolve(ABORTED); }, { once: true });
+  });
+}
+
+/** Waits; `false` if the call was stopped meanwhile. */
+function slept(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve(false);
+      return;
+    }
+    const wake = (): void => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", wake);
+      resolve(true);
+    }, ms);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+}
+
+/** The failures that Node.js reports before a byte was sent. Browsers do not tell them apart. */
+const BEFORE_SENDING: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+
+function wasNeverSent(thrown: unknown): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return causes.length > 0 && causes.every((one) => BEFORE_SENDING.has(objectOf(one)?.["code"]));
+}
+
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  if (thrown.cause === undefined) return thrown.message;
+  const code = objectOf(thrown.cause)?.["code"];
+  return `${thrown.message} (${typeof code === "string" ? code : reasonOf(thrown.cause)})`;
+}
+
+function hasIdempotencyKey(args: unknown): boolean {
+  const key = objectOf(args)?.["idempotencyKey"];
+  return typeof key === "string" && key !== "";
+}
+
+/** `Retry-After`: seconds, or a date. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+function lines(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((line) => typeof line === "string") : [];
+}
+
+/** Pages outside of HTTPS have no `randomUUID`; this needs to be unlike others, not secret. */
+function randomId(): string {
+  const digit = (): string => Math.floor(Math.random() * 36).toString(36);
+  return typeof crypto !== "undefined" && "randomUUID" in crypto ? crypto.randomUUID() : Array.from({ length: 24 }, digit).join("");
+}
+
+/** Paths by their parts; a function is its kind. One that is a module as well has its kind under `""`. */
+interface Tree {
+  readonly [name: string]: FunctionKind | Tree;
+}
+
+function built(client: ClientOptions, tree: Tree, prefix: string): object {
+  const itself = tree[""];
+  const target = typeof itself === "string" ? callable(client, prefix.slice(0, -1), itself) : {};
+  for (const [name, node] of Object.entries(tree)) {
+    if (name === "") continue;
+    const value = typeof node === "string" ? callable(client, prefix + name, node) : built(client, node, `${prefix}${name}/`);
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
+  }
+  return target;
+}
+
+function callable(client: ClientOptions, path: string, kind: FunctionKind): object {
+  const safe = (args?: unknown, options?: CallOptions): Promise<Result<unknown>> => run(client, path, kind, args, options ?? {});
+  const call = async (args?: unknown, options?: CallOptions): Promise<unknown> => {
+    const result = await safe(args, options);
+    if (result.ok) return result.value;
+    throw result.error;
+  };
+  return Object.assign(call, { safe, path, kind });
+}

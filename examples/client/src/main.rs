@@ -1,0 +1,64 @@
+//! A client of the application in Rust: typed calls over HTTP, and what is told when one fails.
+//!
+//! ```sh
+//! cargo run -- codegen rust --out examples/client/src/convoke.rs
+//! cargo run -- dev &
+//! cargo run --manifest-path examples/client/Cargo.toml -- http://127.0.0.1:3210 "$(cargo run -- token --subject ada --email ada@example.com)"
+//! ```
+//!
+//! The module `convoke` is the file that the first command writes.
+
+use std::time::Duration;
+
+mod convoke;
+
+use convoke::{Client, Code, CreateMeeting, Gender, SaveOnboarding, SentInterest};
+
+#[tokio::main]
+#[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
+async fn main() -> anyhow::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let (Some(url), Some(token)) = (args.next(), args.next()) else {
+        anyhow::bail!("usage: client URL TOKEN");
+    };
+    let client = Client::new(url).token(token.trim()).timeout(Duration::from_secs(10));
+
+    // With a key a call is repeated safely, also when nobody knows whether the first one arrived.
+    let saved = client
+        .users()
+        .mutations()
+        .save_onboarding(&SaveOnboarding {
+            age: 36,
+            gender: Gender::PreferNotToSay,
+            field: "Mathematics".to_owned(),
+            job_title: "Analyst".to_owned(),
+            company: "Analytical Engines".to_owned(),
+            bio: "I write programs for machines that do not exist yet.".to_owned(),
+            interests: vec![SentInterest::new(
+                convoke::InterestCategory::Academic,
+                "poetical-science",
+                "Poetical science",
+            )],
+            linkedin_url: None,
+            idempotency_key: Some("client-example-1".to_owned()),
+        })
+        .await?;
+    println!("onboarded {} with {} interest(s)", saved.user_id, saved.interests_count);
+
+    // What is required by position, the rest by name.
+    let meeting = CreateMeeting {
+        description: Some("From the example.".to_owned()),
+        ..CreateMeeting::new("Notes on the engine")
+    };
+    let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("client-example-2").await?;
+    println!("made {} for {:?}", created.meeting_id, created.video_provider);
+
+    let Err(error) = client.meetings().lifecycle().create_meeting(&CreateMeeting::new(" ")).await else {
+        anyhow::bail!("a meeting without a title was made");
+    };
+    match error.code() {
+        Code::InvalidArgument => println!("refused {}: {}", error.field().unwrap_or("everything"), error.message()),
+        _ => return Err(error.into()),
+    }
+    Ok(())
+}

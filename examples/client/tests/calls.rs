@@ -1,0 +1,213 @@
+//! The generated Rust client over real HTTP: against the binary's own server, and against servers that fail.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+#[path = "../src/convoke.rs"]
+mod convoke;
+
+use convoke::{Client, Code, CreateMeeting, Error, Gender, ListUserMeetings, MeetingType, OneMeeting, SaveOnboarding};
+
+/// `convoke dev` in an empty folder, until it is dropped.
+struct Server {
+    process: Child,
+    url: String,
+    folder: tempfile::TempDir,
+}
+
+fn binary(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CONVOKE_BIN").expect("CONVOKE_BIN names the application's program"));
+    command.current_dir(folder).env_clear().stdin(Stdio::null());
+    command
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = binary(folder.path());
+        let mut process = command.args(["dev", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let url =
+            lines.find_map(|line| line.unwrap().strip_prefix("convoke: listening on ").map(str::to_owned)).unwrap();
+        // Who logs must not find the pipe closed.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, url, folder }
+    }
+
+    fn token(&self, subject: &str) -> String {
+        let output =
+            binary(self.folder.path()).args(["token", "--subject", subject, "--email", "ada@example.com"]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A server that answers every request with the next of these, and the last again; an empty one breaks the connection.
+async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicU32::new(0));
+    let counted = requests.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            // Bodies are small: they come with their head, or right behind it.
+            while !request.windows(2).any(|bytes| bytes == b"}}") {
+                let mut part = [0; 4096];
+                match socket.read(&mut part).await {
+                    Ok(read) if read > 0 => request.extend_from_slice(&part[..read]),
+                    _ => break,
+                }
+            }
+            let place = usize::try_from(counted.fetch_add(1, SeqCst)).unwrap();
+            let answer = &answers[place.min(answers.len() - 1)];
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    (url, requests)
+}
+
+fn http(status: u16, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn refusal(status: u16, code: &str) -> String {
+    http(status, &format!(r#"{{"status":"error","errorMessage":"No","errorData":{{"code":"{code}"}},"logLines":[]}}"#))
+}
+
+fn success(value: &str) -> String {
+    http(200, &format!(r#"{{"status":"success","value":{value},"errorMessage":"","errorData":{{}}}}"#))
+}
+
+fn told(error: &Error) -> (Code, bool, u32) {
+    (error.code(), error.may_have_run(), error.attempts())
+}
+
+fn onboarding(key: Option<&str>) -> SaveOnboarding {
+    SaveOnboarding {
+        age: 36,
+        gender: Gender::NonBinary,
+        field: "Mathematics".to_owned(),
+        job_title: "Analyst".to_owned(),
+        company: "Engines".to_owned(),
+        bio: "Ünïcode 🦀".to_owned(),
+        interests: Vec::new(),
+        linkedin_url: None,
+        idempotency_key: key.map(str::to_owned),
+    }
+}
+
+const SAVED: &str = r#"{"userId":"user_1","profileId":"profile_1","interestsCount":0,"onboardingCompleted":true}"#;
+
+#[tokio::test]
+async fn the_application_is_called_by_its_types() {
+    let server = Server::start();
+    let token = server.token("ada");
+    let client = Client::new(format!("{}/", server.url)).token(&token);
+    let first = client.users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
+    let again = client.users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
+    assert_eq!(first, again);
+    let other = SaveOnboarding { age: 37, ..onboarding(Some("k")) };
+    let reused = client.users().mutations().save_onboarding(&other).await.unwrap_err();
+    assert_eq!(told(&reused), (Code::IdempotencyKeyReused, false, 1));
+
+    let account = client.users().queries().get_current_user().await.unwrap();
+    assert_eq!((account.id, account.email.as_deref()), (first.user_id, Some("ada@example.com")));
+    let profile = client.profiles().queries().get_current_user_profile().await.unwrap().unwrap();
+    assert_eq!((profile.bio.as_deref(), profile.gender), (Some("Ünïcode 🦀"), Some(Gender::NonBinary)));
+
+    let meeting = CreateMeeting { meeting_type: Some(MeetingType::SmallGroup), ..CreateMeeting::new("One") };
+    let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("mine.1").reply().await.unwrap();
+    assert_eq!(created.request_id, "mine.1");
+    let one = OneMeeting { meeting_id: created.value.meeting_id.clone() };
+    assert_eq!(client.meetings().queries().get_meeting(&one).await.unwrap().title, "One");
+    let listed = client.meetings().queries().list_user_meetings(&ListUserMeetings::default()).await.unwrap();
+    assert_eq!((listed.items.len(), listed.cursor), (1, None));
+    client.users().mutations().update_last_seen().await.unwrap();
+
+    let refused = client.meetings().lifecycle().create_meeting(&CreateMeeting::new(" ")).await.unwrap_err();
+    assert_eq!((refused.code(), refused.field(), refused.status()), (Code::InvalidArgument, Some("title"), Some(200)));
+    assert_eq!(refused.to_string(), "meetings/lifecycle/createMeeting: Meeting title cannot be empty");
+    let nobody = Client::new(&server.url).users().queries().get_current_user().await.unwrap_err();
+    assert_eq!(nobody.code(), Code::Unauthenticated);
+    let forged = Client::new(&server.url).token("x").users().queries().get_current_user().await.unwrap_err();
+    assert_eq!((forged.code(), forged.status()), (Code::InvalidCredentials, Some(401)));
+    // A token that was rejected is asked for anew, once.
+    let renewing = Client::new(&server.url).token_provider(move |rejected| {
+        let token = rejected.map_or_else(|| "stale".to_owned(), |_| token.clone());
+        async move { Ok(Some(token)) }
+    });
+    assert!(renewing.users().queries().get_current_user().await.is_ok());
+}
+
+#[tokio::test]
+async fn what_is_safe_to_repeat_is_repeated() {
+    let later = || refusal(200, "UNAVAILABLE");
+    let (url, requests) = answering(vec![later(), String::new(), refusal(500, "COMMIT_UNKNOWN"), success(SAVED)]).await;
+    let keyed = Client::new(url).users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
+    assert_eq!((keyed.user_id.as_str(), requests.load(SeqCst)), ("user_1", 4));
+    // Certainly not run, so no key is needed.
+    let (url, requests) =
+        answering(vec![refusal(503, "OVERLOADED"), refusal(429, "TOO_MANY_REQUESTS"), success(SAVED)]).await;
+    Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap();
+    assert_eq!(requests.load(SeqCst), 3);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let client = Client::new(format!("http://{closed}")).retries(1);
+    let refused = client.users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
+    assert_eq!(told(&refused), (Code::ConnectionFailed, false, 2));
+}
+
+#[tokio::test]
+async fn what_is_not_safe_to_repeat_is_sent_once() {
+    for (answer, code, may_have_run) in [
+        (refusal(500, "COMMIT_UNKNOWN"), Code::CommitUnknown, true),
+        (String::new(), Code::ConnectionFailed, true),
+        (http(502, "<h1>Bad gateway</h1>"), Code::InvalidResponse, true),
+        (success("7"), Code::InvalidResponse, true),
+        (refusal(500, "INTERNAL"), Code::Internal, false),
+        (refusal(200, "FROM_THE_FUTURE"), Code::Unrecognized, false),
+    ] {
+        let (url, requests) = answering(vec![answer]).await;
+        let error = Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
+        assert_eq!(told(&error), (code, may_have_run, 1), "{error:?}");
+        assert_eq!(requests.load(SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = Client::new(format!("http://{}", silent.local_addr().unwrap())).timeout(Duration::from_millis(100));
+    let mutation = client.users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
+    assert_eq!(told(&mutation), (Code::ClientTimeout, true, 1));
+    let query = client.users().queries().get_current_user().await.unwrap_err();
+    assert_eq!(told(&query), (Code::ClientTimeout, false, 1));
+}
+
+#[tokio::test]
+async fn what_a_newer_server_adds_is_passed_over() {
+    let newer = SAVED.replace("{\"userId", "{\"new\":[1],\"userId");
+    let (url, _) = answering(vec![success(&newer)]).await;
+    assert!(Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.is_ok());
+    let gender = Gender::from("agender".to_owned());
+    assert_eq!((gender.as_str(), &gender), ("agender", &Gender::Unrecognized("agender".to_owned())));
+}

@@ -1,0 +1,183 @@
+//! When a generator runs: what insights and prompts share.
+//!
+//! Understanding a long transcript keeps a core busy for a second, so generators run one at a time for a meeting and few
+//! at once over all, on threads of their own. Only who may run reads texts: those who wait hold none. How much text one
+//! reads is `transcripts/window`'s; what it finds is its own affair.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use convoke::prelude::*;
+use parking_lot::Mutex;
+use schema::Meeting;
+use schema::limits::Generation;
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+/// How long a call waits for those before it.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// Waits for all that a call has to wait for before it can generate.
+///
+/// # Errors
+/// `UNAVAILABLE` after 25 s, and at once where many wait already.
+pub async fn patiently<T>(ctx: &ActionCtx, wait: impl Future<Output = T>) -> Result<T> {
+    ctx.memory::<Gate>().patiently(ctx.settings::<Generation>().waiting_max, wait).await
+}
+
+/// Waits for the right to generate from the texts of a meeting, as long as it takes: see [`patiently`].
+pub async fn enter(ctx: &ActionCtx, meeting: Id<Meeting>) -> Pass {
+    ctx.memory::<Gate>().enter(meeting, ctx.settings::<Generation>().at_once).await
+}
+
+/// The right to generate from the texts of one meeting, until it is dropped.
+pub struct Pass {
+    _place: OwnedSemaphorePermit,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// Runs a generator on a thread of its own. The pass is held until it has come to its end, also if nobody waits for that
+/// any more: a call that was cut off still keeps its core busy.
+///
+/// # Errors
+/// `INTERNAL` if there is no room for a thread.
+pub async fn work<T: Send + 'static>(
+    ctx: &ActionCtx,
+    pass: Pass,
+    generate: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let work = move || {
+        let generated = generate();
+        drop(pass);
+        generated
+    };
+    ctx.work_on_thread(work).await
+}
+
+/// Who generates now, in this process.
+#[derive(Default)]
+struct Gate {
+    waiting: AtomicUsize,
+    meetings: Mutex<HashMap<Id<Meeting>, Arc<Turn<()>>>>,
+    places: OnceLock<Arc<Semaphore>>,
+}
+
+convoke::gauge!("app_generations_waiting", "Calls that wait until they can generate insights or prompts.", |runtime| {
+    runtime.memory::<Gate>().waiting.load(Ordering::Relaxed) as f64
+});
+
+impl Gate {
+    async fn enter(&self, meeting: Id<Meeting>, at_once: usize) -> Pass {
+        let turn = self.turn(meeting).lock_owned().await;
+        let places = self.places.get_or_init(|| Arc::new(Semaphore::new(at_once.max(1))));
+        let place = places.clone().acquire_owned().await.expect("the places are never closed");
+        Pass { _place: place, _turn: turn }
+    }
+
+    async fn patiently<T>(&self, waiting_max: usize, wait: impl Future<Output = T>) -> Result<T> {
+        let busy = || Error::unavailable("Too much is being generated now; try again in a moment");
+        let waiting = Waiting::join(&self.waiting);
+        if waiting.place > waiting_max {
+            return Err(busy());
+        }
+        tokio::time::timeout(WAIT, wait).await.map_err(|_| busy())
+    }
+
+    fn turn(&self, meeting: Id<Meeting>) -> Arc<Turn<()>> {
+        let mut meetings = self.meetings.lock();
+        // What nobody holds or waits for is not kept.
+        meetings.retain(|_, turn| Arc::strong_count(turn) > 1);
+        meetings.entry(meeting).or_default().clone()
+    }
+}
+
+/// One of those who wait, until it is dropped.
+struct Waiting<'a> {
+    all: &'a AtomicUsize,
+    /// How many waited when this one came, this one included.
+    place: usize,
+}
+
+impl<'a> Waiting<'a> {
+    fn join(all: &'a AtomicUsize) -> Self {
+        Self { all, place: all.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meeting(bits: u128) -> Id<Meeting> {
+        Id::from_bits(bits)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_longer_than_25_seconds_is_refused() {
+        let gate = Gate::default();
+        let first = gate.patiently(9, gate.enter(meeting(1), 2)).await.unwrap();
+        let second = gate.patiently(9, gate.enter(meeting(2), 2)).await.unwrap();
+        for busy in [1, 3] {
+            let began = tokio::time::Instant::now();
+            let refused = gate.patiently(9, gate.enter(meeting(busy), 2)).await.err().unwrap();
+            assert_eq!((refused.code(), began.elapsed()), (Code::Unavailable, WAIT));
+        }
+        drop(second);
+        drop(gate.patiently(9, gate.enter(meeting(3), 2)).await.unwrap());
+        drop(first);
+        drop(gate.patiently(9, gate.enter(meeting(1), 2)).await.unwrap());
+        drop(gate.turn(meeting(9)));
+        assert_eq!(gate.meetings.lock().len(), 1, "what is over is forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_finds_many_waiting_is_refused_at_once() {
+        let gate = Gate::default();
+        let first = gate.enter(meeting(1), 1).await;
+        let gate = &gate;
+        let call = |number: u128| gate.patiently(2, gate.enter(meeting(number), 1));
+        let call = &call;
+        let began = tokio::time::Instant::now();
+        let come = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let refused = call(4).await.err().unwrap();
+            assert_eq!((refused.code(), began.elapsed()), (Code::Unavailable, Duration::from_secs(1)));
+            drop(first);
+        };
+        let pass = |number| async move { drop(call(number).await.unwrap()) };
+        tokio::join!(pass(2), pass(3), come);
+        drop(call(4).await.unwrap());
+        assert_eq!(gate.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_at_a_time_for_a_meeting_and_few_at_once_over_all() {
+        let gate = Gate::default();
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let of_meeting: Vec<AtomicUsize> = (0..4).map(|_| AtomicUsize::new(0)).collect();
+        let generate = |number: usize| {
+            let (gate, inside, most, of_meeting) = (&gate, &inside, &most, &of_meeting);
+            async move {
+                let place = number % of_meeting.len();
+                let _pass = gate.enter(meeting(place as u128), 3).await;
+                assert_eq!(of_meeting[place].fetch_add(1, Ordering::Relaxed), 0, "two at once for one meeting");
+                most.fetch_max(inside.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                inside.fetch_sub(1, Ordering::Relaxed);
+                of_meeting[place].fetch_sub(1, Ordering::Relaxed);
+            }
+        };
+        let began = tokio::time::Instant::now();
+        futures_util::future::join_all((0..12).map(generate)).await;
+        assert_eq!(most.load(Ordering::Relaxed), 3);
+        assert!(began.elapsed() <= Duration::from_secs(6), "{:?}", began.elapsed());
+    }
+}

@@ -1,0 +1,83 @@
+//! The order of those who wait, and how many are ahead of whom.
+//!
+//! An entry gets a ticket when it joins, greater than all that wait. How many wait is counted for stretches of 64, 4,096
+//! and 262,144 tickets, so that a place is the sum of some hundred counts however many wait; only the entries of one's
+//! own stretch of 64 are counted one by one. Whatever makes an entry wait or ends its waiting goes through here.
+
+use convoke::prelude::*;
+use schema::{QueueCount, QueueEntry, QueueStatus};
+
+/// Tickets of the shortest stretch, and stretches of one level in one of the next.
+const STRETCH: i64 = 64;
+/// Lengths of stretches.
+const LEVELS: u32 = 3;
+/// Rows of one statement, where there are hardly ever more than some hundred.
+const ROWS_MAX: usize = 50_000;
+
+/// Adds an entry that waits, behind all others.
+///
+/// # Errors
+/// A failure of the store.
+pub fn join(ctx: &mut MutationCtx, mut entry: QueueEntry) -> Result<Id<QueueEntry>> {
+    let last = ctx.db().query(QueueEntry::in_line).order(Order::Desc).first()?;
+    let ticket = last.and_then(|last| last.ticket).map_or(0, |last| last + 1);
+    entry.ticket = Some(ticket);
+    count(ctx, ticket, 1)?;
+    Ok(ctx.db_mut().insert(entry)?)
+}
+
+/// Notes that an entry does not wait any more; its status is changed by the caller.
+///
+/// # Errors
+/// A failure of the store.
+pub fn leave(ctx: &mut MutationCtx, entry: &QueueEntry) -> Result<()> {
+    match entry.ticket {
+        Some(ticket) if entry.status == QueueStatus::Waiting => count(ctx, ticket, -1),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// How many wait ahead of an entry that waits, without those whose time has passed.
+///
+/// # Errors
+/// A failure of the store.
+pub fn ahead(ctx: &impl Read, own: &Doc<QueueEntry>) -> Result<i64> {
+    let overdue = ctx.db().query(QueueEntry::by_status_available).eq(QueueStatus::Waiting).range(..=ctx.now());
+    let overdue = overdue.keys(ROWS_MAX)?.into_iter().filter(|(id, _)| *id < own.id()).count();
+    let without_ticket = ctx.db().query(QueueEntry::in_line).eq(None::<i64>);
+    let ahead = match own.ticket {
+        None => without_ticket.keys(ROWS_MAX)?.into_iter().filter(|(id, _)| *id < own.id()).count() as u64,
+        Some(ticket) => {
+            let own_stretch = ctx.db().query(QueueEntry::in_line).range(ticket / STRETCH * STRETCH..ticket);
+            without_ticket.count()? + own_stretch.count()? + before(ctx, ticket)?
+        }
+    };
+    Ok(i64::try_from(ahead.saturating_sub(overdue as u64)).unwrap_or(i64::MAX))
+}
+
+/// How many wait in the stretches before the one of a ticket: of each length those that are in one stretch of the next
+/// length with it.
+fn before(ctx: &impl Read, ticket: i64) -> Result<u64> {
+    let mut waiting = 0;
+    for level in 1..=LEVELS {
+        let stretch = ticket / STRETCH.pow(level);
+        let first = if level == LEVELS { 0 } else { stretch / STRETCH * STRETCH };
+        let counts = ctx.db().query(QueueCount::by_level_stretch).eq(i64::from(level)).range(first..stretch);
+        waiting += counts.take(ROWS_MAX)?.iter().map(|row| row.waiting.unsigned_abs()).sum::<u64>();
+    }
+    Ok(waiting)
+}
+
+fn count(ctx: &mut MutationCtx, ticket: i64, by: i64) -> Result<()> {
+    for level in 1..=LEVELS {
+        let blank = QueueCount { level: i64::from(level), stretch: ticket / STRETCH.pow(level), waiting: 0 };
+        let row = ctx.db_mut().insert_unique(QueueCount::by_level_stretch, blank)?.into_doc();
+        // None is left where nobody waits, so that the counts of a place are as many as the stretches that hold one.
+        if row.waiting + by > 0 {
+            ctx.db_mut().patch_doc(row, |row| row.waiting += by)?;
+        } else {
+            ctx.db_mut().delete(row.id())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! What is found in one meeting, once for all who read of it.
+//!
+//! The order of the steps is written here and only here.
+
+use super::action_items::{ActionItem, action_items};
+use super::decisions::{Decision, decisions};
+use super::material::Material;
+use super::people::Names;
+use super::questions::open_questions;
+use super::text::Text;
+use super::topics::{Topic, topics};
+
+/// What is found in a meeting.
+#[derive(Debug)]
+pub struct Findings {
+    pub text: Text,
+    /// The main topics, best first.
+    pub topics: Vec<Topic>,
+    pub items: Vec<ActionItem>,
+    /// In order.
+    pub decisions: Vec<Decision>,
+    pub open_questions: Vec<String>,
+}
+
+impl Findings {
+    /// Reads a meeting, and keeps at most so many topics. Deterministic; the time it takes grows with the length of the
+    /// material.
+    #[must_use]
+    pub fn of(material: &Material, topics_max: usize) -> Findings {
+        let mut text = Text::of(material);
+        let items = action_items(&text, material, &Names::of(&material.people));
+        let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
+        let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
+        text.names.extend(named);
+        let topics = topics(&text, topics_max);
+        let decisions = decisions(&text);
+        let open_questions = open_questions(&text, material);
+        Findings { text, topics, items, decisions, open_questions }
+    }
+}

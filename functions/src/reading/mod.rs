@@ -1,0 +1,26 @@
+//! What a meeting's words say: sentences, languages, topics, tasks, decisions, questions, and who is meant.
+//!
+//! Pure functions without a context, which whoever tells something of a meeting uses. In reading order: what goes in
+//! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
+//! tell times (`dates`) and what is written in them (`frames`); how a transcript is cut (`turns`, `addresses`, `language`,
+//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, `action_items`, `decisions`,
+//! `questions`, `topics`, `ranking`), and all of it at once (`findings`).
+
+pub mod action_items;
+pub mod addresses;
+pub mod commitments;
+pub mod dates;
+pub mod decisions;
+pub mod findings;
+pub mod frames;
+pub mod language;
+pub mod lines;
+pub mod material;
+pub mod people;
+pub mod phrases;
+pub mod questions;
+pub mod ranking;
+pub mod text;
+pub mod tokens;
+pub mod topics;
+pub mod turns;

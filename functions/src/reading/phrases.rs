@@ -1,0 +1,763 @@
+//! The words and phrases of a language, from the files under `languages/`.
+//!
+//! A native reader can correct those files without Rust. Their form:
+//!
+//! - `[words]`: classes of single words. `[[verbs]]`: verbs by their infinitive, with the endings of their forms; an
+//!   entry `infinitive/stem` names the stem that the endings follow. `[irregular]`: forms of single verbs.
+//!   `[endings]`: endings by which a form is known whatever the verb.
+//! - `[phrases]`: what a phrase means, and the phrases. A phrase is words with spaces between: `a|b` is either, `word?`
+//!   may be missing, `@class` is any word of a class, `*ing` is any word with this ending that is in none, `...` is up to
+//!   eight words, `^` and `$` are the beginning and the end of a clause. Between any two words, words of the class `between` may stand.
+//! - `[dates]`: what `dates` reads. `[frames]`: what `frames` writes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::dates::{Calendar, CalendarFile};
+use super::frames::Frames;
+use super::tokens::Token;
+
+/// The languages that there is a file for.
+pub const CODES: [&str; 7] = ["en", "de", "fr", "es", "pt", "it", "nl"];
+
+/// The most words of the class `between` that may stand between two words of a phrase.
+const BETWEEN_MAX: usize = 4;
+/// The most words that `...` stands for.
+const GAP_MAX: usize = 8;
+
+/// A class of words. A word can be of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u32)]
+pub enum Class {
+    /// Adverbs, fillers and pronouns that may stand between the words of a phrase, and around a task.
+    Between,
+    /// Words by which a sentence denies what it says.
+    Negation,
+    /// Words that begin a condition.
+    Condition,
+    /// Words that begin one where a clause begins, and mean something else elsewhere ("se", "als").
+    ConditionFirst,
+    /// Verbs after which a word of the class `condition` only asks ("check if").
+    Whether,
+    /// Words that join two clauses.
+    Joint,
+    /// Words behind which the opposite follows ("but").
+    Contrary,
+    /// Words behind which a consequence follows ("then").
+    Consequence,
+    /// Words behind which somebody's wish or opinion follows ("that").
+    Complement,
+    /// Words that begin a clause that belongs to no task any more.
+    Opener,
+    Determiner,
+    Preposition,
+    /// Pronouns that can be a subject.
+    Pronoun,
+    /// Pronouns that stand for a thing that was spoken of, as what is done something with ("it").
+    Object,
+    /// Verbs behind which another verb stands ("can", "will").
+    Modal,
+    /// A third person's pronoun, which stands for whoever was named last.
+    ThirdPronoun,
+    /// Verbs by which somebody's words are told.
+    Report,
+    /// Words that put a sentence into the past.
+    Past,
+    /// Words that say nothing of what is to be done.
+    Empty,
+    /// Words that a sentence does not end with.
+    Dangling,
+    /// Nouns for people outside of the meeting.
+    Role,
+    /// What stands before a surname.
+    Title,
+    /// Words that are no topic, although they mean something.
+    NoTopic,
+    /// Words that name no person, although a verb may follow them.
+    NoName,
+    /// Words that stand alone before a clause ("okay", "great").
+    Interjection,
+    Infinitive,
+    /// "I send".
+    Me,
+    /// "She sends".
+    Third,
+    /// "Send!"
+    Order,
+    /// "You send".
+    You,
+    /// "We send".
+    We,
+    /// "I shall send", in one word.
+    MeLater,
+    ThirdLater,
+    WeLater,
+    /// "Sending".
+    Going,
+    /// "Printed".
+    Done,
+}
+
+/// Classes of one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Classes(u64);
+
+impl Classes {
+    const ALL_VERBS: u64 = bit(Class::Infinitive)
+        | bit(Class::Me)
+        | bit(Class::Third)
+        | bit(Class::Order)
+        | bit(Class::You)
+        | bit(Class::We)
+        | bit(Class::MeLater)
+        | bit(Class::ThirdLater)
+        | bit(Class::WeLater)
+        | bit(Class::Going)
+        | bit(Class::Done);
+
+    #[must_use]
+    pub fn has(self, class: Class) -> bool {
+        self.0 & bit(class) != 0
+    }
+
+    /// Whether the word is a form of a verb of the file.
+    #[must_use]
+    pub fn is_verb(self) -> bool {
+        self.0 & Classes::ALL_VERBS != 0
+    }
+
+    fn add(&mut self, class: Class) {
+        self.0 |= bit(class);
+    }
+
+    fn remove_verbs(&mut self) {
+        self.0 &= !Classes::ALL_VERBS;
+    }
+}
+
+const fn bit(class: Class) -> u64 {
+    1 << class as u32
+}
+
+/// What a phrase means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// The speaker takes on what was spoken of just before.
+    Claim,
+    /// The speaker takes on what follows.
+    Speaker,
+    /// The speaker says that they can do it: it is theirs unless somebody objects.
+    SpeakerCan,
+    /// The speaker offers it.
+    SpeakerOffers,
+    /// The speaker was to do it: what follows says whether that is still so.
+    Intended,
+    /// The speaker does what follows: if a time stands beside it, it is still to be done.
+    SpeakerSoon,
+    /// It is everybody's.
+    Everybody,
+    /// Everybody is called to it at once, which is often a step of the meeting itself ("let's").
+    Together,
+    /// It is proposed for everybody.
+    EverybodyMaybe,
+    /// It is somebody's, who is still to be found.
+    Somebody,
+    /// Behind a name: that person's.
+    Person,
+    /// Behind a name: that person could do it.
+    PersonOffers,
+    /// Behind a name: that person was to do it.
+    PersonIntended,
+    /// Behind somebody's trade: they come, if a time stands beside it.
+    PersonComes,
+    /// The one addressed is asked for it.
+    Request,
+    /// The same, if the sentence is a question.
+    RequestInQuestion,
+    /// Whoever takes it is asked for.
+    Volunteer,
+    /// Something is to be done, whoever does it; the phrase is the verb of its sentence.
+    Need,
+    /// The same, if a day until which stands beside it.
+    NeedSoon,
+    /// "Action item:".
+    Label,
+    /// "Open question:".
+    QuestionLabel,
+    Yes,
+    No,
+    Thanks,
+    /// What was taken on is not done by the speaker after all.
+    TakeBack,
+    /// What was said last does not count.
+    NeverMind,
+    /// What is asked for is done already.
+    AlreadyDone,
+    /// "By when?"
+    When,
+    Joke,
+    /// A condition that is only polite.
+    PoliteCondition,
+    Habit,
+    /// Behind the words of a commitment: it is none.
+    Talk,
+    /// Behind the words of a commitment: it is one, although it looks like talk.
+    TaskAnyway,
+    /// Words before a clause that do not belong to it ("I think").
+    LeadIn,
+    /// Words with which another clause begins.
+    Clause,
+    /// A hope, a doubt, a guess: what follows is no commitment.
+    Hope,
+    /// A decision is told.
+    Decided,
+    /// What was talked about is closed, unless somebody takes something on with the same words ("okay, one week then").
+    Concluded,
+    /// What was proposed just before is decided.
+    Agreed,
+    /// A decision for all times to come, which may tell what is always done ("from now on").
+    Henceforth,
+    /// What makes a statement a question at its end ("right?").
+    Tag,
+    /// The others are asked whether they agree to what was said just before.
+    Consent,
+    Proposal,
+    /// A sentence with it tells no decision.
+    Undecided,
+    Greeting,
+}
+
+impl Meaning {
+    /// Whether it says behind a name what that person does.
+    #[must_use]
+    pub fn is_person(self) -> bool {
+        matches!(self, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended | Meaning::PersonComes)
+    }
+
+    /// Whether a task may follow.
+    #[must_use]
+    pub fn announces(self) -> bool {
+        matches!(
+            self,
+            Meaning::Speaker
+                | Meaning::SpeakerSoon
+                | Meaning::SpeakerCan
+                | Meaning::SpeakerOffers
+                | Meaning::Intended
+                | Meaning::Everybody
+                | Meaning::Together
+                | Meaning::EverybodyMaybe
+                | Meaning::Somebody
+                | Meaning::Request
+                | Meaning::RequestInQuestion
+                | Meaning::Volunteer
+                | Meaning::Claim
+                | Meaning::Need
+                | Meaning::NeedSoon
+        )
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Endings under which pronouns hang on a verb.
+    #[serde(default)]
+    enclitics: String,
+    /// Whether days of a date are written with a full stop behind ("3. März").
+    #[serde(default)]
+    dotted_days: bool,
+    /// Whether every noun is written with a capital.
+    #[serde(default)]
+    capital_nouns: bool,
+    /// What may stand before an infinitive as one word with it, where verbs end a clause ("mitbringen").
+    #[serde(default)]
+    verb_prefixes: String,
+    /// Whether what denies a verb always stands before it.
+    #[serde(default)]
+    denies_before: bool,
+    /// Articles that are no pronouns before a verb, and may stand before a name ("o Nuno").
+    #[serde(default)]
+    articles: String,
+    /// Endings of infinitives, where a word behind "is going to" can be told by them.
+    #[serde(default)]
+    infinitives: String,
+    words: BTreeMap<Class, String>,
+    verbs: Vec<VerbsFile>,
+    #[serde(default)]
+    irregular: BTreeMap<String, BTreeMap<Class, String>>,
+    #[serde(default)]
+    endings: BTreeMap<Class, String>,
+    #[serde(default)]
+    not_verbs: String,
+    phrases: BTreeMap<Meaning, Vec<String>>,
+    dates: CalendarFile,
+    frames: Frames,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VerbsFile {
+    /// What an infinitive loses before the endings.
+    ending: String,
+    /// `-` is no ending.
+    forms: BTreeMap<Class, String>,
+    list: String,
+}
+
+/// A language's words and phrases.
+pub struct Phrases {
+    pub code: &'static str,
+    pub frames: Frames,
+    pub calendar: Calendar,
+    pub dotted_days: bool,
+    pub capital_nouns: bool,
+    verb_prefixes: Vec<String>,
+    /// Whether what denies a verb always stands before it.
+    pub denies_before: bool,
+    /// Articles that are no pronouns before a verb, and may stand before a name.
+    pub articles: Vec<String>,
+    infinitives: Vec<String>,
+    words: HashMap<String, Classes>,
+    /// The verb of a form, by a number.
+    verbs: HashMap<String, u32>,
+    endings: Vec<(String, Class)>,
+    not_verbs: Vec<String>,
+    enclitics: Vec<String>,
+    rules: Vec<Rule>,
+    /// Rules by the words that they can begin with.
+    by_word: HashMap<String, Vec<usize>>,
+    /// Rules that begin with a class.
+    by_class: Vec<(Class, usize)>,
+    /// Rules that begin with any word that is in no class.
+    by_ending: Vec<usize>,
+}
+
+impl std::fmt::Debug for Phrases {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Phrases").field(&self.code).finish()
+    }
+}
+
+#[derive(Debug)]
+struct Rule {
+    meaning: Meaning,
+    elements: Vec<Element>,
+    /// Whether a form of a verb is part of it.
+    has_verb: bool,
+    /// Whether it is made of words alone.
+    is_fixed: bool,
+}
+
+#[derive(Debug)]
+struct Element {
+    any_of: Vec<Piece>,
+    is_optional: bool,
+}
+
+impl Element {
+    /// Whether it stands for no word.
+    fn is_place(&self) -> bool {
+        matches!(self.any_of[..], [Piece::Begin | Piece::End])
+    }
+}
+
+#[derive(Debug)]
+enum Piece {
+    Word(String),
+    Of(Class),
+    /// A word of no class with this ending.
+    Ending(String),
+    Gap,
+    /// The beginning of a clause.
+    Begin,
+    /// The end of a clause.
+    End,
+}
+
+impl Piece {
+    fn fits(&self, token: &Token) -> bool {
+        match self {
+            Piece::Word(word) => *word == token.lower,
+            Piece::Of(class) => token.classes.has(*class),
+            Piece::Ending(ending) => {
+                token.classes == Classes::default()
+                    && token.lower.len() >= ending.len() + 2
+                    && token.lower.ends_with(ending.as_str())
+                    && token.lower.chars().all(char::is_alphabetic)
+            }
+            Piece::Gap | Piece::Begin | Piece::End => false,
+        }
+    }
+}
+
+/// A phrase that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub meaning: Meaning,
+    /// The tokens that it covers.
+    pub start: usize,
+    pub end: usize,
+    /// Whether a form of a verb is part of it: the task is then its whole clause.
+    pub has_verb: bool,
+    /// Whether all its words stand in the file, so that it says nothing of a meeting's matter.
+    pub is_fixed: bool,
+}
+
+macro_rules! files {
+    ($($code:literal),*) => {
+        &[$(($code, include_str!(concat!("languages/", $code, ".toml")))),*]
+    };
+}
+
+const FILES: &[(&str, &str)] = files!("en", "de", "fr", "es", "pt", "it", "nl");
+
+static LOADED: LazyLock<Vec<Phrases>> =
+    LazyLock::new(|| FILES.iter().map(|(code, text)| Phrases::read(code, text)).collect());
+
+impl Phrases {
+    /// Those of a language by its two letters; None where there is no file for it.
+    #[must_use]
+    pub fn of(code: &str) -> Option<&'static Phrases> {
+        LOADED.iter().find(|phrases| phrases.code == code)
+    }
+
+    /// Those of English, for whatever has no language.
+    ///
+    /// # Panics
+    /// Never: the file is part of the program, and a test reads it.
+    #[must_use]
+    pub fn english() -> &'static Phrases {
+        Phrases::of("en").expect("the file of English is part of the program")
+    }
+
+    fn read(code: &'static str, text: &str) -> Phrases {
+        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("languages/{code}.toml: {error}"));
+        let mut words: HashMap<String, Classes> = HashMap::new();
+        let mut verbs: HashMap<String, u32> = HashMap::new();
+        let mut infinitives: HashMap<String, u32> = HashMap::new();
+        let mut add = |word: String, class: Class| words.entry(word).or_default().add(class);
+        let mut form = |infinitive: &str, form: &str| {
+            let next = u32::try_from(infinitives.len()).unwrap_or(u32::MAX);
+            let verb = *infinitives.entry(infinitive.to_owned()).or_insert(next);
+            verbs.entry(form.to_owned()).or_insert(verb);
+        };
+        for (class, listed) in &file.words {
+            listed.split_whitespace().for_each(|word| add(word.to_owned(), *class));
+        }
+        for group in &file.verbs {
+            for entry in group.list.split_whitespace() {
+                let (infinitive, stem) = entry
+                    .split_once('/')
+                    .unwrap_or_else(|| (entry, entry.strip_suffix(group.ending.as_str()).unwrap_or(entry)));
+                add(infinitive.to_owned(), Class::Infinitive);
+                form(infinitive, infinitive);
+                let irregular = file.irregular.get(infinitive);
+                // Forms that are not named are regular.
+                let regular =
+                    group.forms.iter().filter(|(class, _)| irregular.is_none_or(|forms| !forms.contains_key(class)));
+                for (class, endings) in regular {
+                    for ending in endings.split_whitespace() {
+                        let word = with(stem, ending);
+                        form(infinitive, &word);
+                        add(word, *class);
+                    }
+                }
+            }
+        }
+        for (infinitive, forms) in &file.irregular {
+            add(infinitive.clone(), Class::Infinitive);
+            form(infinitive, infinitive);
+            for (class, listed) in forms {
+                for word in listed.split_whitespace() {
+                    form(infinitive, word);
+                    add(word.to_owned(), *class);
+                }
+            }
+        }
+        // "Una" is no "unite!".
+        let is_small = |classes: Classes| {
+            [Class::Determiner, Class::Preposition, Class::Pronoun].iter().any(|class| classes.has(*class))
+        };
+        words.values_mut().filter(|classes| is_small(**classes)).for_each(Classes::remove_verbs);
+        let mut rules = Vec::new();
+        for (meaning, phrases) in &file.phrases {
+            rules.extend(phrases.iter().map(|phrase| rule(*meaning, phrase)));
+        }
+        let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_class = Vec::new();
+        let mut by_ending = Vec::new();
+        for (index, rule) in rules.iter().enumerate() {
+            // A phrase can begin with each of its first elements up to one that must be there.
+            for element in &rule.elements {
+                for piece in &element.any_of {
+                    match piece {
+                        Piece::Word(word) => by_word.entry(word.clone()).or_default().push(index),
+                        Piece::Of(class) => by_class.push((*class, index)),
+                        Piece::Ending(_) => by_ending.push(index),
+                        Piece::Gap | Piece::Begin | Piece::End => {}
+                    }
+                }
+                if !element.is_optional && !element.is_place() {
+                    break;
+                }
+            }
+        }
+        let ending = |(class, endings): (&Class, &String)| {
+            endings.split_whitespace().map(|ending| (ending.to_owned(), *class)).collect::<Vec<_>>()
+        };
+        let owned = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        Phrases {
+            code,
+            frames: file.frames,
+            calendar: Calendar::new(file.dates),
+            dotted_days: file.dotted_days,
+            capital_nouns: file.capital_nouns,
+            verb_prefixes: owned(&file.verb_prefixes),
+            denies_before: file.denies_before,
+            articles: owned(&file.articles),
+            infinitives: owned(&file.infinitives),
+            words,
+            verbs,
+            endings: file.endings.iter().flat_map(ending).collect(),
+            not_verbs: owned(&file.not_verbs),
+            enclitics: owned(&file.enclitics),
+            rules,
+            by_word,
+            by_class,
+            by_ending,
+        }
+    }
+
+    /// The classes of a lower-cased word.
+    #[must_use]
+    pub fn classes(&self, lower: &str) -> Classes {
+        if let Some(known) = self.words.get(lower) {
+            return *known;
+        }
+        let mut classes = Classes::default();
+        if self.not_verbs.iter().any(|word| word == lower) {
+            return classes;
+        }
+        for (ending, class) in &self.endings {
+            // A stem has two letters at least.
+            if lower.len() >= ending.len() + 2 && lower.ends_with(ending.as_str()) {
+                classes.add(*class);
+            }
+        }
+        if self.is_compound(lower) {
+            classes.add(Class::Infinitive);
+        }
+        if classes == Classes::default() { self.without_enclitics(lower) } else { classes }
+    }
+
+    /// Whether verbs stand at the end of their clause.
+    #[must_use]
+    pub fn sets_verbs_last(&self) -> bool {
+        !self.verb_prefixes.is_empty()
+    }
+
+    /// "mitbringen", "mitzubringen": a known verb with something before it.
+    fn is_compound(&self, lower: &str) -> bool {
+        self.verb_prefixes.iter().filter_map(|prefix| lower.strip_prefix(prefix.as_str())).any(|verb| {
+            let is_verb = |verb: &str| self.words.get(verb).is_some_and(|classes| classes.has(Class::Infinitive));
+            is_verb(verb) || verb.strip_prefix("zu").or_else(|| verb.strip_prefix("te")).is_some_and(is_verb)
+        })
+    }
+
+    /// The classes of a verb on which pronouns hang ("mándame", "inviarci").
+    fn without_enclitics(&self, lower: &str) -> Classes {
+        let mut stem = lower;
+        for _ in 0..2 {
+            let Some(shorter) = self
+                .enclitics
+                .iter()
+                .filter_map(|ending| stem.strip_suffix(ending.as_str()))
+                .min_by_key(|left| left.len())
+            else {
+                break;
+            };
+            stem = shorter;
+            let plain: String = stem.chars().map(unaccented).collect();
+            for form in [stem.to_owned(), format!("{stem}e"), plain] {
+                let Some(known) = self.words.get(&form) else { continue };
+                let mut classes = Classes::default();
+                for class in [Class::Infinitive, Class::Order] {
+                    if known.has(class) {
+                        classes.add(class);
+                    }
+                }
+                if classes != Classes::default() {
+                    let hung = &lower[stem.len()..];
+                    let is_object = |ending: &String| {
+                        hung.ends_with(ending.as_str())
+                            && self.words.get(ending).is_some_and(|known| known.has(Class::Object))
+                    };
+                    if self.enclitics.iter().any(is_object) {
+                        classes.add(Class::Object);
+                    }
+                    return classes;
+                }
+            }
+        }
+        Classes::default()
+    }
+
+    /// Whether a word can be an infinitive where one has to stand, also one that is not in the file.
+    #[must_use]
+    pub fn can_be_infinitive(&self, lower: &str) -> bool {
+        let ends = |word: &str| {
+            self.infinitives.iter().any(|ending| word.len() > ending.len() + 1 && word.ends_with(ending.as_str()))
+        };
+        ends(lower) || self.enclitics.iter().filter_map(|ending| lower.strip_suffix(ending.as_str())).any(ends)
+    }
+
+    /// The verb of a form, by a number; None of a word that is no form of a verb of the file.
+    #[must_use]
+    pub fn verb(&self, lower: &str) -> Option<u32> {
+        self.verbs.get(lower).copied()
+    }
+
+    /// The longest phrase of one of these meanings that begins at a token.
+    pub fn at(&self, tokens: &[Token], start: usize, is_meant: impl Fn(Meaning) -> bool) -> Option<Found> {
+        let found = tokens.get(start)?.phrases.iter().filter(|found| is_meant(found.meaning));
+        // Of equals the one whose meaning is listed first.
+        found.copied().rev().max_by_key(|found| found.end)
+    }
+
+    /// Of every meaning the longest phrase that begins at a token.
+    #[must_use]
+    pub fn beginning(&self, tokens: &[Token], start: usize) -> Vec<Found> {
+        let Some(token) = tokens.get(start) else { return Vec::new() };
+        let by_word = self.by_word.get(token.lower.as_str()).into_iter().flatten().copied();
+        let by_class = self.by_class.iter().filter(|(class, _)| token.classes.has(*class)).map(|(_, index)| *index);
+        let mut all: Vec<Found> = Vec::new();
+        let is_unknown = token.classes == Classes::default();
+        let by_ending = self.by_ending.iter().filter(|_| is_unknown).copied();
+        for index in by_word.chain(by_class).chain(by_ending) {
+            let rule = &self.rules[index];
+            let Some(end) = matched(&rule.elements, tokens, start, true) else { continue };
+            let found = Found { meaning: rule.meaning, start, end, has_verb: rule.has_verb, is_fixed: rule.is_fixed };
+            match all.iter_mut().find(|known| known.meaning == rule.meaning) {
+                Some(known) if known.end >= end => {}
+                Some(known) => *known = found,
+                None => all.push(found),
+            }
+        }
+        all.sort_by_key(|found| found.meaning);
+        all
+    }
+
+    /// The phrases of some meanings in a sentence, from the left, none inside another.
+    pub fn all(&self, tokens: &[Token], is_meant: impl Fn(Meaning) -> bool) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < tokens.len() {
+            match self.at(tokens, at, &is_meant) {
+                Some(one) => {
+                    at = one.end.max(at + 1);
+                    found.push(one);
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+
+    /// Whether a phrase of this meaning stands in a sentence.
+    #[must_use]
+    pub fn has(&self, tokens: &[Token], meaning: Meaning) -> bool {
+        (0..tokens.len()).any(|at| self.at(tokens, at, |one| one == meaning).is_some())
+    }
+}
+
+fn with(stem: &str, ending: &str) -> String {
+    if ending == "-" { stem.to_owned() } else { format!("{stem}{ending}") }
+}
+
+fn unaccented(c: char) -> char {
+    match c {
+        'á' => 'a',
+        'é' => 'e',
+        'í' => 'i',
+        'ó' => 'o',
+        'ú' => 'u',
+        other => other,
+    }
+}
+
+fn rule(meaning: Meaning, phrase: &str) -> Rule {
+    let elements: Vec<Element> = phrase
+        .split_whitespace()
+        .map(|element| {
+            match element {
+                "..." => return Element { any_of: vec![Piece::Gap], is_optional: true },
+                "^" => return Element { any_of: vec![Piece::Begin], is_optional: false },
+                "$" => return Element { any_of: vec![Piece::End], is_optional: false },
+                _ => {}
+            }
+            let (element, is_optional) = element.strip_suffix('?').map_or((element, false), |word| (word, true));
+            let any_of = element.split('|').map(|piece| match (piece.strip_prefix('@'), piece.strip_prefix('*')) {
+                (Some(class), _) => Piece::Of(named(class)),
+                (_, Some(ending)) => Piece::Ending(ending.to_owned()),
+                _ => Piece::Word(piece.to_owned()),
+            });
+            Element { any_of: any_of.collect(), is_optional }
+        })
+        .collect();
+    let is_form = |piece: &Piece| match piece {
+        Piece::Of(class) => bit(*class) & Classes::ALL_VERBS != 0,
+        Piece::Ending(_) => true,
+        _ => false,
+    };
+    let has_verb = elements.iter().any(|element| element.any_of.iter().any(is_form));
+    let is_fixed = elements
+        .iter()
+        .all(|element| element.any_of.iter().all(|piece| matches!(piece, Piece::Word(_) | Piece::Begin | Piece::End)));
+    Rule { meaning, elements, has_verb, is_fixed }
+}
+
+fn named(class: &str) -> Class {
+    let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(class);
+    Class::deserialize(name).unwrap_or_else(|error| panic!("@{class}: {error}"))
+}
+
+/// Where a phrase ends that begins at a token.
+fn matched(elements: &[Element], tokens: &[Token], at: usize, is_first: bool) -> Option<usize> {
+    let Some((element, rest)) = elements.split_first() else { return Some(at) };
+    if matches!(element.any_of[..], [Piece::Gap]) {
+        for skipped in 0..=GAP_MAX.min(tokens.len().saturating_sub(at)) {
+            if skipped > 0 && tokens[at + skipped - 1].is_after_stop() {
+                break;
+            }
+            if let Some(end) = matched(rest, tokens, at + skipped, is_first) {
+                return Some(end);
+            }
+        }
+        return None;
+    }
+    if element.is_place() {
+        let is_border = at == 0 || tokens.get(at).is_none_or(Token::is_after_break);
+        return if is_border { matched(rest, tokens, at, is_first) } else { None };
+    }
+    let between = if is_first { 0 } else { BETWEEN_MAX };
+    for skipped in 0..=between {
+        let Some(token) = tokens.get(at + skipped) else { break };
+        if !is_first && token.is_after_stop() {
+            break;
+        }
+        if element.any_of.iter().any(|piece| piece.fits(token))
+            && let Some(end) = matched(rest, tokens, at + skipped + 1, false)
+        {
+            return Some(end);
+        }
+        if !token.classes.has(Class::Between) {
+            break;
+        }
+    }
+    if element.is_optional { matched(rest, tokens, at, is_first) } else { None }
+}

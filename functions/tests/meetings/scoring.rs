@@ -1,0 +1,233 @@
+//! What is found in a labelled meeting, held against its labels.
+
+use std::ops::AddAssign;
+
+use functions::reading::action_items::ActionItem;
+use functions::reading::findings::Findings;
+use functions::reading::material::{Chunk, Material, Person};
+use functions::reading::phrases::Phrases;
+use serde::Deserialize;
+
+/// Topics that a summary names.
+const TOPICS: usize = 3;
+/// ms of a day.
+const DAY_MS: i64 = 86_400_000;
+
+#[derive(Deserialize)]
+struct File {
+    meeting: Vec<Meeting>,
+}
+
+/// A labelled meeting; the head of `en.toml` says what the labels mean.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meeting {
+    pub name: String,
+    date: chrono::NaiveDate,
+    people: Vec<String>,
+    said: String,
+    #[serde(default)]
+    items: Vec<String>,
+    #[serde(default)]
+    decisions: Vec<String>,
+    topics: Vec<String>,
+    #[serde(default)]
+    no_tasks: Vec<String>,
+    #[serde(default)]
+    pub held_out: bool,
+}
+
+/// The meetings of a language.
+pub fn meetings(language: &str) -> Vec<Meeting> {
+    let path = format!("{}/tests/meetings/{language}.toml", env!("CARGO_MANIFEST_DIR"));
+    let file: File =
+        toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap_or_else(|error| panic!("{path}: {error}"));
+    file.meeting
+}
+
+/// Counts over meetings.
+#[derive(Default, Clone, Copy)]
+pub struct Score {
+    items: Hits,
+    /// Dates of the items that were found.
+    dates: usize,
+    dates_right: usize,
+    decisions: Hits,
+    topics: usize,
+    topics_apt: usize,
+    no_tasks: usize,
+    no_tasks_taken: usize,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Hits {
+    labelled: usize,
+    found: usize,
+    right: usize,
+}
+
+impl Hits {
+    fn precision(self) -> f64 {
+        if self.found == 0 { 1.0 } else { self.right as f64 / self.found as f64 }
+    }
+
+    fn recall(self) -> f64 {
+        if self.labelled == 0 { 1.0 } else { self.right as f64 / self.labelled as f64 }
+    }
+
+    fn f1(self) -> f64 {
+        if self.right == 0 { 0.0 } else { 2.0 * self.right as f64 / (self.labelled + self.found) as f64 }
+    }
+}
+
+impl AddAssign for Score {
+    fn add_assign(&mut self, other: Score) {
+        for (sum, more) in [(&mut self.items, other.items), (&mut self.decisions, other.decisions)] {
+            sum.labelled += more.labelled;
+            sum.found += more.found;
+            sum.right += more.right;
+        }
+        self.dates += other.dates;
+        self.dates_right += other.dates_right;
+        self.topics += other.topics;
+        self.topics_apt += other.topics_apt;
+        self.no_tasks += other.no_tasks;
+        self.no_tasks_taken += other.no_tasks_taken;
+    }
+}
+
+impl Score {
+    pub const HEADER: &str = "      items  found right precision recall   F1 | dates right | decisions found right precision recall | topics apt | no tasks taken\n";
+
+    pub fn line(&self, name: &str) -> String {
+        let Score { items, decisions, .. } = self;
+        format!(
+            "{name:5} {:5} {:6} {:5} {:9.2} {:6.2} {:4.2} | {:5} {:5} | {:9} {:5} {:5} {:9.2} {:6.2} | {:6} {:3} | {:8} {:5}\n",
+            items.labelled,
+            items.found,
+            items.right,
+            items.precision(),
+            items.recall(),
+            items.f1(),
+            self.dates,
+            self.dates_right,
+            decisions.labelled,
+            decisions.found,
+            decisions.right,
+            decisions.precision(),
+            decisions.recall(),
+            self.topics,
+            self.topics_apt,
+            self.no_tasks,
+            self.no_tasks_taken,
+        )
+    }
+}
+
+fn material(meeting: &Meeting) -> Material {
+    let held_ms = meeting.date.and_hms_opt(9, 0, 0).unwrap().and_utc().timestamp_millis();
+    let person = |name: &String| Person { id: name.to_lowercase(), name: name.clone(), interests: Vec::new() };
+    let people: Vec<Person> = meeting.people.iter().map(person).collect();
+    let mut chunks = Vec::new();
+    for (at, line) in (0..).zip(meeting.said.lines().filter(|line| !line.is_empty())) {
+        let (speaker, text) = line.split_once(": ").unwrap();
+        let speaker = people.iter().find(|person| person.name.contains(speaker)).unwrap_or_else(|| panic!("{line}"));
+        chunks.push(Chunk {
+            speaker_id: speaker.id.clone(),
+            speaker_name: speaker.name.clone(),
+            start_ms: held_ms % DAY_MS + at * 5_000,
+            end_ms: held_ms % DAY_MS + at * 5_000 + 4_500,
+            text: text.to_owned(),
+            language: None,
+        });
+    }
+    // They arrive out of order.
+    chunks.sort_by_key(|chunk| (chunk.start_ms / 5_000 % 3, chunk.start_ms));
+    Material { chunks, notes: String::new(), people, held_ms: Some(held_ms) }
+}
+
+fn holds(text: &str, words: &str) -> bool {
+    let text = text.to_lowercase();
+    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
+}
+
+/// A label of an item: owner, words, date.
+fn label(item: &str) -> (&str, &str, &str) {
+    let parts: Vec<&str> = item.split('|').map(str::trim).collect();
+    (parts[0], parts[1], parts[2])
+}
+
+fn is_owner(item: &ActionItem, owner: &str) -> bool {
+    match &item.owner {
+        Some(named) => owner != "-" && named.name.to_lowercase().contains(&owner.to_lowercase()),
+        None => owner == "-",
+    }
+}
+
+/// The score of a meeting, and in words what was missed and what was too much.
+pub fn score(meeting: &Meeting, language: &str) -> (Score, Vec<String>) {
+    let findings = Findings::of(&material(meeting), TOPICS);
+    let mut misses = Vec::new();
+    let mut score = Score::default();
+    assert_eq!(findings.text.language(), language, "{}", meeting.name);
+    if Phrases::of(language).is_some() {
+        score_items(meeting, &findings, &mut score, &mut misses);
+        score_decisions(meeting, &findings, &mut score, &mut misses);
+    }
+    for topic in &findings.topics {
+        let phrase = topic.phrase.to_lowercase();
+        let is_apt = meeting.topics.iter().any(|apt| phrase.contains(apt.as_str()) || apt.contains(&phrase));
+        score.topics += 1;
+        score.topics_apt += usize::from(is_apt);
+        if !is_apt {
+            misses.push(format!("- topic: {phrase}"));
+        }
+    }
+    (score, misses)
+}
+
+fn score_items(meeting: &Meeting, findings: &Findings, score: &mut Score, misses: &mut Vec<String>) {
+    let mut left: Vec<&ActionItem> = findings.items.iter().collect();
+    score.items.labelled = meeting.items.len();
+    score.items.found = left.len();
+    for item in &meeting.items {
+        let (owner, words, date) = label(item);
+        let found = left.iter().position(|found| is_owner(found, owner) && holds(&found.line(), words));
+        let Some(found) = found else {
+            misses.push(format!("+ {item}"));
+            continue;
+        };
+        let found = left.remove(found);
+        score.items.right += 1;
+        let day = found.due_day.map_or_else(|| "?".to_owned(), |day| day.to_string());
+        score.dates += usize::from(date != "?");
+        score.dates_right += usize::from(date != "?" && day == date);
+        if day != date {
+            misses.push(format!("  {date} is {day}: {}", found.line()));
+        }
+    }
+    left.iter().for_each(|item| misses.push(format!("- {}", item.line())));
+    for words in &meeting.no_tasks {
+        score.no_tasks += 1;
+        if left.iter().any(|item| holds(&item.line(), words)) {
+            score.no_tasks_taken += 1;
+            misses.push(format!("! {words}"));
+        }
+    }
+}
+
+fn score_decisions(meeting: &Meeting, findings: &Findings, score: &mut Score, misses: &mut Vec<String>) {
+    let mut left: Vec<&str> = findings.decisions.iter().map(|decision| decision.text.as_str()).collect();
+    score.decisions.labelled = meeting.decisions.len();
+    score.decisions.found = left.len();
+    for words in &meeting.decisions {
+        match left.iter().position(|text| holds(text, words)) {
+            Some(found) => {
+                left.remove(found);
+                score.decisions.right += 1;
+            }
+            None => misses.push(format!("+ decision {words}")),
+        }
+    }
+    left.iter().for_each(|text| misses.push(format!("- decision {text}")));
+}

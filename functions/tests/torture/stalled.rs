@@ -1,0 +1,139 @@
+//! Clients that say nothing, stop in the middle of a head or a body, or take nothing of their answers, over HTTP/1.1 and
+//! HTTP/2, by the hundred. Others are served meanwhile, memory stays bounded, and nothing of them is left behind.
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::ledger;
+use crate::process::{Server, convoke, minted};
+use crate::{Turn, resources, without_rates};
+
+/// Connections of each kind of stalled client.
+const STALLED: usize = 100;
+/// Calls on each HTTP/2 connection whose answers nobody takes.
+const STREAMS: usize = 100;
+const HTTP2_CONNECTIONS: usize = 10;
+/// What the process may hold at the most.
+const RESIDENT_KIB_MAX: u64 = 512 * 1024;
+const LIST: &str = "transcripts/queries/listTranscriptChunks";
+
+#[test]
+#[ignore = "it takes TORTURE_MINUTES"]
+fn stalled() {
+    let turn = Turn::begin("stalled");
+    let folder = TempDir::new().unwrap();
+    without_rates(folder.path());
+    // Nobody waits for a minute until a stalled client is cut off.
+    let toml = std::fs::read_to_string(folder.path().join("convoke.toml")).unwrap();
+    std::fs::write(folder.path().join("convoke.toml"), format!("{toml}response_stall_timeout = \"5s\"\n")).unwrap();
+    let token = minted(folder.path());
+    let server = Server::start(&mut convoke(folder.path()));
+    let mut good = TcpStream::connect(server.address()).unwrap();
+    let mut call = |path: &str, args: Value| {
+        let reply = ledger::call(&mut good, &token, path, &args).expect("others are served");
+        assert_eq!(reply["status"], "success", "{path}: {reply}");
+        reply["value"].clone()
+    };
+    let meeting = transcript(&mut call);
+    let args = json!({ "meetingId": meeting, "limit": 300 });
+    let (mut rounds, mut served, mut most) = (0_u64, 0_u64, 0);
+    let (_, before) = resources(server.id());
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    while !turn.is_over() {
+        let stalled = of_http1(server.address(), &token, &args);
+        let streams = executor.block_on(of_http2(server.address(), &token, &args));
+        for n in 0..200 {
+            call("users/mutations/updateLastSeen", json!({}));
+            call("meetings/queries/getMeeting", json!({ "meetingId": meeting }));
+            served += 2;
+            most = most.max(resources(server.id()).0);
+            // The HTTP/2 clients answer pings all the while; they take no answers.
+            let pause = Duration::from_millis(if n % 10 == 0 { 50 } else { 1 });
+            executor.block_on(async { tokio::time::sleep(pause).await });
+        }
+        assert!(most < RESIDENT_KIB_MAX, "{most} KiB after {rounds} rounds");
+        drop((stalled, streams));
+        rounds += 1;
+    }
+    server.until(|| resources(server.id()).1 <= before + 8);
+    turn.say(&format!(
+        "{rounds} rounds of {} stalled connections, {served} calls of others, at most {} MiB resident",
+        4 * STALLED + HTTP2_CONNECTIONS,
+        most / 1024
+    ));
+}
+
+/// A meeting with some megabytes of transcript; its id.
+fn transcript(call: &mut impl FnMut(&str, Value) -> Value) -> Value {
+    let meeting = call("meetings/lifecycle/createMeeting", json!({ "title": "Long" }))["meetingId"].clone();
+    let text = "All that was said. ".repeat(470);
+    for batch in 0..3 {
+        let chunks: Vec<Value> = (batch * 100..(batch + 1) * 100)
+            .map(|n| json!({ "text": text, "confidence": 0.9, "startTime": n * 1_000, "endTime": n * 1_000 + 900 }))
+            .collect();
+        call("transcripts/ingestion/ingestTranscriptChunks", json!({ "meetingId": meeting, "chunks": chunks }));
+    }
+    meeting
+}
+
+fn request(token: &str, body: &str) -> String {
+    format!(
+        "POST /api/run/{LIST} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         authorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Silent ones, ones that stop in the head and in the body, and ones that read nothing.
+fn of_http1(address: SocketAddr, token: &str, args: &Value) -> Vec<TcpStream> {
+    let whole = request(token, &json!({ "args": args }).to_string());
+    let large = request(token, &format!("{{\"args\":{{\"padding\":\"{}\"}}}}", "x".repeat(900_000)));
+    let mut held = Vec::new();
+    for sent in [&whole[..0], &whole[..60], &large[..100_000], &whole[..]] {
+        for _ in 0..STALLED {
+            let Ok(mut stream) = TcpStream::connect(address) else { continue };
+            // A server that refuses more of them closes; that is one way to be served.
+            let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
+            let _ = stream.write_all(sent.as_bytes());
+            held.push(stream);
+        }
+    }
+    held
+}
+
+/// Connections that answer pings and open no window for their answers.
+async fn of_http2(address: SocketAddr, token: &str, args: &Value) -> tokio::task::JoinSet<()> {
+    let body = json!({ "args": args }).to_string();
+    let mut held = tokio::task::JoinSet::new();
+    for _ in 0..HTTP2_CONNECTIONS {
+        let Ok(stream) = tokio::net::TcpStream::connect(address).await else { continue };
+        let Ok((mut sender, connection)) =
+            h2::client::Builder::new().initial_window_size(0).handshake::<_, bytes::Bytes>(stream).await
+        else {
+            continue;
+        };
+        held.spawn(async move {
+            let _ = connection.await;
+        });
+        for _ in 0..STREAMS {
+            let request = http::Request::post(format!("http://localhost/api/run/{LIST}"))
+                .header("content-type", "application/json")
+                .header("authorization", format!("Bearer {token}"))
+                .body(())
+                .unwrap();
+            let Ok((answer, mut out)) = sender.send_request(request, false) else { break };
+            let _ = out.send_data(body.clone().into(), true);
+            // Dropping it would reset the stream.
+            held.spawn(async move {
+                let _answer = answer.await;
+                std::future::pending::<()>().await;
+            });
+            tokio::task::yield_now().await;
+        }
+    }
+    held
+}

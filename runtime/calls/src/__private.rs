@@ -1,0 +1,12 @@
+//! What the attributes' expansions name, so that a crate with functions depends on `convoke` alone.
+//!
+//! Nothing here is for authors, and nothing here is stable.
+
+pub use convoke_store::__private::*;
+
+pub use crate::context::handler::{SubmittedHandler, action_handler, mutation_handler, query_handler};
+pub use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn};
+pub use crate::function::{
+    Args, Function, FunctionDef, IsAction, IsMutation, IsQuery, IsResult, Kind, NoArgs, Submitted, Visibility,
+    args_schema, output_schema,
+};

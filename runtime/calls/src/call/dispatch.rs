@@ -1,0 +1,377 @@
+//! The way of a call, for HTTP, tests, schedules and other functions alike.
+//!
+//! Look up, decode the arguments, identify, check the rights, run, encode: `steps` writes the order down. An identity
+//! is taken in even if its first call has arguments that do not fit. What comes before (limits, route, envelope,
+//! credentials) is `http`'s and `auth`'s; who is answered how is `envelope`'s.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tracing::dispatcher;
+
+use super::flow::flow_of;
+use super::provision::{self, IdentityCache, provision_identity};
+use crate::codec::decode::{self, Body, Envelope};
+use crate::codec::{Format, convex_json};
+use crate::context::handler::{Handlers, Prepared};
+use crate::context::shared::Call;
+use crate::execute;
+use crate::function::{Function, Kind, Visibility};
+use crate::logs::{Capture, LogLines};
+use crate::observe::{By, Called, CompletedCall, Observers, Rejection, Stage, UsedKey, settled};
+use crate::registry::Registered;
+use crate::services::Services;
+use convoke_core::answer::pieces::Pieces;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::Caller;
+use convoke_store::Flow;
+
+/// How a call ended: the value as JSON in the call's format, or an error; and what the function logged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The value's JSON.
+    pub result: Result<Pieces>,
+    /// The lines.
+    pub log_lines: LogLines,
+}
+
+/// Which function a request names, and where its arguments are.
+pub enum Request<'a> {
+    /// `/api/run/<path>`, with the envelope.
+    Run {
+        /// `module/path/function`.
+        path: &'a str,
+        /// The whole body.
+        body: &'a [u8],
+    },
+    /// `/api/query` and its siblings: the path is in the envelope.
+    OfKind {
+        /// The kind the route names.
+        kind: Kind,
+        /// The whole body.
+        body: &'a [u8],
+    },
+    /// In process: the arguments alone.
+    Args {
+        /// `module/path/function`.
+        path: &'a str,
+        /// The arguments' JSON.
+        args: &'a str,
+    },
+}
+
+impl Request<'_> {
+    /// What it names before its body is read.
+    fn asked(&self) -> &str {
+        match self {
+            Request::Run { path, .. } | Request::Args { path, .. } => path,
+            Request::OfKind { kind, .. } => kind.as_str(),
+        }
+    }
+}
+
+/// How a call of a function ended.
+pub(crate) struct Ended<'a> {
+    pub function: &'a Registered,
+    pub by: By,
+    pub key: Option<UsedKey<'a>>,
+    pub error: Option<&'a Error>,
+    pub log_lines: &'a LogLines,
+}
+
+/// Takes calls to their functions, and shows each to the observers when it has ended.
+pub struct Dispatcher {
+    services: Services,
+    handlers: Handlers,
+    observers: Observers,
+    identities: IdentityCache,
+    /// Whether this process has applied of the schema what a migration needs.
+    is_expanded: AtomicBool,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(services: Services, observers: Observers) -> Self {
+        Self {
+            handlers: Handlers::collect(services.registry()),
+            services,
+            observers,
+            identities: IdentityCache::new(provision::REMEMBERED_MAX),
+            is_expanded: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn services(&self) -> &Services {
+        &self.services
+    }
+
+    pub(crate) fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// Runs a call of this process, such as a test's. Never panics, and ends in exactly one outcome; the format is the
+    /// request's.
+    pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
+        let flow = flow_of(&caller, None);
+        self.call_of(request, caller, flow, None, request_id).await
+    }
+
+    /// As [`Dispatcher::call`], for a call from outside, whose `flow` its address may decide, and which may use a key.
+    pub async fn call_of(
+        &self,
+        request: Request<'_>,
+        caller: Caller,
+        flow: Flow,
+        key: Option<UsedKey<'_>>,
+        request_id: Arc<str>,
+    ) -> (Outcome, Format) {
+        let format = match &request {
+            Request::Args { .. } => Ok(Format::Json),
+            Request::Run { body, .. } | Request::OfKind { body, .. } => self.format(body),
+        };
+        let (format, found) = match format {
+            Ok(format) => (format, self.look_up(&request)),
+            Err(error) => (Format::Json, Err(error)),
+        };
+        let (function, args) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                let rejection = Rejection { stage: Stage::Envelope, asked: request.asked(), peer: None };
+                settled(self.observe_rejection(rejection, &request_id, &caller, key, &error)).await;
+                return (Outcome { result: Err(error), log_lines: LogLines::default() }, format);
+            }
+        };
+        let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
+        let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
+        let mut result = self.steps(&function, args, call.clone(), &capture).await;
+        if format == Format::ConvexEncoded {
+            let encode =
+                |value: Pieces| convex_json::encode(&value.joined(), function.bytes_within(), self.services.writer());
+            result = result.and_then(encode);
+        }
+        let log_lines = capture.take();
+        let error = result.as_ref().err();
+        let ended = Ended { function: &function, by: By::Caller, key, error, log_lines: &log_lines };
+        settled(self.completed(&call, ended, &capture)).await;
+        (Outcome { result, log_lines }, format)
+    }
+
+    /// Shows the observers a call of a function that has ended now. What is returned is to be awaited before the call
+    /// is answered.
+    #[must_use]
+    pub(crate) fn completed(&self, call: &Call, ended: Ended<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
+        let Ended { function, by, key, error, log_lines } = ended;
+        let clock = self.services.clock();
+        let completed = CompletedCall {
+            called: Called::Function(function),
+            request_id: &call.request_id,
+            caller: &call.caller,
+            by,
+            key,
+            at: clock.now(),
+            elapsed: clock.monotonic().saturating_sub(call.began),
+            error,
+            log_lines,
+        };
+        dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
+    }
+
+    /// Shows the observers a request that was rejected before a function was found, by whoever stands before the calls.
+    pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
+        // Nobody waits here: only the use of a key is waited for, and there is none.
+        drop(self.observe_rejection(rejection, request_id, caller, None, error));
+    }
+
+    fn observe_rejection(
+        &self,
+        rejection: Rejection<'_>,
+        request_id: &Arc<str>,
+        caller: &Caller,
+        key: Option<UsedKey<'_>>,
+        error: &Error,
+    ) -> Vec<BoxFuture<'static, ()>> {
+        self.observers.completed(&CompletedCall {
+            called: Called::Rejected(rejection),
+            request_id,
+            caller,
+            by: By::Caller,
+            key,
+            at: self.services.clock().now(),
+            elapsed: Duration::ZERO,
+            error: Some(error),
+            log_lines: &LogLines::default(),
+        })
+    }
+
+    /// Checks a body strictly, once, and finds its format before anything runs.
+    fn format(&self, body: &[u8]) -> Result<Format> {
+        decode::strict(body, self.services.limits().json_depth_max)?;
+        // A body that does not name a format is of plain JSON: the common case is one search of bytes.
+        if memchr::memmem::find(body, b"format").is_none() && memchr::memchr(b'\\', body).is_none() {
+            return Ok(Format::Json);
+        }
+        Format::named(Envelope::read(body)?.format.as_deref())
+    }
+
+    fn look_up<'a>(&self, request: &Request<'a>) -> Result<(Registered, Body<'a>)> {
+        match *request {
+            Request::Run { path, body } => Ok((self.find(path)?.clone(), Body::Envelope(body))),
+            Request::Args { path, args } => {
+                decode::strict(args.as_bytes(), self.services.limits().json_depth_max)?;
+                Ok((self.find(path)?.clone(), Body::Args(args, Format::Json)))
+            }
+            Request::OfKind { kind, body } => {
+                let envelope = Envelope::read(body)?;
+                let format = Format::named(envelope.format.as_deref())?;
+                let path = envelope.path.as_deref().ok_or_else(|| {
+                    Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
+                })?;
+                let function = self.find(&path.replace(':', "/"))?.clone();
+                if function.kind() != kind {
+                    let (is, asked) = (function.kind().as_str(), kind.as_str());
+                    let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
+                    return Err(Error::new(Code::WrongFunctionKind, message));
+                }
+                Ok((function, Body::Args(envelope.args_or_array()?, format)))
+            }
+        }
+    }
+
+    /// The function at a path, for a caller from outside: an internal one is as unknown as one that is not there.
+    fn find(&self, path: &str) -> Result<&Registered> {
+        let registry = self.services.registry();
+        match registry.get(path) {
+            Some(function) if function.is_callable_from_outside() => Ok(function),
+            _ => {
+                let mut message = format!("No function {:?}", shortened(path));
+                let nearest = registry.nearest(path);
+                if let Some(nearest) = nearest {
+                    message.push_str(&format!("; did you mean {nearest:?}?"));
+                }
+                let error = Error::new(Code::FunctionNotFound, message);
+                Err(match nearest {
+                    Some(nearest) => error.with("nearest", nearest),
+                    None => error,
+                })
+            }
+        }
+    }
+
+    async fn steps(&self, function: &Registered, args: Body<'_>, call: Arc<Call>, capture: &Capture) -> Result<Pieces> {
+        let prepared = match self.handlers.prepare(function, args) {
+            // What is no call at all shows nobody: the body names no arguments, or not as an object.
+            Err(error) if error.code().status() == 400 => return Err(error),
+            prepared => prepared,
+        };
+        provision_identity(&self.identities, &self.handlers, &call).await?;
+        let prepared = prepared?;
+        require_rights(function, &call.caller)?;
+        let capture = capture.clone();
+        match prepared {
+            Prepared::Query(query) => {
+                let mut out = self.services.writer();
+                let work = move |ctx: &_| {
+                    query.run(ctx, &mut out)?;
+                    out.finish()
+                };
+                execute::query(call, capture, function, work).await
+            }
+            Prepared::Mutation(mutation) => {
+                if function.is_migration() {
+                    self.services.before_migration(&self.is_expanded).await?;
+                }
+                let services = self.services.clone();
+                let work = move |ctx: &mut _| {
+                    let mut out = services.writer();
+                    mutation.run(ctx, &mut out)?;
+                    out.finish()
+                };
+                let done = execute::mutation(call.clone(), capture, function, work).await;
+                if done.is_ok() && function.def.visibility == Visibility::Admin {
+                    self.services.after_admin_mutation(&call).await;
+                }
+                done
+            }
+            Prepared::Action(action) => {
+                let permit = self.services.action_permit()?;
+                let out = self.services.writer();
+                execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await.map_err(begun)
+            }
+        }
+    }
+
+    /// The query at a path, for a caller from outside.
+    pub(crate) fn query(&self, path: &str) -> Result<Registered> {
+        let function = self.find(&path.replace(':', "/"))?;
+        match function.kind() {
+            Kind::Query => Ok(function.clone()),
+            kind => {
+                let message = format!("{} is a {}, and only queries are live", function.path, kind.as_str());
+                Err(Error::new(Code::WrongFunctionKind, message))
+            }
+        }
+    }
+
+    /// Takes in the identity of a call whose function is run later, and checks its rights so far as they are not the
+    /// function's own.
+    pub(crate) async fn admit(&self, function: &Registered, call: &Arc<Call>) -> Result<()> {
+        provision_identity(&self.identities, &self.handlers, call).await?;
+        require_rights(function, &call.caller)
+    }
+
+    /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.
+    ///
+    /// # Errors
+    /// Those of the function and of the runtime.
+    pub async fn run<F: Function>(&self, caller: Caller, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: execute::Run<F>,
+    {
+        let function = self.services.function::<F>()?;
+        let request_id = self.services.request_id();
+        let capture = Capture::new(self.services.limits(), request_id.clone(), function.path.clone());
+        let flow = flow_of(&caller, None);
+        let call = Arc::new(Call::new(self.services.clone(), F::DEF, caller, flow, request_id));
+        let steps = async {
+            provision_identity(&self.identities, &self.handlers, &call).await?;
+            require_rights(&function, &call.caller)?;
+            <F::Kind as execute::Run<F>>::start(call.clone(), capture.clone(), args.into()).await
+        };
+        let result = steps.await;
+        let log_lines = capture.take();
+        let error = result.as_ref().err();
+        let ended = Ended { function: &function, by: By::Caller, key: None, error, log_lines: &log_lines };
+        settled(self.completed(&call, ended, &capture)).await;
+        result
+    }
+}
+
+/// A 503 says that nothing was begun. What an action met with on its way is told as its own.
+fn begun(error: Error) -> Error {
+    match error.code() {
+        Code::Overloaded | Code::NotReady => Error::unavailable(error.message().to_owned()).caused_by(error),
+        _ => error,
+    }
+}
+
+/// A text of the caller's as an error repeats it.
+fn shortened(text: &str) -> &str {
+    const REPEATED_BYTES_MAX: usize = 200;
+    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
+}
+
+/// Lets only a deploy key or an identity with the role `admin` call what is for admins. It stands before the body, which
+/// is run for nobody else; what the caller's row says, and whose data it may touch, is the function's to check.
+///
+/// A migration is the operator's alone: its first part changes the schema, whatever its body goes on to check.
+fn require_rights(function: &Registered, caller: &Caller) -> Result<()> {
+    match (function.def.visibility, caller) {
+        (Visibility::Public | Visibility::Internal, _) => Ok(()),
+        (Visibility::Admin, Caller::Nobody) => Err(Error::unauthenticated("Authentication required")),
+        (Visibility::Admin, Caller::User(identity)) if !identity.has_role("admin") || function.is_migration() => {
+            Err(Error::forbidden("Access denied: Insufficient permissions"))
+        }
+        (Visibility::Admin, Caller::User(_) | Caller::DeployKey(_) | Caller::System) => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! What an application makes of an identity that it has not seen, and of new claims: before the call that brings them,
+//! in a transaction of its own.
+//!
+//! Memory first, then the table of identities seen, and only then the application's hook. The memory is written after
+//! the commit. If the store refuses writes, a known identity reads on; an unknown one is told to come again.
+
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::sync::{Arc, OnceLock};
+
+use convoke_macros::table;
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use crate::codec::Format;
+use crate::codec::decode::Body;
+use crate::context::Read as _;
+use crate::context::handler::{Handlers, Prepared};
+use crate::context::shared::Call;
+use crate::execute;
+use crate::logs::Capture;
+use convoke_core::answer::writer::Writer;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::{Caller, Identity};
+use convoke_store::Database;
+
+/// An identity that was seen, and the claims it had then.
+#[table(name = "_identities", prefix = "identity")]
+#[index(by_subject(issuer, subject), unique)]
+pub struct SeenIdentity {
+    pub issuer: String,
+    pub subject: String,
+    /// A digest of the claims that the hook reads.
+    pub claims: String,
+    /// The `iat` of the token that brought them; an older token changes nothing.
+    pub issued_at: i64,
+}
+
+/// The claims of identities that were seen lately, as [`fingerprint`]s, and the `iat` of the token that brought them.
+///
+/// No fingerprint: the claims came with a newer token than those that this process has met.
+pub(crate) type IdentityCache = Cache<String, (Option<u64>, i64)>;
+
+/// Identities remembered; one that fell out costs a read.
+pub(crate) const REMEMBERED_MAX: usize = 100_000;
+
+/// Why the claims of a known identity may be taken in later: the store refuses writes, or the user has written too much.
+const CAN_WAIT: [Code; 3] = [Code::NotReady, Code::Overloaded, Code::RateLimited];
+
+/// Runs the hook if the caller's identity, or its claims, are new. What the hook logs is the operator's: it is no part
+/// of the call that happened to be the first.
+///
+/// # Errors
+/// `NOT_READY` if the identity is new and the store refuses writes; else those of the hook.
+pub(crate) async fn provision_identity(
+    identities: &IdentityCache,
+    handlers: &Handlers,
+    call: &Arc<Call>,
+) -> Result<()> {
+    // An identity that a deploy key acts as has no claims of its own: it never changes what is stored.
+    let Caller::User(identity) = &call.caller else { return Ok(()) };
+    let Some(hook) = call.services.registry().identity_hook() else { return Ok(()) };
+    let key = identity.token_identifier();
+    let remembered = Some(fingerprint(identity));
+    let issued_at = identity.issued_at.unwrap_or(0);
+    let known_at = match identities.get(&key) {
+        Some((seen, at)) if seen == remembered => {
+            // From a newer token with the same claims on, those between the two are old too.
+            if issued_at > at {
+                identities.insert(key, (seen, issued_at));
+            }
+            return Ok(());
+        }
+        Some((_, at)) if issued_at < at => return Ok(()),
+        Some((_, at)) => at,
+        None => 0,
+    };
+    let hook = hook.clone();
+    let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone());
+    let claims = digest(identity);
+    let identity = identity.clone();
+    let (issuer, subject) = (identity.issuer.clone(), identity.subject.clone());
+    let find = move |db: &convoke_store::Db| -> Result<Option<(String, i64)>> {
+        let row = db.query(SeenIdentity::by_subject).eq(issuer.as_str()).eq(subject.as_str()).unique()?;
+        Ok(row.map(|row| (row.claims.clone(), row.issued_at)))
+    };
+    let stored = {
+        let find = find.clone();
+        execute::query(call.clone(), capture.clone(), &hook, move |ctx| find(ctx.db())).await?
+    };
+    match &stored {
+        Some((seen, at)) if *seen == claims => {
+            identities.insert(key, (remembered, issued_at.max(known_at).max(*at)));
+            return Ok(());
+        }
+        Some((_, at)) if issued_at < *at => {
+            identities.insert(key, (None, *at));
+            return Ok(());
+        }
+        Some(_) | None => {}
+    }
+    // The hook takes the context alone: the identity is the context's.
+    let Prepared::Mutation(prepared) = handlers.prepare(&hook, Body::Args("{}", Format::Json))? else {
+        return Err(Error::internal("the identity hook is not a mutation"));
+    };
+    let row = SeenIdentity {
+        issuer: identity.issuer.clone(),
+        subject: identity.subject.clone(),
+        claims: claims.clone(),
+        issued_at,
+    };
+    let store = execute::mutation(call.clone(), capture, &hook, move |ctx| {
+        match find(ctx.db())? {
+            // Another call of the same identity was first.
+            Some((seen, at)) if seen == row.claims || row.issued_at < at => return Ok(()),
+            Some(_) | None => {}
+        }
+        prepared.run(ctx, &mut Writer::unread())?;
+        let db = ctx.db_mut();
+        let old = db.query(SeenIdentity::by_subject).eq(&row.issuer).eq(&row.subject).unique()?;
+        match old {
+            Some(old) => db.replace(old.id(), row.clone())?,
+            None => db.insert(row.clone()).map(|_| ())?,
+        }
+        Ok(())
+    });
+    match store.await {
+        Ok(()) => identities.insert(key, (remembered, issued_at)),
+        Err(error) if stored.is_some() && CAN_WAIT.contains(&error.code()) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Whether an identity was seen before.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn is_known(database: &Database, issuer: &str, subject: &str) -> Result<bool> {
+    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+    let known = database.read_admin(move |db| {
+        Ok(db.query(SeenIdentity::by_subject).eq(issuer.as_str()).eq(subject.as_str()).unique()?.is_some())
+    });
+    known.await
+}
+
+/// What an application keeps of an identity's claims.
+fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
+    let Identity { email, email_verified, name, picture, org_id, roles, .. } = identity;
+    (email, email_verified, name, picture, org_id, roles)
+}
+
+/// A digest of the claims that are kept: what the table holds.
+fn digest(identity: &Identity) -> String {
+    let text = serde_json::to_vec(&kept(identity)).unwrap_or_default();
+    Sha256::digest(text).iter().fold(String::with_capacity(64), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
+}
+
+/// The same for the memory of one process: every call with a token makes one, and a digest would cost it microseconds.
+fn fingerprint(identity: &Identity) -> u64 {
+    // One random state a process: who knows it could make claims that look like others.
+    static STATE: OnceLock<RandomState> = OnceLock::new();
+    STATE.get_or_init(RandomState::new).hash_one(kept(identity))
+}

@@ -1,0 +1,239 @@
+//! The second transport, `convex_encoded_json`: values that plain JSON loses, as tagged objects.
+//!
+//! Integers beyond 2^53 are `{"$integer": base64 of 8 bytes, little-endian}`, bytes `{"$bytes": base64}`, NaN,
+//! infinities and −0 `{"$float": base64 of 8 bytes}`; every other number is a float (`1.0`).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Number, Value};
+
+use convoke_core::answer::pieces::Pieces;
+use convoke_core::answer::writer::Writer;
+use convoke_core::error::{Error, Result};
+use convoke_core::wire::INTEGER_MAX;
+
+/// Plain JSON of encoded JSON.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` with the path of a tagged object that cannot be read.
+pub(crate) fn decode(json: &str) -> Result<String> {
+    let value: Value = serde_json::from_str(json).map_err(Error::internal)?;
+    Ok(plain(value, "")?.to_string())
+}
+
+/// Encoded JSON of plain JSON that our own functions wrote; `bytes` knows which of its texts are bytes.
+///
+/// # Errors
+/// `INTERNAL` if it is not JSON, or larger than `out` takes; `OVERLOADED` where `out` finds no memory.
+pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) -> Result<Pieces> {
+    let value: Value = serde_json::from_slice(json).map_err(Error::internal)?;
+    let value = match bytes {
+        Some(bytes) => bytes.tagged(value, &bytes.schema),
+        None => value,
+    };
+    let written = serde_json::to_writer(&mut out, &tagged(value));
+    written.map_err(|error| out.failure().unwrap_or_else(|| Error::internal(error)))?;
+    out.finish()
+}
+
+/// Encoded JSON of an object that is one in itself: the data of an error.
+pub(crate) fn encode_members(members: &Map<String, Value>) -> Map<String, Value> {
+    members.iter().map(|(key, value)| (key.clone(), tagged(value.clone()))).collect()
+}
+
+/// Where bytes are in the result of a function: plain JSON has them as base64, like any text.
+pub(crate) struct BytesWithin {
+    schema: Value,
+    definitions: Map<String, Value>,
+}
+
+impl BytesWithin {
+    /// Of a function's result; nothing where there are none, which is most of them.
+    pub(crate) fn the_result_of(schema_of: fn(&mut SchemaGenerator) -> Schema) -> Option<Self> {
+        let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let schema = schema_of(&mut generator).to_value();
+        let definitions = generator.take_definitions(true);
+        let has_bytes = is_somewhere(&schema) || definitions.values().any(is_somewhere);
+        has_bytes.then_some(Self { schema, definitions })
+    }
+
+    /// The value with its bytes as tagged objects.
+    fn tagged(&self, value: Value, schema: &Value) -> Value {
+        let schema = self.resolved(schema);
+        match value {
+            Value::String(text) if is_bytes(schema) => {
+                Value::Object(Map::from_iter([("$bytes".to_owned(), Value::String(text))]))
+            }
+            Value::Array(items) => {
+                let places = schema.get("prefixItems").and_then(Value::as_array);
+                let item = |place: usize| places.and_then(|places| places.get(place)).or_else(|| schema.get("items"));
+                let each = items.into_iter().enumerate();
+                each.map(|(place, value)| self.member(value, item(place))).collect()
+            }
+            Value::Object(members) => {
+                let named = |name: &String| schema.get("properties").and_then(|members| members.get(name));
+                let any = schema.get("additionalProperties");
+                let each = members.into_iter();
+                each.map(|(name, value)| (name.clone(), self.member(value, named(&name).or(any)))).collect()
+            }
+            other => other,
+        }
+    }
+
+    fn member(&self, value: Value, schema: Option<&Value>) -> Value {
+        match schema {
+            Some(schema) => self.tagged(value, schema),
+            None => value,
+        }
+    }
+
+    /// The schema behind a reference, and behind "or null".
+    fn resolved<'a>(&'a self, mut schema: &'a Value) -> &'a Value {
+        loop {
+            let behind = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"));
+            let either = || ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+            let not_null = || either()?.iter().find(|one| one.get("type").is_none_or(|kind| kind != "null"));
+            match behind.and_then(|name| self.definitions.get(name)).or_else(not_null) {
+                Some(next) => schema = next,
+                None => return schema,
+            }
+        }
+    }
+}
+
+fn is_bytes(schema: &Value) -> bool {
+    schema.get("contentEncoding").is_some_and(|encoding| encoding == "base64")
+}
+
+/// Whether there are bytes in a schema.
+fn is_somewhere(schema: &Value) -> bool {
+    is_bytes(schema)
+        || match schema {
+            Value::Object(members) => members.values().any(is_somewhere),
+            Value::Array(items) => items.iter().any(is_somewhere),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+}
+
+fn plain(value: Value, path: &str) -> Result<Value> {
+    match value {
+        Value::Array(items) => items
+            .into_iter()
+            .enumerate()
+            .map(|(i, item)| plain(item, &format!("{path}[{i}]")))
+            .collect::<Result<_>>()
+            .map(Value::Array),
+        Value::Object(members) => match untagged(&members, path)? {
+            Some(value) => Ok(value),
+            None => members
+                .into_iter()
+                .map(|(key, value)| {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    Ok((key, plain(value, &path)?))
+                })
+                .collect::<Result<_>>()
+                .map(Value::Object),
+        },
+        other => Ok(other),
+    }
+}
+
+fn untagged(members: &Map<String, Value>, path: &str) -> Result<Option<Value>> {
+    let mut entries = members.iter();
+    let (Some((tag, value)), None) = (entries.next(), entries.next()) else { return Ok(None) };
+    let refuse = |expected: &str| Error::invalid(path, format!("{path}: must be {expected} in {tag}"));
+    let bytes = || value.as_str().and_then(|text| STANDARD.decode(text).ok());
+    let eight = || bytes().and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+    match tag.as_str() {
+        "$integer" => {
+            let number = i64::from_le_bytes(eight().ok_or_else(|| refuse("8 bytes of base64"))?);
+            Ok(Some(Value::from(number)))
+        }
+        "$float" => {
+            let number = f64::from_le_bytes(eight().ok_or_else(|| refuse("8 bytes of base64"))?);
+            let number = Number::from_f64(number).ok_or_else(|| refuse("a finite number"))?;
+            Ok(Some(Value::Number(number)))
+        }
+        "$bytes" => match bytes() {
+            Some(_) => Ok(Some(value.clone())),
+            None => Err(refuse("base64")),
+        },
+        _ => Ok(None),
+    }
+}
+
+fn tagged(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(tagged).collect(),
+        Value::Object(members) => members.into_iter().map(|(key, value)| (key, tagged(value))).collect(),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) if integer.unsigned_abs() > INTEGER_MAX.unsigned_abs() => {
+                tag("$integer", &integer.to_le_bytes())
+            }
+            _ => match number.as_f64() {
+                Some(float) if float == 0.0 && float.is_sign_negative() => tag("$float", &float.to_le_bytes()),
+                Some(float) => Value::from(float),
+                None => Value::Number(number),
+            },
+        },
+        other => other,
+    }
+}
+
+fn tag(name: &str, bytes: &[u8]) -> Value {
+    Value::Object(Map::from_iter([(name.to_owned(), Value::String(STANDARD.encode(bytes)))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_core::answer::budget::Budget;
+
+    fn encode(json: &[u8], bytes: Option<&BytesWithin>) -> Result<Vec<u8>> {
+        super::encode(json, bytes, Writer::new(Budget::new(1_000_000), 1_000))
+            .map(|pieces| pieces.joined().into_owned())
+    }
+
+    #[test]
+    fn integers_beyond_doubles_bytes_and_minus_zero_survive() {
+        let max = STANDARD.encode(i64::MAX.to_le_bytes());
+        let plain = decode(&format!(r#"{{"a":{{"$integer":"{max}"}},"b":[{{"$bytes":"AQI="}}],"c":1.0}}"#)).unwrap();
+        assert_eq!(plain, r#"{"a":9223372036854775807,"b":["AQI="],"c":1.0}"#);
+        let min = STANDARD.encode(i64::MIN.to_le_bytes());
+        assert_eq!(
+            encode(b"-9223372036854775808", None).unwrap(),
+            format!(r#"{{"$integer":"{min}"}}"#).as_bytes(),
+            "the least integer, which has no absolute value"
+        );
+        assert_eq!(encode(b"[9223372036854775807,1,-0.0,null]", None).unwrap(), {
+            let zero = STANDARD.encode((-0.0f64).to_le_bytes());
+            format!(r#"[{{"$integer":"{max}"}},1.0,{{"$float":"{zero}"}},null]"#).into_bytes()
+        });
+    }
+
+    #[test]
+    fn bytes_are_tagged_where_the_schema_has_them_and_nowhere_else() {
+        use serde_json::json;
+        let bytes = || json!({ "type": "string", "contentEncoding": "base64" });
+        let item = json!({ "type": "object", "properties": { "a": bytes(), "b": { "type": "string" } } });
+        let within = BytesWithin {
+            schema: json!({ "anyOf": [{ "type": "array", "items": { "$ref": "#/$defs/Item" } }, { "type": "null" }] }),
+            definitions: Map::from_iter([("Item".to_owned(), item)]),
+        };
+        assert!(is_somewhere(&within.definitions["Item"]));
+        assert_eq!(
+            encode(br#"[{"a":"AQI=","b":"AQI="}]"#, Some(&within)).unwrap(),
+            br#"[{"a":{"$bytes":"AQI="},"b":"AQI="}]"#
+        );
+        let pair = BytesWithin { schema: json!({ "prefixItems": [true, bytes()] }), definitions: Map::new() };
+        assert_eq!(encode(br#"["AQI=","AQI="]"#, Some(&pair)).unwrap(), br#"["AQI=",{"$bytes":"AQI="}]"#);
+    }
+
+    #[test]
+    fn a_damaged_tag_is_refused_with_its_path() {
+        let error = decode(r#"{"a":[{"$integer":"AQ=="}]}"#).unwrap_err();
+        assert_eq!(error.field(), Some("a[0]"));
+    }
+}

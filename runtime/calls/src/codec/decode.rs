@@ -1,0 +1,391 @@
+//! From bytes to a function's arguments, and the sentence for what does not fit.
+//!
+//! A body is read twice: once strictly (syntax, duplicate keys, depth), which builds nothing, then straight into the
+//! arguments' type. Only a refusal costs more: it is decoded again with its path recorded.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue;
+
+use super::convex_json;
+use convoke_core::error::{Code, Error, Result};
+
+/// What arguments are read from.
+#[derive(Clone, Copy)]
+pub(crate) enum Body<'a> {
+    /// A call's whole body: `{"args": {…}, "format": …}`. Strictly checked already.
+    Envelope(&'a [u8]),
+    /// The arguments alone. Strictly checked already.
+    Args(&'a str, Format),
+}
+
+/// How values are written in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// As they are.
+    #[default]
+    Json,
+    /// `convex_encoded_json`: large integers, bytes and special floats as tagged objects.
+    ConvexEncoded,
+}
+
+impl Format {
+    /// The format a request names.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_FORMAT`.
+    pub(crate) fn named(name: Option<&str>) -> Result<Self> {
+        match name {
+            None | Some("json") => Ok(Format::Json),
+            Some("convex_encoded_json") => Ok(Format::ConvexEncoded),
+            Some(other) => {
+                let end = other.floor_char_boundary(80);
+                let message = format!("Format {:?} is not supported; use \"json\"", &other[..end]);
+                Err(Error::new(Code::UnsupportedFormat, message))
+            }
+        }
+    }
+}
+
+/// Reads the arguments of a function.
+///
+/// # Errors
+/// `INVALID_ENVELOPE`, `UNSUPPORTED_FORMAT`, or `INVALID_ARGUMENT` with the path of what does not fit.
+pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
+    match body {
+        Body::Args(json, format) => args_of(json, format),
+        Body::Envelope(body) => {
+            let mut reader = serde_json::Deserializer::from_slice(body);
+            match reader.deserialize_map(EnvelopeVisitor(PhantomData)) {
+                Ok(args) => Ok(args),
+                // Something does not fit, or the format is another one: look again, slowly.
+                Err(_) => {
+                    let envelope = Envelope::read(body)?;
+                    args_of(envelope.args()?, Format::named(envelope.format.as_deref())?)
+                }
+            }
+        }
+    }
+}
+
+fn args_of<A: DeserializeOwned>(json: &str, format: Format) -> Result<A> {
+    match format {
+        Format::Json => serde_json::from_str(json).map_err(|_| refusal::<A>(json)),
+        Format::ConvexEncoded => {
+            let plain = convex_json::decode(json)?;
+            serde_json::from_str(&plain).map_err(|_| refusal::<A>(&plain))
+        }
+    }
+}
+
+/// The common case in one pass: an envelope of plain JSON whose arguments fit.
+struct EnvelopeVisitor<A>(PhantomData<A>);
+
+impl<'de, A: DeserializeOwned> Visitor<'de> for EnvelopeVisitor<A> {
+    type Value = A;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an envelope")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<A, M::Error> {
+        let mut args = None;
+        while let Some(key) = map.next_key::<EnvelopeKey>()? {
+            match key {
+                EnvelopeKey::Args => args = Some(map.next_value()?),
+                EnvelopeKey::Format => {
+                    if map.next_value::<Option<&str>>()?.is_some_and(|format| format != "json") {
+                        return Err(M::Error::custom("another format"));
+                    }
+                }
+                EnvelopeKey::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        args.ok_or_else(|| M::Error::missing_field("args"))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum EnvelopeKey {
+    Args,
+    Format,
+    #[serde(other)]
+    Other,
+}
+
+/// A call's body before its arguments are understood.
+pub(crate) struct Envelope<'a> {
+    args: Option<&'a RawValue>,
+    pub(crate) path: Option<String>,
+    pub(crate) format: Option<String>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads an envelope of a strictly checked body.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE`, saying which part is of the wrong type.
+    pub(crate) fn read(body: &'a [u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Wire<'a> {
+            #[serde(borrow)]
+            args: Option<&'a RawValue>,
+            #[serde(borrow)]
+            path: Option<&'a RawValue>,
+            #[serde(borrow)]
+            format: Option<&'a RawValue>,
+        }
+        let wire: Wire<'a> = match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => serde_json::from_slice(body).map_err(|_| envelope("The body is not a call's envelope"))?,
+            _ => return Err(envelope("The body must be an object such as {\"args\": {}}")),
+        };
+        Ok(Self { args: wire.args, path: text("path", wire.path)?, format: text("format", wire.format)? })
+    }
+
+    /// The arguments' JSON: an object, or the one-element array around it that some clients send.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE`.
+    pub(crate) fn args(&self) -> Result<&'a str> {
+        let args = self.args.ok_or_else(|| envelope("args is missing; send {\"args\": {}} when there are none"))?.get();
+        if args.starts_with('{') { Ok(args) } else { Err(envelope("args must be an object of named arguments")) }
+    }
+
+    /// As [`Envelope::args`]; also takes `[{…}]`, which the generic routes accept.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE`.
+    pub(crate) fn args_or_array(&self) -> Result<&'a str> {
+        let raw = self.args.map_or("", RawValue::get);
+        if !raw.starts_with('[') {
+            return self.args();
+        }
+        match serde_json::from_str::<Vec<&RawValue>>(raw).as_deref() {
+            Ok([one]) if one.get().starts_with('{') => Ok(one.get()),
+            _ => Err(envelope("args must be an object, or an array that holds one object")),
+        }
+    }
+}
+
+fn text(name: &str, value: Option<&RawValue>) -> Result<Option<String>> {
+    value
+        .map(|value| serde_json::from_str(value.get()).map_err(|_| envelope(format!("{name} must be a string"))))
+        .transpose()
+}
+
+fn envelope(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(Code::InvalidEnvelope, message)
+}
+
+/// Why `json` is not an `A`, with the path of the first thing that does not fit.
+fn refusal<A: DeserializeOwned>(json: &str) -> Error {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    match serde_path_to_error::deserialize::<_, A>(&mut reader) {
+        Ok(_) => Error::internal("arguments were refused once and accepted the second time"),
+        Err(error) => {
+            let path = shortened(&error.path().to_string());
+            sentence(if path == "." { "" } else { &path }, error.inner())
+        }
+    }
+}
+
+/// Makes one of our sentences of serde's.
+fn sentence(path: &str, error: &serde_json::Error) -> Error {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    if let Some(name) = quoted(text, "missing field `") {
+        let field = join(path, name);
+        let message = format!("Missing required argument: {field}");
+        return Error::invalid(field, message);
+    }
+    if let Some(name) = quoted(text, "unknown field `") {
+        let name = &*shortened(name);
+        let field =
+            if path == name || path.ends_with(&format!(".{name}")) { path.to_owned() } else { join(path, name) };
+        let message = format!("Unknown argument: {field}");
+        return Error::invalid(field, message);
+    }
+    let said = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
+    if let Some((came, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) {
+        return Error::invalid(path, format!("{}must be {expected} (got {})", prefix(path), plain(came)));
+    }
+    // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
+    let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };
+    Error::invalid(path, format!("{before}{text}"))
+}
+
+/// A name or path of the caller's as an error repeats it: an error is small, however large what was sent.
+fn shortened(text: &str) -> String {
+    const REPEATED_BYTES_MAX: usize = 200;
+    match text.len() {
+        0..=REPEATED_BYTES_MAX => text.to_owned(),
+        _ => format!("{}…", &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]),
+    }
+}
+
+fn prefix(path: &str) -> String {
+    if path.is_empty() { "args: ".to_owned() } else { format!("{path}: ") }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn quoted<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.strip_prefix(start)?.split('`').next()
+}
+
+/// serde's words for a value, as JSON would show it: "string \"x\"" is `"x"`, "integer `7`" is `7`.
+fn plain(came: &str) -> String {
+    const CAME_CHARS_MAX: usize = 80;
+    let came = match came {
+        "map" | "struct" => "an object",
+        "sequence" => "an array",
+        "unit value" | "Option value" => "null",
+        other => other,
+    };
+    let bare = ["string ", "integer ", "floating point ", "boolean ", "character "]
+        .iter()
+        .find_map(|kind| came.strip_prefix(kind))
+        .unwrap_or(came)
+        .trim_matches('`');
+    let mut short: String = bare.chars().take(CAME_CHARS_MAX).collect();
+    if short.len() < bare.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// Checks a body as JSON: its syntax, no key twice in one object, at most `depth_max` levels.
+///
+/// # Errors
+/// `INVALID_JSON`, saying where.
+pub fn strict(body: &[u8], depth_max: usize) -> Result<()> {
+    let invalid = |message: String| Error::new(Code::InvalidJson, message);
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    Strict { depth_left: depth_max }.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| {
+        match body.is_empty() {
+            true => invalid("The body is empty; send {\"args\": {}}".to_owned()),
+            false => invalid(format!("The body is not valid JSON: {error}")),
+        }
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Strict {
+    depth_left: usize,
+}
+
+impl Strict {
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        match self.depth_left.checked_sub(1) {
+            Some(depth_left) => Ok(Self { depth_left }),
+            None => Err(E::custom("nested too deep")),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
+        let inner = self.deeper()?;
+        while seq.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        let inner = self.deeper()?;
+        let mut seen = Seen::default();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            if !seen.add(key.0) {
+                return Err(M::Error::custom("an object has the same key twice"));
+            }
+            map.next_value_seed(inner)?;
+        }
+        Ok(())
+    }
+}
+
+/// A key, borrowed where it has no escapes (`Cow` alone would always copy).
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
+
+/// The keys of one object: compared one by one while they are few, by hash beyond.
+#[derive(Default)]
+struct Seen<'a> {
+    few: Vec<std::borrow::Cow<'a, str>>,
+    many: HashSet<std::borrow::Cow<'a, str>>,
+}
+
+impl<'a> Seen<'a> {
+    fn add(&mut self, key: std::borrow::Cow<'a, str>) -> bool {
+        const FEW: usize = 16;
+        if self.few.contains(&key) {
+            return false;
+        }
+        if self.few.len() < FEW {
+            self.few.push(key);
+            return true;
+        }
+        self.many.insert(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strict_body_has_valid_syntax_no_duplicate_key_and_a_bounded_depth() {
+        for good in [r#"{"args":{}}"#, "[1,2.5,-3e2,null,true,\"x\"]", r#"{"a":{"a":1},"b":[{"a":1}]}"#, " 1 "] {
+            assert!(strict(good.as_bytes(), 64).is_ok(), "{good}");
+        }
+        let many = format!("{{{},\"k3\":0}}", (0..40).map(|i| format!("\"k{i}\":0")).collect::<Vec<_>>().join(","));
+        for bad in
+            ["", "{", "{\"a\":1,\"a\":2}", r#"{"a":1,"\u0061":2}"#, "[[1],[2]] x", "{\"x\":[{\"a\":1,\"a\":2}]}", &many]
+        {
+            assert_eq!(strict(bad.as_bytes(), 64).unwrap_err().code(), Code::InvalidJson, "{bad}");
+        }
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(strict(deep(64).as_bytes(), 64).is_ok());
+        assert!(strict(deep(65).as_bytes(), 64).is_err());
+    }
+}

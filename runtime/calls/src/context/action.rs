@@ -1,0 +1,123 @@
+//! The context of an action. How it runs other functions is the executors' ([`crate::execute`]).
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use super::shared::{Call, Context};
+use crate::logs::Capture;
+#[cfg(feature = "outbound")]
+use crate::outbound::Http;
+use crate::outbound::{Secret, SecretError};
+use convoke_core::clock::Millis;
+use convoke_core::error::{Error, Result};
+use convoke_core::priority::{Behind, stand_back};
+
+/// Works outside the database: waits, calls other services, and reaches the database through queries and mutations,
+/// each a transaction of its own.
+#[derive(Clone)]
+pub struct ActionCtx {
+    pub(crate) call: Arc<Call>,
+    pub(crate) capture: Capture,
+}
+
+impl ActionCtx {
+    pub(crate) fn new(call: Arc<Call>, capture: Capture) -> Self {
+        Self { call, capture }
+    }
+
+    /// Runs a future beside the action; what it logs is the action's.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        tokio::spawn(self.capture.around(future))
+    }
+
+    /// Runs blocking work on a thread for it; what it logs is the action's.
+    pub fn spawn_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        let capture = self.capture.clone();
+        tokio::task::spawn_blocking(move || capture.within(work))
+    }
+
+    /// Runs work that keeps a core busy on a thread of its own, so that neither calls nor reads wait for it; what it logs
+    /// is the action's. It runs to its end also if nobody waits for it any more. How many run at once is for the caller
+    /// to bound.
+    ///
+    /// # Errors
+    /// `INTERNAL` if there is no room for a thread.
+    ///
+    /// # Panics
+    /// If the work does.
+    pub async fn work_on_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let (done, result) = tokio::sync::oneshot::channel();
+        let capture = self.capture.clone();
+        let work = move || {
+            stand_back(Behind::Readers);
+            let worked = catch_unwind(AssertUnwindSafe(|| capture.within(work)));
+            // Who does not wait any more needs no result.
+            drop(done.send(worked));
+        };
+        std::thread::Builder::new().name("convoke-work".to_owned()).spawn(work).map_err(Error::internal)?;
+        match result.await.map_err(Error::internal)? {
+            Ok(worked) => Ok(worked),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// The HTTP client, for services outside.
+    ///
+    /// # Errors
+    /// `INTERNAL` if the machine's TLS cannot be set up.
+    #[cfg(feature = "outbound")]
+    pub fn http(&self) -> Result<Http> {
+        Ok(self.call.services.http()?.clone())
+    }
+
+    /// A secret of the installation: the environment's `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the
+    /// data folder with mode 0600. Read anew each time.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it is set nowhere or cannot be read; the log says what to do.
+    pub fn secret(&self, name: &str) -> Result<Secret> {
+        Ok(self.call.services.secret(name)?)
+    }
+
+    /// As [`ActionCtx::secret`], for one that need not be set.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it is set and cannot be read.
+    pub fn secret_if_set(&self, name: &str) -> Result<Option<Secret>> {
+        match self.call.services.secret(name) {
+            Err(SecretError::Missing { .. }) => Ok(None),
+            secret => Ok(Some(secret?)),
+        }
+    }
+
+    /// A secret that this installation makes for itself: as [`ActionCtx::secret`], and 32 random bytes (in base64url)
+    /// in its file if it is set nowhere. It stays the same from then on.
+    ///
+    /// # Errors
+    /// `INTERNAL` if it can be neither read nor made.
+    pub fn own_secret(&self, name: &str) -> Result<Secret> {
+        Ok(self.call.services.own_secret(name)?)
+    }
+
+    /// Waits. Time that a test holds still does not end it.
+    pub async fn sleep(&self, time: std::time::Duration) {
+        tokio::time::sleep(time).await;
+    }
+}
+
+impl Context for ActionCtx {
+    fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+
+    fn now(&self) -> Millis {
+        self.call.services.clock().now()
+    }
+}

@@ -1,0 +1,136 @@
+//! How a function is called: by its type, and with its types erased, by one pointer that reads arguments and returns
+//! something that can be run.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use super::{ActionCtx, MutationCtx, QueryCtx};
+use crate::codec::decode::{self, Body};
+use crate::function::{Function, FunctionDef, IsAction, IsMutation, IsQuery, Output};
+use crate::registry::{PerFunction, Registered, Registry};
+use convoke_core::answer::pieces::Pieces;
+use convoke_core::answer::writer::Writer;
+use convoke_core::error::{Error, Result};
+
+/// A function with `#[query]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a query")]
+pub trait QueryFn: Function<Kind = IsQuery> {
+    /// Calls it.
+    fn invoke(ctx: &QueryCtx, args: Self::Args) -> Result<Self::Output>;
+}
+
+/// A function with `#[mutation]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a mutation")]
+pub trait MutationFn: Function<Kind = IsMutation> {
+    /// Calls it.
+    fn invoke(ctx: &mut MutationCtx, args: Self::Args) -> Result<Self::Output>;
+}
+
+/// A function with `#[action]`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not an action")]
+pub trait ActionFn: Function<Kind = IsAction> {
+    /// Calls it.
+    fn invoke(ctx: ActionCtx, args: Self::Args) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
+/// A function behind JSON: reads a call's arguments. Made by [`query_handler`], [`mutation_handler`] and
+/// [`action_handler`].
+#[derive(Clone, Copy)]
+pub struct Handler(fn(Body<'_>) -> Result<Prepared>);
+
+/// The handler of a function, as the attributes submit it; collected at start.
+pub struct SubmittedHandler {
+    /// Which function.
+    pub def: &'static FunctionDef,
+    /// How it is called.
+    pub handler: Handler,
+}
+inventory::collect!(SubmittedHandler);
+
+/// The handlers of all functions.
+pub(crate) struct Handlers(PerFunction<Handler>);
+
+impl Handlers {
+    /// Collects the handlers of the registered functions.
+    pub(crate) fn collect(registry: &Registry) -> Self {
+        let mut handlers = registry.per_function(|_| Handler(|_| Err(Error::internal("a function without a handler"))));
+        for submitted in inventory::iter::<SubmittedHandler>() {
+            if let Some(function) = registry.of_def(submitted.def) {
+                handlers[function] = submitted.handler;
+            }
+        }
+        Self(handlers)
+    }
+
+    /// Reads the arguments of a call.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn prepare(&self, function: &Registered, body: Body<'_>) -> Result<Prepared> {
+        (self.0[function].0)(body)
+    }
+}
+
+/// A call whose arguments were read.
+pub(crate) enum Prepared {
+    Query(Box<dyn PreparedQuery>),
+    Mutation(Box<dyn PreparedMutation>),
+    Action(Box<dyn PreparedAction>),
+}
+
+pub(crate) trait PreparedQuery: Send {
+    /// Runs it and writes its result as JSON.
+    fn run(self: Box<Self>, ctx: &QueryCtx, out: &mut Writer) -> Result<()>;
+}
+
+pub(crate) trait PreparedMutation: Send {
+    /// Runs it, possibly not for the first time, and writes its result as JSON.
+    fn run(&self, ctx: &mut MutationCtx, out: &mut Writer) -> Result<()>;
+}
+
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Pieces>> + Send>>;
+
+pub(crate) trait PreparedAction: Send {
+    /// Starts it; the future ends in its result as JSON, written to `out`.
+    fn run(self: Box<Self>, ctx: ActionCtx, out: Writer) -> Running;
+}
+
+/// Erases a query's types. Called in the constant that `#[query]` emits.
+pub const fn query_handler<F: QueryFn>() -> Handler {
+    struct Call<F: QueryFn>(F::Args);
+    impl<F: QueryFn> PreparedQuery for Call<F> {
+        fn run(self: Box<Self>, ctx: &QueryCtx, out: &mut Writer) -> Result<()> {
+            write(&F::invoke(ctx, self.0)?, out)
+        }
+    }
+    Handler(|body| Ok(Prepared::Query(Box::new(Call::<F>(decode::args(body)?)))))
+}
+
+/// Erases a mutation's types. Called in the constant that `#[mutation]` emits.
+pub const fn mutation_handler<F: MutationFn>() -> Handler {
+    struct Call<F: MutationFn>(F::Args);
+    impl<F: MutationFn> PreparedMutation for Call<F> {
+        fn run(&self, ctx: &mut MutationCtx, out: &mut Writer) -> Result<()> {
+            write(&F::invoke(ctx, self.0.clone())?, out)
+        }
+    }
+    Handler(|body| Ok(Prepared::Mutation(Box::new(Call::<F>(decode::args(body)?)))))
+}
+
+/// Erases an action's types. Called in the constant that `#[action]` emits.
+pub const fn action_handler<F: ActionFn>() -> Handler {
+    struct Call<F: ActionFn>(F::Args);
+    impl<F: ActionFn> PreparedAction for Call<F> {
+        fn run(self: Box<Self>, ctx: ActionCtx, mut out: Writer) -> Running {
+            Box::pin(async move {
+                write(&F::invoke(ctx, self.0).await?, &mut out)?;
+                out.finish()
+            })
+        }
+    }
+    Handler(|body| Ok(Prepared::Action(Box::new(Call::<F>(decode::args(body)?)))))
+}
+
+fn write<T: Output>(value: &T, out: &mut Writer) -> Result<()> {
+    value.write_json(out).map_err(|error| out.failure().unwrap_or_else(|| Error::internal(error)))
+}

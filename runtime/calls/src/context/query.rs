@@ -1,0 +1,57 @@
+//! The context of a query.
+
+use std::sync::Arc;
+
+use super::handler::QueryFn;
+use super::shared::{Call, Context, Read};
+use convoke_core::error::Result;
+use convoke_store::{Db, DbMut};
+
+/// Reads one snapshot of the database.
+pub struct QueryCtx {
+    call: Arc<Call>,
+    db: Db,
+}
+
+impl QueryCtx {
+    pub(crate) fn new(call: Arc<Call>, db: Db) -> Self {
+        Self { call, db }
+    }
+
+    /// What a mutation has: the condition, which does not hold, says that a query has not.
+    #[doc(hidden)]
+    pub fn db_mut(&self) -> &mut DbMut
+    where
+        for<'a> &'a Self: MayWrite,
+    {
+        unreachable!("nothing fulfils the condition")
+    }
+
+    /// Calls another query in the same snapshot.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: QueryFn>(&self, args: impl Into<F::Args>) -> Result<F::Output> {
+        F::invoke(self, args.into())
+    }
+}
+
+/// Fulfilled by nothing.
+#[diagnostic::on_unimplemented(
+    message = "a query cannot write",
+    label = "a #[query] only reads",
+    note = "make it a #[mutation] with `ctx: &mut MutationCtx`, which has `db_mut()`"
+)]
+pub trait MayWrite {}
+
+impl Context for QueryCtx {
+    fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+}
+
+impl Read for QueryCtx {
+    fn db(&self) -> &Db {
+        &self.db
+    }
+}

@@ -1,0 +1,311 @@
+//! Runs a function in its kind's executor: a reader's snapshot, the writer's transaction, a task.
+//!
+//! Panics end here: the transaction rolls back, the caller gets `INTERNAL`, the server lives.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::context::mutation::AfterCommit;
+use crate::context::prepared::{Prepared, Reading};
+use crate::context::shared::Call;
+use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn};
+use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
+use crate::logs::Capture;
+use crate::rate::Payment;
+use crate::registry::Registered;
+use convoke_core::error::{Error, Result};
+use convoke_core::identity::Caller;
+use convoke_store::{Access, Flow, LatencyClass, Reader, StoreError, WriteJob, Writer};
+
+/// Runs a query's work on one snapshot.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`, `OVERLOADED`, `UNAVAILABLE` of the store.
+pub(crate) async fn query<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    read(call, capture, &function.latency, work).await
+}
+
+async fn read<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    latency: &LatencyClass,
+    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let its = call.clone();
+    let run = move |reader: Rc<dyn Reader>| {
+        let db = its.services.database().db(reader);
+        let ctx = QueryCtx::new(its, db);
+        capture
+            .within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx))))
+            .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+    };
+    call.services.store().read(access(&call), call.flow, latency, run).await.map_err(Error::from).flatten()
+}
+
+/// Runs a mutation's work in the writer's transaction, possibly more than once, and between two times what it asks to
+/// have read on a reader.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`, `OVERLOADED`, `COMMIT_UNKNOWN`, `NOT_READY` of the store.
+pub(crate) async fn mutation<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let mut attempt = Attempt { work, ahead: Prepared::default(), asked_before: None, bytes_paid: 0 };
+    loop {
+        let (reply, answer) = oneshot::channel();
+        // Each attempt starts with fresh lines; only those of the last one are the caller's.
+        let lines = capture.of_attempts(function.path.clone());
+        let job = Job {
+            call: call.clone(),
+            attempt,
+            function: function.clone(),
+            capture: lines.clone(),
+            outcome: None,
+            after_commit: Vec::new(),
+            reply,
+        };
+        if let Err((_, error)) = call.services.store().write(Box::new(job)) {
+            return Err(error.into());
+        }
+        match answer.await.map_err(|_| Error::internal("the writer ended without an answer"))? {
+            Answer::Done(result) => {
+                capture.append(lines.take());
+                return result;
+            }
+            Answer::ReadFirst(reading, given_up) => {
+                lines.restart();
+                // Always on a thread for such work: what is worth an attempt takes long.
+                match read(call.clone(), lines.clone(), &LatencyClass::unknown(), reading).await {
+                    Ok(found) => {
+                        attempt = *given_up;
+                        attempt.ahead.add(found);
+                    }
+                    Err(error) => {
+                        capture.append(lines.take());
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A mutation before it runs.
+struct Attempt<W> {
+    work: W,
+    /// What was read for it.
+    ahead: Prepared,
+    /// What the call was charged before the first attempt.
+    asked_before: Option<u32>,
+    /// The bytes that it was charged for when it ran before.
+    bytes_paid: u64,
+}
+
+enum Answer<R, W> {
+    /// It ran to its end.
+    Done(Result<R>),
+    /// It was given up: this is to be read before it runs again.
+    ReadFirst(Reading, Box<Attempt<W>>),
+}
+
+struct Job<R, W> {
+    call: Arc<Call>,
+    attempt: Attempt<W>,
+    function: Registered,
+    capture: Capture,
+    outcome: Option<Outcome<R>>,
+    after_commit: Vec<AfterCommit>,
+    reply: oneshot::Sender<Answer<R, W>>,
+}
+
+enum Outcome<R> {
+    Returned(Result<R>),
+    Asked(Reading),
+}
+
+impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
+    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+        self.capture.restart();
+        let Attempt { work, ahead, asked_before, bytes_paid } = &mut self.attempt;
+        let charges = &self.call.charges;
+        charges.again_from(*asked_before.get_or_insert_with(|| charges.asked()));
+        let services = &self.call.services;
+        let start = services.clock().monotonic();
+        let db = services.database().db_mut(writer, self.call.now);
+        let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
+        let result = self
+            .capture
+            .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))
+            .unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+        self.function.latency.record(services.clock().monotonic().saturating_sub(start));
+        let written = ctx.db_mut().writer().bytes_written();
+        let (after_commit, mut prepared) = ctx.into_parts();
+        let asked = prepared.take_asked();
+        *ahead = prepared;
+        let result = match (result, &asked) {
+            (Ok(value), None) => {
+                let owed = written.saturating_sub(*bytes_paid);
+                services.charge_bytes(&self.call.caller, owed, self.call.payment).map(|()| {
+                    *bytes_paid += owed;
+                    value
+                })
+            }
+            (result, _) => result,
+        };
+        let kept = result.is_ok() && asked.is_none();
+        self.after_commit = if kept { after_commit } else { Vec::new() };
+        self.outcome = Some(asked.map_or_else(|| Outcome::Returned(result), Outcome::Asked));
+        if kept { Ok(()) } else { Err(None) }
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let answer = match (outcome, self.outcome) {
+            (Ok(()), Some(Outcome::Returned(result))) => {
+                for work in self.after_commit {
+                    // What is committed stands, whatever becomes of the memory beside it.
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+                        tracing::error!(target: "convoke::call", "after a commit: {}", Error::panicked(&*panic).chain());
+                    }
+                }
+                Answer::Done(result)
+            }
+            (Ok(()), Some(Outcome::Asked(reading))) => Answer::ReadFirst(reading, Box::new(self.attempt)),
+            (Ok(()), None) => Answer::Done(Err(Error::internal("a mutation was answered without a run"))),
+            (Err(error), _) => Answer::Done(Err(error.into())),
+        };
+        // Whoever asked may be gone; the mutation stands or falls without them.
+        let _ = self.reply.send(answer);
+    }
+
+    fn slow(&self) -> bool {
+        self.function.latency.is_slow()
+    }
+
+    fn access(&self) -> Access {
+        access(&self.call)
+    }
+
+    fn flow(&self) -> Flow {
+        self.call.flow
+    }
+
+    fn name(&self) -> &str {
+        &self.function.path
+    }
+}
+
+/// While the store is closed for a schema that does not fit, only the operator's functions run: the migration. While the
+/// disk has too little room, the operator's calls and the runtime's own work go on: they are what makes room. Jobs do,
+/// whomever they run as: those that were kept waiting would take the places of those that make room.
+fn access(call: &Call) -> Access {
+    match (call.def.visibility, &call.caller) {
+        (Visibility::Admin, Caller::DeployKey(_) | Caller::System) => Access::Admin,
+        (_, Caller::System) => Access::System,
+        (_, Caller::DeployKey(key)) if key.acting_as.is_none() => Access::System,
+        (_, Caller::User(_)) if call.payment == Payment::Later => Access::System,
+        (_, Caller::Nobody | Caller::User(_) | Caller::DeployKey(_)) => Access::Everyone,
+    }
+}
+
+/// Runs an action's work as a task of its own: it goes on when its caller disconnects, and ends at its limit.
+///
+/// # Errors
+/// Those of the work; `TIMEOUT`.
+pub(crate) async fn action<R, F>(
+    call: Arc<Call>,
+    capture: Capture,
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce(ActionCtx) -> F + Send + 'static,
+) -> Result<R>
+where
+    R: Send + 'static,
+    F: Future<Output = Result<R>> + Send + 'static,
+{
+    let limit = call.services.limits().action_timeout;
+    let ctx = ActionCtx::new(call, capture.clone());
+    let task = tokio::spawn(async move {
+        let _running = permit;
+        let work = AssertUnwindSafe(capture.around(async move { work(ctx).await })).catch_unwind();
+        match tokio::time::timeout(limit, work).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => Err(Error::panicked(&*panic)),
+            Err(_) => Err(Error::timeout(format!("The action ran longer than {} s", limit.as_secs()))),
+        }
+    });
+    task.await.map_err(Error::internal).flatten()
+}
+
+impl ActionCtx {
+    /// Calls a function as the same caller; a query or mutation is a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&self, args: impl Into<F::Args>) -> impl Future<Output = Result<F::Output>> + Send
+    where
+        F::Kind: Run<F>,
+    {
+        self.call.services.count_nested(F::DEF);
+        <F::Kind as Run<F>>::run(Arc::new(self.call.begun_now()), self.capture.clone(), args.into())
+    }
+}
+
+/// Runs a function that is named by its type, in its kind's executor.
+pub trait Run<F: Function> {
+    /// Runs it as part of `call`.
+    #[doc(hidden)]
+    fn run(
+        call: Arc<Call>,
+        capture: Capture,
+        args: F::Args,
+    ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self>;
+
+    /// Runs it as a call of its own, which begins outside of any function.
+    #[doc(hidden)]
+    fn start(
+        call: Arc<Call>,
+        capture: Capture,
+        args: F::Args,
+    ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self> {
+        Self::run(call, capture, args)
+    }
+}
+
+impl<F: QueryFn> Run<F> for IsQuery {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let function = call.services.function::<F>()?;
+        query(call, capture, &function, move |ctx| F::invoke(ctx, args)).await
+    }
+}
+
+impl<F: MutationFn> Run<F> for IsMutation {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let function = call.services.function::<F>()?;
+        mutation(call, capture, &function, move |ctx| F::invoke(ctx, args.clone())).await
+    }
+}
+
+impl<F: ActionFn> Run<F> for IsAction {
+    async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        // Inside an action: its time is the caller's, so it needs no task of its own.
+        let ctx = ActionCtx::new(call, capture);
+        F::invoke(ctx, args).await
+    }
+
+    async fn start(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
+        let permit = call.services.action_permit()?;
+        action(call, capture, permit, move |ctx| F::invoke(ctx, args)).await
+    }
+}

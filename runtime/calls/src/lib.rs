@@ -1,0 +1,44 @@
+//! Functions and how they are called.
+//!
+//! What a function is and where it is registered; what it is given; how a call is decoded, identified, run and observed;
+//! what runs by itself. It knows no transport: a listener hands it calls and takes their answers. Its modules, each
+//! knowing only those before it:
+
+// The attributes emit absolute paths (`::convoke::…`); the runtime's own tables and functions use them too.
+extern crate self as convoke;
+
+#[doc(hidden)]
+pub mod __private;
+mod shards;
+pub mod leases;
+pub mod outbound;
+pub mod interface;
+pub mod codec;
+pub mod function;
+pub mod registry;
+pub mod logs;
+pub mod rate;
+pub mod observe;
+pub mod performance;
+pub mod totals;
+mod call_log;
+pub mod recent_calls;
+pub mod rejections;
+pub mod services;
+pub mod context;
+pub mod execute;
+pub mod migration;
+pub mod call;
+pub mod live;
+pub mod scheduler;
+pub mod runtime;
+pub mod gauge;
+pub mod retention;
+pub mod background;
+
+pub use background::Background;
+pub use context::{ActionCtx, Context, MutationCtx, QueryCtx, Read};
+pub use function::NoArgs;
+pub use migration::{Batch, Migrated};
+pub use runtime::{Runtime, RuntimeOptions, StartError};
+pub use scheduler::{Job, When};

@@ -1,0 +1,447 @@
+//! One client's live queries: they move together, from one commit to a later one.
+//!
+//! Nothing is run ahead of the client: a turn is taken when the last update was taken from here ([`LiveConnection::next`]),
+//! and then it brings all queries to one commit. What changes meanwhile is looked at in the next turn.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::hub::{ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
+use super::query::{Asked, Question, Run, Why, passes};
+use crate::call::envelope;
+use crate::codec::Format;
+use crate::context::shared::{Call, Inputs};
+use crate::logs::LogLines;
+use convoke_core::error::{Error, Result};
+use convoke_core::identity::Caller;
+use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader};
+
+/// Before queries are tried again that could not be run.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// One client's live queries. They end when it is dropped.
+pub struct LiveConnection {
+    hub: Arc<Hub>,
+    id: ConnectionId,
+    wake: Arc<Notify>,
+    caller: Caller,
+    flow: Flow,
+    /// Results of queries that nothing is run for.
+    rejected: Vec<Told>,
+    failing_since: Option<Instant>,
+    reached: Commit,
+    /// The commit as of which the client has results already, until its first update.
+    resumed: Option<Commit>,
+}
+
+/// What has changed since the last update, all as of one commit.
+#[derive(Debug)]
+pub struct Update {
+    /// The commit.
+    pub commit: Commit,
+    /// The queries whose results changed.
+    pub results: Vec<Told>,
+}
+
+/// A query's result.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The client's number of the query.
+    pub query: u32,
+    /// The members of its object behind the number, and the closing brace: `"status":"success","value":…}`.
+    pub json: Bytes,
+}
+
+/// What a turn has to do for a subscription.
+enum Todo {
+    /// The result that all share is good for it.
+    Take(Arc<Run>),
+    Run(Asked),
+}
+
+/// A result for a subscription.
+struct Brought {
+    id: SubscriptionId,
+    run: Arc<Run>,
+    /// Whether it was run in this turn.
+    is_new: bool,
+}
+
+/// Marks entries as being run, until it is dropped.
+struct Claims {
+    hub: Arc<Hub>,
+    entries: Vec<EntryId>,
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        if !self.entries.is_empty() {
+            let mut state = self.hub.lock();
+            for entry in &self.entries {
+                if let Some(entry) = state.entries.get_mut(*entry) {
+                    entry.is_running = false;
+                }
+            }
+            drop(state);
+            self.hub.run_ended.notify_waiters();
+        }
+    }
+}
+
+impl Hub {
+    /// Takes in a client. `owner` is whose connections are counted together.
+    ///
+    /// # Errors
+    /// `OVERLOADED` if he has as many as may be.
+    pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Owner) -> Result<LiveConnection> {
+        let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
+        let (id, wake) = self.connect(owner, of_owner_max)?;
+        let (rejected, failing_since) = (Vec::new(), None);
+        let (reached, resumed, hub) = (Commit::default(), None, self.clone());
+        Ok(LiveConnection { hub, id, wake, caller, flow, rejected, failing_since, reached, resumed })
+    }
+}
+
+impl LiveConnection {
+    /// Adds a query under a number of the client's. A function that there is not, or arguments that are no JSON, become
+    /// its result.
+    pub async fn subscribe(&mut self, number: u32, path: &str, args: &str, format: Format) {
+        if let Err(error) = self.try_subscribe(number, path, args, format).await {
+            let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
+            self.rejected.push(Told { query: number, json });
+        }
+    }
+
+    async fn try_subscribe(&self, number: u32, path: &str, args: &str, format: Format) -> Result<()> {
+        let (dispatcher, caller) = (&self.hub.dispatcher, self.caller.clone());
+        let services = dispatcher.services();
+        let function = dispatcher.query(path)?;
+        let question = Arc::new(Question::new(function.path.clone(), args, format)?);
+        let call = Call::new(services.clone(), function.def, caller, self.flow, services.request_id());
+        dispatcher.admit(&function, &Arc::new(call)).await?;
+        let limits = services.limits();
+        let mut state = self.hub.lock();
+        if state.connections[self.id].subscriptions.len() >= limits.live_queries_max {
+            return Err(Error::overloaded(format!(
+                "A connection has at most {} live queries",
+                limits.live_queries_max
+            )));
+        }
+        state.subscribe(Subscription {
+            connection: self.id,
+            number,
+            question,
+            function,
+            entry: None,
+            told: None,
+            is_marked: false,
+            refresh_at: None,
+            pace: Pace::new(limits.live_runs_per_second_max),
+        });
+        Ok(())
+    }
+
+    /// Removes the query of this number.
+    pub fn unsubscribe(&mut self, number: u32) {
+        self.rejected.retain(|told| told.query != number);
+        let mut state = self.hub.lock();
+        let own = &state.connections[self.id].subscriptions;
+        let found = own.iter().copied().find(|id| state.subscriptions[*id].number == number);
+        if let Some(id) = found {
+            state.unsubscribe(id);
+        }
+    }
+
+    /// The client has the results of all queries that follow as of this commit: the first update leaves out those that
+    /// no later one has touched.
+    pub fn resume(&mut self, commit: Commit) {
+        self.resumed = Some(commit);
+    }
+
+    /// The commit as of which the client knows everything.
+    pub fn reached(&self) -> Commit {
+        self.reached
+    }
+
+    /// Waits until a result has changed, and takes all queries to a later commit. The first update has every query.
+    ///
+    /// # Errors
+    /// `OVERLOADED` if the results take more than a connection may hold: it is at its end.
+    pub async fn next(&mut self) -> Result<Update> {
+        loop {
+            match self.due() {
+                Due::Now => {
+                    if let Some(update) = self.turn().await? {
+                        return Ok(update);
+                    }
+                }
+                Due::At(time) => tokio::select! {
+                    () = self.wake.notified() => {}
+                    () = tokio::time::sleep_until(time) => {}
+                },
+                Due::Never => self.wake.notified().await,
+            }
+        }
+    }
+
+    /// Takes all queries to the newest commit now; `None` if no result has changed.
+    ///
+    /// # Errors
+    /// As [`LiveConnection::next`].
+    pub async fn catch_up(&mut self) -> Result<Option<Update>> {
+        let newest = self.hub.lock().position();
+        loop {
+            if let Some(position) = self.all_known() {
+                self.reached = self.reached.max(position);
+                return Ok(None);
+            }
+            if let Some(update) = self.turn().await? {
+                return Ok(Some(update));
+            }
+            if self.failing_since.is_none() && self.reached >= newest {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The commit as of which nothing is to be looked at, if that is so.
+    fn all_known(&self) -> Option<Commit> {
+        let state = self.hub.lock();
+        let is_known = state.connections[self.id].marked.is_empty() && self.rejected.is_empty();
+        is_known.then(|| state.position())
+    }
+
+    /// When the next turn is to be taken.
+    fn due(&self) -> Due {
+        if !self.rejected.is_empty() {
+            return Due::Now;
+        }
+        let mut state = self.hub.lock();
+        let now = Instant::now();
+        let own: Vec<SubscriptionId> = state.connections[self.id].subscriptions.iter().copied().collect();
+        let mut next_refresh = None;
+        for id in own {
+            match state.subscriptions[id].refresh_at {
+                Some(time) if time <= now => drop(state.mark(id)),
+                Some(time) => next_refresh = Some(next_refresh.map_or(time, |next: Instant| next.min(time))),
+                None => {}
+            }
+        }
+        let marked = &state.connections[self.id].marked;
+        // They move together: those that may run already wait for those that may not.
+        match marked.iter().map(|id| state.subscriptions[*id].pace.next_at()).max() {
+            Some(time) if time <= now => Due::Now,
+            Some(time) => Due::At(time),
+            None => next_refresh.map_or(Due::Never, Due::At),
+        }
+    }
+
+    async fn turn(&mut self) -> Result<Option<Update>> {
+        let (runs_at_all, claims) = self.claim().await;
+        let hub = self.hub.clone();
+        let taken = if runs_at_all {
+            let _runner = hub.runners.acquire().await.map_err(Error::internal)?;
+            self.run().await
+        } else {
+            let state = hub.lock();
+            let at = state.position();
+            let (connection, caller) = (self.id, self.caller.clone());
+            let todo = todo(&state, connection, at, &caller, self.flow);
+            let take = |(id, todo)| match todo {
+                Todo::Take(run) => Some(Brought { id, run, is_new: false }),
+                Todo::Run(_) => None,
+            };
+            // What was touched in this moment has to be run: the next turn takes all of them together.
+            let Some(runs) = todo.into_iter().map(take).collect() else { return Ok(None) };
+            Ok((at, runs))
+        };
+        let (commit, runs): (Commit, Vec<Brought>) = match taken {
+            Ok(taken) => taken,
+            Err(error) => self.all_failed(&error),
+        };
+        let is_again = |id: &SubscriptionId| {
+            hub.lock().subscriptions.get(*id).is_some_and(|subscription| subscription.told.is_some())
+        };
+        if runs.iter().any(|brought| brought.run.failed.is_some_and(passes) && is_again(&brought.id)) {
+            let since = *self.failing_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < hub.dispatcher.services().limits().live_retry_timeout {
+                drop(claims);
+                tokio::time::sleep(RETRY).await;
+                return Ok(None);
+            }
+        }
+        self.failing_since = None;
+        let update = self.settle(commit, runs);
+        drop(claims);
+        update
+    }
+
+    /// Whether something has to be run in this turn. What others wait for, too, is claimed.
+    async fn claim(&self) -> (bool, Claims) {
+        loop {
+            let ended = self.hub.run_ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            // From here on, so that no end is missed of a run that is seen under way.
+            ended.as_mut().enable();
+            if let Some(claimed) = self.try_claim() {
+                return claimed;
+            }
+            ended.await;
+        }
+    }
+
+    /// `None`: what it needs is run for another connection now. All is claimed or nothing, so that no two wait for each
+    /// other.
+    fn try_claim(&self) -> Option<(bool, Claims)> {
+        let mut state = self.hub.lock();
+        let (mut runs_at_all, mut claimed) = (false, Vec::new());
+        for id in &state.connections[self.id].marked {
+            let entry = state.subscriptions[*id].entry.map(|id| (id, &state.entries[id]));
+            match entry.filter(|(_, entry)| entry.is_shared) {
+                Some((_, entry)) if !entry.is_stale => {}
+                Some((_, entry)) if entry.is_running => return None,
+                Some((id, _)) => claimed.push(id),
+                None => runs_at_all = true,
+            }
+        }
+        runs_at_all |= !claimed.is_empty();
+        for entry in &claimed {
+            state.entries[*entry].is_running = true;
+        }
+        Some((runs_at_all, Claims { hub: self.hub.clone(), entries: claimed }))
+    }
+
+    /// Runs what is marked in one snapshot.
+    async fn run(&self) -> Result<(Commit, Vec<Brought>)> {
+        let hub = self.hub.clone();
+        let (connection, caller, flow) = (self.id, self.caller.clone(), self.flow);
+        let services = self.hub.dispatcher.services();
+        let noted_max = services.limits().live_reads_noted_max;
+        let read = move |reader: Rc<dyn Reader>| {
+            let commit = reader.pin()?;
+            let reader = Rc::new(RecordingReader::new(reader, noted_max));
+            let todo = {
+                let state = hub.lock();
+                todo(&state, connection, commit, &caller, flow)
+            };
+            let run = |(id, todo)| match todo {
+                Todo::Take(run) => Brought { id, run, is_new: false },
+                Todo::Run(asked) => {
+                    let run = Arc::new(asked.run(&hub.dispatcher, &reader, commit));
+                    Brought { id, run, is_new: true }
+                }
+            };
+            Ok((commit, todo.into_iter().map(run).collect()))
+        };
+        services.store().read(Access::Everyone, flow, &LatencyClass::unknown(), read).await.map_err(Error::from)?
+    }
+
+    /// What is told if nothing could be run.
+    fn all_failed(&self, error: &Error) -> (Commit, Vec<Brought>) {
+        let state = self.hub.lock();
+        let commit = state.position();
+        let run = Arc::new(Run {
+            told: envelope::failure(error, &LogLines::default()).split_off(1).into(),
+            failed: Some(error.code()),
+            reads: ReadSet::default(),
+            inputs: Inputs::UNANNOUNCED,
+            commit,
+        });
+        let brought = |id: &SubscriptionId| Brought { id: *id, run: run.clone(), is_new: false };
+        (commit, state.connections[self.id].marked.iter().map(brought).collect())
+    }
+
+    /// Takes in what was run, and finds what the client has to be told.
+    fn settle(&mut self, commit: Commit, runs: Vec<Brought>) -> Result<Option<Update>> {
+        let limits = self.hub.dispatcher.services().limits();
+        let mut results = std::mem::take(&mut self.rejected);
+        let resumed = self.resumed.take();
+        let mut state = self.hub.lock();
+        for Brought { id, run, is_new } in runs {
+            state.settle(id, &run);
+            let Some(subscription) = state.subscriptions.get_mut(id) else { continue };
+            subscription.pace.count_run();
+            if is_new {
+                let stats = self.hub.stats();
+                let runs = match subscription.told {
+                    None => &stats.runs_subscribed,
+                    Some(_) if subscription.refresh_at.is_some_and(|time| time <= Instant::now()) => {
+                        &stats.runs_refreshed
+                    }
+                    Some(_) => &stats.runs_changed,
+                };
+                runs.fetch_add(1, Relaxed);
+            }
+            subscription.refresh_at = run.ages().then(|| Instant::now() + limits.live_refresh);
+            if subscription.told.as_ref() != Some(&run.told) {
+                let is_first = subscription.told.replace(run.told.clone()).is_none();
+                if is_first && resumed.is_some_and(|since| state.stands_since(&run, since)) {
+                    continue;
+                }
+                let subscription = &state.subscriptions[id];
+                results.push(Told { query: subscription.number, json: run.told.clone() });
+            }
+        }
+        let own = &state.connections[self.id].subscriptions;
+        let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].told.as_ref()).map(Bytes::len).sum();
+        drop(state);
+        if held > limits.live_result_bytes_max {
+            let max = limits.live_result_bytes_max;
+            return Err(Error::overloaded(format!("The results of a live connection have at most {max} bytes")));
+        }
+        self.reached = self.reached.max(commit);
+        self.hub.stats().sent.fetch_add(results.len() as u64, Relaxed);
+        results.sort_by_key(|told| told.query);
+        Ok((resumed.is_some() || !results.is_empty()).then_some(Update { commit, results }))
+    }
+}
+
+impl Drop for LiveConnection {
+    fn drop(&mut self) {
+        self.hub.disconnect(self.id);
+    }
+}
+
+enum Due {
+    Now,
+    At(Instant),
+    Never,
+}
+
+/// What a turn at this commit has to do for a connection whose marks are known up to it.
+fn todo(
+    state: &Current<'_>,
+    connection: ConnectionId,
+    commit: Commit,
+    caller: &Caller,
+    flow: Flow,
+) -> Vec<(SubscriptionId, Todo)> {
+    // It may be gone by now.
+    let Some(connection) = state.connections.get(connection) else { return Vec::new() };
+    let one = |id: &SubscriptionId| {
+        let subscription = &state.subscriptions[*id];
+        let shared = subscription.entry.map(|entry| &state.entries[entry]).filter(|entry| entry.is_shared);
+        let good = shared.filter(|entry| {
+            let latest = &entry.latest;
+            !entry.is_stale && !state.is_touched_until(latest, commit, latest.commit)
+        });
+        let todo = match good {
+            Some(entry) => Todo::Take(entry.latest.clone()),
+            None => Todo::Run(Asked {
+                question: subscription.question.clone(),
+                function: subscription.function.clone(),
+                caller: caller.clone(),
+                flow,
+                why: if subscription.told.is_none() { Why::Subscribed } else { Why::Again },
+            }),
+        };
+        (*id, todo)
+    };
+    connection.marked.iter().map(one).collect()
+}

@@ -1,0 +1,415 @@
+//! All live queries of a runtime: whose results stand, which ones a commit has touched, who waits for them.
+//!
+//! An *entry* is a result that is kept up to date, for one subscription or, if its query did not ask who calls, for all
+//! that ask the same. A commit that touches what an entry has read marks its subscriptions; their connections then have
+//! it run again. All that is known here is true up to one commit, the hub's *position*; commits behind it are taken in
+//! by whoever comes first ([`Hub::lock`]).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::{FxHashMap, FxHashSet};
+use slab::Slab;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+use super::dependents::Dependents;
+use super::query::{Question, Run};
+use crate::call::dispatch::Dispatcher;
+use crate::context::shared::Inputs;
+use crate::registry::Registered;
+use convoke_core::error::{Error, Result};
+use convoke_store::{Commit, Commits};
+
+/// The live queries of a runtime.
+pub struct Hub {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    state: Mutex<State>,
+    /// Told when a shared run has ended, whatever it came to.
+    pub(super) run_ended: Notify,
+    /// One for each connection whose queries may run at this moment.
+    pub(super) runners: Semaphore,
+    pub(super) stats: Stats,
+}
+
+/// What is counted of live queries.
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Runs that a subscription made.
+    pub runs_subscribed: AtomicU64,
+    /// Runs that a commit caused.
+    pub runs_changed: AtomicU64,
+    /// Runs of queries whose results grow old by themselves.
+    pub runs_refreshed: AtomicU64,
+    /// Results that were handed on.
+    pub sent: AtomicU64,
+    /// Results that were out of date before anybody had taken them.
+    pub replaced: AtomicU64,
+}
+
+pub(super) type EntryId = usize;
+pub(super) type SubscriptionId = usize;
+pub(super) type ConnectionId = usize;
+
+pub(super) struct State {
+    /// Everything here is true up to this commit.
+    position: Commit,
+    commits: Arc<Commits>,
+    pub entries: Slab<Entry>,
+    shared: FxHashMap<Arc<Question>, EntryId>,
+    pub subscriptions: Slab<Subscription>,
+    pub connections: Slab<Connection>,
+    dependents: Dependents,
+    /// How many connections each owner has.
+    owners: FxHashMap<Owner, usize>,
+    is_followed: bool,
+}
+
+pub(super) struct Entry {
+    question: Arc<Question>,
+    pub is_shared: bool,
+    pub latest: Arc<Run>,
+    /// Whether a commit up to the position has touched what it read.
+    pub is_stale: bool,
+    /// Whether somebody runs it now, for all.
+    pub is_running: bool,
+    subscriptions: Vec<SubscriptionId>,
+}
+
+pub(super) struct Subscription {
+    pub connection: ConnectionId,
+    /// The client's number of the query.
+    pub number: u32,
+    pub question: Arc<Question>,
+    pub function: Registered,
+    pub entry: Option<EntryId>,
+    /// What the client was told last.
+    pub told: Option<bytes::Bytes>,
+    /// Whether its result has to be looked at again.
+    pub is_marked: bool,
+    /// When it is to be run again without a cause.
+    pub refresh_at: Option<Instant>,
+    /// Before, it may not run again.
+    pub pace: Pace,
+}
+
+/// So many runs a second, as many of them at once.
+pub(super) struct Pace {
+    interval: Duration,
+    runs_at_once: u32,
+    /// When all of them may be made again.
+    rested_at: Instant,
+}
+
+impl Pace {
+    pub fn new(runs_a_second: u32) -> Self {
+        let runs = runs_a_second.max(1);
+        Self { interval: Duration::from_secs(1) / runs, runs_at_once: runs, rested_at: Instant::now() }
+    }
+
+    /// When the next run may be made.
+    pub fn next_at(&self) -> Instant {
+        (self.rested_at + self.interval).checked_sub(self.interval * self.runs_at_once).unwrap_or(self.rested_at)
+    }
+
+    pub fn count_run(&mut self) {
+        self.rested_at = self.rested_at.max(Instant::now()) + self.interval;
+    }
+}
+
+pub(super) struct Connection {
+    pub marked: FxHashSet<SubscriptionId>,
+    pub subscriptions: FxHashSet<SubscriptionId>,
+    pub wake: Arc<Notify>,
+    /// Whom it counts for.
+    owner: Owner,
+}
+
+/// Whose connections are counted together.
+pub type Owner = Arc<str>;
+
+/// The state, true up to the newest commit that was published when it was locked.
+pub(super) struct Current<'a> {
+    state: MutexGuard<'a, State>,
+    stats: &'a Stats,
+}
+
+impl std::ops::Deref for Current<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl std::ops::DerefMut for Current<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Hub {
+    /// No live queries yet.
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>) -> Arc<Self> {
+        let services = dispatcher.services();
+        let commits = services.store().commits().clone();
+        let state = State {
+            position: commits.newest(),
+            entries: Slab::new(),
+            shared: FxHashMap::default(),
+            subscriptions: Slab::new(),
+            connections: Slab::new(),
+            dependents: Dependents::new(commits.clone()),
+            commits,
+            owners: FxHashMap::default(),
+            is_followed: false,
+        };
+        let runners = Semaphore::new(services.limits().live_runners.max(1));
+        let state = Mutex::new(state);
+        Arc::new(Self { state, run_ended: Notify::new(), runners, stats: Stats::default(), dispatcher })
+    }
+
+    /// What is counted.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// How many connections and subscriptions there are.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.connections.len(), state.subscriptions.len())
+    }
+
+    /// The state, with all commits taken in that are published.
+    pub(super) fn lock(&self) -> Current<'_> {
+        let mut current = Current { state: self.state.lock(), stats: &self.stats };
+        current.catch_up();
+        current
+    }
+
+    /// Takes in a connection, if its owner has not as many as may be.
+    ///
+    /// # Errors
+    /// `OVERLOADED`.
+    pub(super) fn connect(self: &Arc<Self>, owner: Owner, of_owner_max: usize) -> Result<(ConnectionId, Arc<Notify>)> {
+        let mut state = self.lock();
+        let of_owner = state.owners.entry(owner.clone()).or_default();
+        if *of_owner >= of_owner_max {
+            return Err(Error::overloaded(format!("{of_owner_max} live connections of this caller are open already")));
+        }
+        *of_owner += 1;
+        let wake = Arc::new(Notify::new());
+        let connection =
+            Connection { marked: FxHashSet::default(), subscriptions: FxHashSet::default(), wake: wake.clone(), owner };
+        let id = state.connections.insert(connection);
+        if !std::mem::replace(&mut state.is_followed, true) {
+            self.follow(&state.commits);
+        }
+        Ok((id, wake))
+    }
+
+    /// Takes in commits as they are published, for as long as there are connections.
+    fn follow(self: &Arc<Self>, commits: &Commits) {
+        let (hub, mut published) = (Arc::downgrade(self), commits.published());
+        tokio::spawn(async move {
+            while published.changed().await.is_ok() {
+                let Some(hub) = hub.upgrade() else { return };
+                let mut state = hub.lock();
+                if state.connections.is_empty() {
+                    state.is_followed = false;
+                    return;
+                }
+            }
+        });
+    }
+
+    pub(super) fn disconnect(&self, id: ConnectionId) {
+        let mut state = self.lock();
+        let connection = state.connections.remove(id);
+        if let Some(of_owner) = state.owners.get_mut(&connection.owner) {
+            *of_owner -= 1;
+            if *of_owner == 0 {
+                state.owners.remove(&connection.owner);
+            }
+        }
+        for subscription in connection.subscriptions {
+            state.unsubscribe(subscription);
+        }
+    }
+}
+
+impl Current<'_> {
+    fn catch_up(&mut self) {
+        let state = &mut *self.state;
+        if state.position >= state.commits.newest() {
+            return;
+        }
+        match state.commits.since(state.position) {
+            Some(since) => {
+                for committed in since {
+                    for entry in state.dependents.touched(&committed.changes) {
+                        state.touch(entry, committed.commit, self.stats);
+                    }
+                    state.position = committed.commit;
+                }
+            }
+            None => {
+                state.position = state.commits.newest();
+                let all: Vec<EntryId> = state.entries.iter().map(|(id, _)| id).collect();
+                all.into_iter().for_each(|entry| state.touch(entry, state.position, self.stats));
+            }
+        }
+    }
+}
+
+impl State {
+    /// The commit up to which everything here is true.
+    pub fn position(&self) -> Commit {
+        self.position
+    }
+
+    fn touch(&mut self, id: EntryId, commit: Commit, stats: &Stats) {
+        let entry = &mut self.entries[id];
+        if entry.latest.commit >= commit {
+            return;
+        }
+        entry.is_stale = true;
+        for subscription in entry.subscriptions.clone() {
+            if !self.mark(subscription) {
+                stats.replaced.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    /// Has a subscription's result looked at again; says whether that was not to be done already.
+    pub fn mark(&mut self, id: SubscriptionId) -> bool {
+        let subscription = &mut self.subscriptions[id];
+        let connection = &mut self.connections[subscription.connection];
+        connection.wake.notify_one();
+        connection.marked.insert(id);
+        !std::mem::replace(&mut subscription.is_marked, true)
+    }
+
+    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+        let connection = subscription.connection;
+        let id = self.subscriptions.insert(subscription);
+        self.connections[connection].subscriptions.insert(id);
+        self.mark(id);
+        id
+    }
+
+    pub fn unsubscribe(&mut self, id: SubscriptionId) {
+        let subscription = self.subscriptions.remove(id);
+        if let Some(connection) = self.connections.get_mut(subscription.connection) {
+            connection.subscriptions.remove(&id);
+            connection.marked.remove(&id);
+        }
+        if let Some(entry) = subscription.entry {
+            self.leave(id, entry);
+        }
+    }
+
+    /// A subscription depends no longer on an entry, which falls with the last one.
+    fn leave(&mut self, id: SubscriptionId, entry_id: EntryId) {
+        let entry = &mut self.entries[entry_id];
+        entry.subscriptions.retain(|other| *other != id);
+        if entry.subscriptions.is_empty() {
+            let entry = self.entries.remove(entry_id);
+            self.dependents.remove(entry_id, &entry.latest.reads);
+            if entry.is_shared {
+                self.shared.remove(&entry.question);
+            }
+        }
+    }
+
+    /// The result that all share who ask this.
+    fn shared(&self, question: &Question) -> Option<EntryId> {
+        self.shared.get(question).copied()
+    }
+
+    /// Takes in a run that was made for a subscription: it, or whoever asks the same, has its result from now on.
+    pub fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
+        let Some(subscription) = self.subscriptions.get(id) else { return };
+        let (question, own) = (subscription.question.clone(), subscription.entry);
+        let to = if run.is_for_everybody() {
+            self.shared(&question)
+        } else {
+            own.filter(|own| !self.entries[*own].is_shared)
+        };
+        let to = match to {
+            Some(entry) => {
+                self.renew(entry, run);
+                entry
+            }
+            None => self.enter(&question, run),
+        };
+        if own != Some(to) {
+            self.entries[to].subscriptions.push(id);
+            self.subscriptions[id].entry = Some(to);
+            if let Some(own) = own {
+                self.leave(id, own);
+            }
+        }
+        let is_stale = self.entries[to].is_stale;
+        let subscription = &mut self.subscriptions[id];
+        subscription.is_marked = is_stale;
+        let connection = &mut self.connections[subscription.connection];
+        match is_stale {
+            true => connection.wake.notify_one(),
+            false => drop(connection.marked.remove(&id)),
+        }
+    }
+
+    fn enter(&mut self, question: &Arc<Question>, run: &Arc<Run>) -> EntryId {
+        let is_shared = run.is_for_everybody();
+        let entry = self.entries.insert(Entry {
+            question: question.clone(),
+            is_shared,
+            latest: run.clone(),
+            is_stale: self.is_touched(run),
+            is_running: false,
+            subscriptions: Vec::new(),
+        });
+        self.dependents.insert(entry, &run.reads);
+        if is_shared {
+            self.shared.insert(question.clone(), entry);
+        }
+        entry
+    }
+
+    fn renew(&mut self, id: EntryId, run: &Arc<Run>) {
+        if self.entries[id].latest.commit > run.commit || Arc::ptr_eq(&self.entries[id].latest, run) {
+            return;
+        }
+        let is_stale = self.is_touched(run);
+        let entry = &mut self.entries[id];
+        entry.is_stale = is_stale;
+        let former = std::mem::replace(&mut entry.latest, run.clone());
+        if former.reads != run.reads {
+            self.dependents.replace(id, &former.reads, &run.reads);
+        }
+    }
+
+    /// Whether a run's result was the same at an earlier commit of this process.
+    pub fn stands_since(&self, run: &Run, since: Commit) -> bool {
+        let rests_on_rows = !run.ages() && !run.inputs.has(Inputs::MEMORY);
+        rests_on_rows && since <= run.commit && !self.is_touched_until(run, since, run.commit)
+    }
+
+    /// Whether a commit behind a run, up to the position, has touched what it read.
+    fn is_touched(&self, run: &Run) -> bool {
+        self.is_touched_until(run, run.commit, self.position)
+    }
+
+    /// Whether a commit behind `after`, up to `until`, has touched what a run read.
+    pub fn is_touched_until(&self, run: &Run, after: Commit, until: Commit) -> bool {
+        after < until
+            && self.commits.since(after).is_none_or(|since| {
+                since
+                    .iter()
+                    .take_while(|committed| committed.commit <= until)
+                    .any(|committed| run.reads.is_touched_by(&committed.changes))
+            })
+    }
+}

@@ -1,0 +1,152 @@
+//! One live query: which function with which arguments, and one run of it on a snapshot.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::call::dispatch::{Dispatcher, Ended};
+use crate::call::envelope;
+use crate::codec::decode::Body;
+use crate::codec::{Format, convex_json};
+use crate::context::QueryCtx;
+use crate::context::handler::Prepared;
+use crate::context::shared::{Call, Inputs};
+use crate::logs::Capture;
+use crate::observe::By;
+use crate::registry::Registered;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::Caller;
+use convoke_store::{Commit, Flow, ReadSet, RecordingReader};
+
+/// What is asked, whoever asks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    /// The function.
+    pub path: Arc<str>,
+    /// The arguments' JSON, members by name.
+    pub args: Arc<str>,
+    /// How values are written in it and in the result.
+    pub format: Format,
+}
+
+/// One run of a query.
+pub(crate) struct Run {
+    /// What it came to: the members of a result's object behind `"query":N,`, and the closing brace.
+    pub told: Bytes,
+    /// Its error, if it ended in one.
+    pub failed: Option<Code>,
+    /// What it read.
+    pub reads: ReadSet,
+    /// What else its result may rest on.
+    pub inputs: Inputs,
+    /// The commit whose snapshot it ran on.
+    pub commit: Commit,
+}
+
+impl Run {
+    /// Whether others who ask the same may have its result.
+    pub(crate) fn is_for_everybody(&self) -> bool {
+        self.inputs.is_none() && !self.reads.is_unannounced && !self.failed.is_some_and(passes)
+    }
+
+    /// Whether its result grows old without a commit.
+    pub(crate) fn ages(&self) -> bool {
+        self.inputs.has(Inputs::UNANNOUNCED) || self.reads.is_unannounced || self.failed.is_some_and(passes)
+    }
+}
+
+/// Whether an error says nothing of the query, and another run may end well.
+pub(crate) fn passes(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Overloaded | Code::Timeout | Code::Unavailable | Code::NotReady | Code::RateLimited | Code::Internal
+    )
+}
+
+/// Why a query is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Somebody subscribes: it is charged and counted as a call.
+    Subscribed,
+    /// What it rests on has changed.
+    Again,
+}
+
+/// What a run takes beside its snapshot.
+pub(crate) struct Asked {
+    pub question: Arc<Question>,
+    pub function: Registered,
+    pub caller: Caller,
+    pub flow: Flow,
+    pub why: Why,
+}
+
+impl Asked {
+    /// Runs the query on a snapshot, which shows `commit`. It always comes to something that can be told.
+    pub(crate) fn run(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, commit: Commit) -> Run {
+        let services = dispatcher.services();
+        let (caller, request_id) = (self.caller.clone(), services.request_id());
+        let call = Call::new(services.clone(), self.function.def, caller, self.flow, request_id.clone());
+        let call = Arc::new(match self.why {
+            Why::Subscribed => call,
+            Why::Again => call.paid(),
+        });
+        let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
+        let within = || catch_unwind(AssertUnwindSafe(|| self.value(dispatcher, reader, &call)));
+        let result = capture.within(within).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+        let log_lines = capture.take();
+        let error = result.as_ref().err();
+        if self.why == Why::Subscribed {
+            let ended = Ended { function: &self.function, by: By::Caller, key: None, error, log_lines: &log_lines };
+            // Only the record of a key's use is waited for, and that is the connection's.
+            drop(dispatcher.completed(&call, ended, &capture));
+        }
+        let failed = error.map(Error::code);
+        let told = match &result {
+            Ok(value) => {
+                let mut told = Vec::with_capacity(value.len() + 32);
+                told.extend_from_slice(br#""status":"success","value":"#);
+                told.extend_from_slice(value);
+                told.push(b'}');
+                told
+            }
+            // Behind its opening brace.
+            Err(error) => envelope::failure(error, &log_lines).split_off(1),
+        };
+        Run { told: told.into(), failed, reads: reader.take(), inputs: call.inputs.noted(), commit }
+    }
+
+    fn value(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, call: &Arc<Call>) -> Result<Vec<u8>> {
+        let Question { args, format, .. } = &*self.question;
+        let Prepared::Query(query) = dispatcher.handlers().prepare(&self.function, Body::Args(args, *format))? else {
+            return Err(Error::internal("a live query is no query"));
+        };
+        let services = dispatcher.services();
+        let ctx = QueryCtx::new(call.clone(), services.database().db(reader.clone()));
+        let mut out = services.writer();
+        query.run(&ctx, &mut out)?;
+        let value = out.finish()?;
+        let value = match format {
+            Format::Json => value,
+            Format::ConvexEncoded => {
+                convex_json::encode(&value.joined(), self.function.bytes_within(), services.writer())?
+            }
+        };
+        Ok(value.joined().into_owned())
+    }
+}
+
+impl Question {
+    /// A question with its arguments in one form, so that the same ones are told to be the same.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE` if the arguments are no JSON.
+    pub(crate) fn new(path: Arc<str>, args: &str, format: Format) -> Result<Self> {
+        let args: serde_json::Value = serde_json::from_str(args)
+            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
+        // Objects of serde_json are ordered by name.
+        Ok(Self { path, args: args.to_string().into(), format })
+    }
+}

@@ -1,0 +1,272 @@
+//! Migrations: admin mutations that bring the rows of a table to a new form, some at a time, and go on where they were.
+//!
+//! A migration is a function with a name. Each call of it takes the next rows of the table in the order of their ids,
+//! and keeps how far it came in a row of its own, in the same transaction: killed at any moment, it has neither left a
+//! row out nor taken one twice. `convoke migrate` calls it until it is through. While the schema in code does not fit
+//! the database, the rows may not have the form that their struct expects; so a migration reads them as they are stored.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use convoke_macros::{args, table, value};
+
+use crate::context::shared::Call;
+use crate::context::{Context as _, MutationCtx, Read as _};
+use crate::services::Services;
+use convoke_core::clock::Millis;
+use convoke_core::error::{Error, Result};
+use convoke_core::id::Id;
+use convoke_store::{Column, Db, Doc, Plan, Row, StoreError, Table, Value};
+
+/// Rows of one call unless it says otherwise: some milliseconds of the writer.
+pub const ROWS: i64 = 500;
+/// Rows of one call at most.
+pub const ROWS_MAX: i64 = 10_000;
+
+/// What a migration takes.
+#[args]
+pub struct Batch {
+    /// Rows of this call at most: 500 unless told, 10,000 at most.
+    pub limit: Option<i64>,
+    /// Begin anew, if it has come to its end.
+    pub again: Option<bool>,
+}
+
+/// How far a migration has come.
+#[value]
+#[derive(Clone, Debug)]
+pub struct Migrated {
+    /// Rows it has looked at, in all its calls.
+    pub done: i64,
+    /// Rows that there were when it began.
+    pub total: i64,
+    /// Whether it is through.
+    pub finished: bool,
+}
+
+/// How far a migration has come, as it is stored.
+#[table(name = "_migrations", prefix = "migration")]
+#[index(by_name(name), unique)]
+pub struct Migration {
+    /// The function's path.
+    pub name: String,
+    /// The id of the last row it has looked at, as text.
+    pub last: Option<String>,
+    pub done: i64,
+    pub total: i64,
+    /// Calls that it took so far.
+    pub batches: i64,
+    pub started_at: Millis,
+    pub updated_at: Millis,
+    pub finished_at: Option<Millis>,
+}
+
+/// One row as it is stored, which may not fit its struct yet.
+pub struct StoredRow<T: Table> {
+    id: Id<T>,
+    values: Vec<Value>,
+    changes: Vec<(usize, Value)>,
+}
+
+impl<T: Table> StoredRow<T> {
+    fn of(row: &dyn Row) -> Result<Self, StoreError> {
+        let values = (0..T::DEF.fields.len()).map(|place| row.value(place).map(|value| value.to_value()));
+        Ok(Self { id: Id::from_bits(row.id()?), values: values.collect::<Result<_, _>>()?, changes: Vec::new() })
+    }
+
+    /// `_id`.
+    pub fn id(&self) -> Id<T> {
+        self.id
+    }
+
+    /// The value of a field, by the name of its column (in camelCase); an `Option` where it may be missing.
+    ///
+    /// # Errors
+    /// `INTERNAL` if there is no such field, or its value is no `C`.
+    pub fn get<C: Column>(&self, field: &str) -> Result<C> {
+        let place = place::<T>(field)?;
+        let changed = self.changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value);
+        let value = changed.unwrap_or(&self.values[place]);
+        C::from_value(value.as_ref())
+            .map_err(|problem| Error::internal(format!("{} {}: {field}: {problem}", T::DEF.name, self.id)))
+    }
+
+    /// Gives a field a value; it is stored when the migration has done with the row.
+    ///
+    /// # Errors
+    /// `INTERNAL` if there is no such field.
+    pub fn set<C: Column>(&mut self, field: &str, value: &C) -> Result<()> {
+        let place = place::<T>(field)?;
+        self.changes.retain(|(changed, _)| *changed != place);
+        self.changes.push((place, value.to_value()));
+        Ok(())
+    }
+}
+
+fn place<T: Table>(field: &str) -> Result<usize> {
+    let place = T::DEF.fields.iter().position(|own| own.name == field && !own.retired);
+    place.ok_or_else(|| Error::internal(format!("table {} has no field {field}", T::DEF.name)))
+}
+
+impl MutationCtx {
+    /// Does the next part of the migration that this mutation is: hands each row to `work`, stores what it set, and
+    /// says how far it came. For a mutation that is marked `admin` and takes a [`Batch`]:
+    ///
+    /// ```
+    /// # extern crate convoke_calls as convoke;
+    /// # mod library {
+    /// # use convoke::{Batch, Migrated, MutationCtx};
+    /// # use convoke_core::error::Result;
+    /// # use convoke_macros::{mutation, table};
+    /// #[table(name = "books", prefix = "book")]
+    /// pub struct Book {
+    ///     pub title: String,
+    ///     pub shelf: String,
+    /// }
+    ///
+    /// /// Gives every book of the time before there were shelves one.
+    /// #[mutation(admin)]
+    /// pub fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
+    ///     ctx.migrate::<Book>(&args, |book| {
+    ///         if book.get::<Option<String>>("shelf")?.is_none() {
+    ///             let title: String = book.get("title")?;
+    ///             book.set("shelf", &title.chars().take(1).collect::<String>())?;
+    ///         }
+    ///         Ok(())
+    ///     })
+    /// }
+    /// # }
+    /// # fn main() {}
+    /// ```
+    /// Rows that are added while it runs come last and are not left out. Its name is the function's path: renamed, it
+    /// begins anew.
+    ///
+    /// # Errors
+    /// Those of `work`, with nothing of this part kept; `INVALID_ARGUMENT`; a failure of the store.
+    pub fn migrate<T: Table>(
+        &mut self,
+        args: &Batch,
+        mut work: impl FnMut(&mut StoredRow<T>) -> Result<()>,
+    ) -> Result<Migrated> {
+        self.migrate_with(args, |_, row| work(row))
+    }
+
+    /// As [`MutationCtx::migrate`], for work that reads or changes other rows too, or deletes the row that it is given:
+    /// it gets the context first. What it does to other rows is part of the same transaction.
+    ///
+    /// # Errors
+    /// As [`MutationCtx::migrate`].
+    pub fn migrate_with<T: Table>(
+        &mut self,
+        args: &Batch,
+        mut work: impl FnMut(&mut MutationCtx, &mut StoredRow<T>) -> Result<()>,
+    ) -> Result<Migrated> {
+        let limit = args.limit.unwrap_or(ROWS);
+        if !(1..=ROWS_MAX).contains(&limit) {
+            return Err(Error::invalid("limit", format!("must be 1 to {ROWS_MAX} (got {limit})")));
+        }
+        let migration = self.migration::<T>(args.again == Some(true))?;
+        if migration.finished_at.is_some() {
+            return Ok(Migrated { done: migration.done, total: migration.total, finished: true });
+        }
+        let rows = next_rows::<T>(self.db(), migration.last.as_deref(), limit)?;
+        for mut row in rows.iter().map(|row| StoredRow::<T> { id: row.id, values: row.values.clone(), changes: vec![] })
+        {
+            work(self, &mut row)?;
+            if !row.changes.is_empty() {
+                self.db_mut().writer().update(T::DEF, row.id.bits(), &row.values, &row.changes)?;
+            }
+        }
+        let taken = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        let (now, finished) = (self.now(), taken < limit);
+        let name = migration.name.clone();
+        let migration = self.db_mut().patch_doc(migration, |migration| {
+            migration.last = rows.last().map(|row| row.id.to_string()).or_else(|| migration.last.clone());
+            migration.done += taken;
+            migration.batches += 1;
+            migration.updated_at = now;
+            migration.finished_at = finished.then_some(now);
+        })?;
+        let (done, total) = (migration.done, migration.total.max(migration.done));
+        tracing::info!(target: "convoke::migration", migration = name, done, total, finished, "migrated");
+        self.call().is_part.store(!finished, Ordering::Relaxed);
+        Ok(Migrated { done, total, finished })
+    }
+
+    /// The row of this migration, made at its first call.
+    fn migration<T: Table>(&mut self, again: bool) -> Result<Doc<Migration>> {
+        let name = self.root_path().to_owned();
+        let found = self.db().query(Migration::by_name).eq(name.as_str()).unique()?;
+        if let Some(found) = found {
+            if !again || found.finished_at.is_none() {
+                return Ok(found);
+            }
+            self.db_mut().delete(found.id())?;
+        }
+        let total = i64::try_from(self.db().scan::<T>().count()?).unwrap_or(i64::MAX);
+        let now = self.now();
+        let (started_at, updated_at) = (now, now);
+        let row = Migration { name, last: None, done: 0, total, batches: 0, started_at, updated_at, finished_at: None };
+        let id = self.db_mut().insert(row)?;
+        self.db().get(id)?.ok_or_else(|| Error::internal("a migration's row is gone in its own transaction"))
+    }
+}
+
+fn next_rows<T: Table>(db: &Db, last: Option<&str>, limit: i64) -> Result<Vec<StoredRow<T>>> {
+    let mut plan = Plan::new(T::DEF, None);
+    plan.limit = u64::try_from(limit).ok();
+    if let Some(last) = last {
+        let last: Id<T> = last.parse().map_err(|_| Error::internal(format!("a migration stands at {last:?}")))?;
+        plan.after = Some((Vec::new(), last.bits()));
+    }
+    let mut rows = Vec::new();
+    db.reader().select(&plan, &mut |row| {
+        rows.push(StoredRow::of(row)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(rows)
+}
+
+/// The migrations that have begun, by name.
+pub fn begun(db: &Db) -> Result<Vec<Doc<Migration>>> {
+    Ok(db.query(Migration::by_name).take(usize::MAX)?)
+}
+
+impl Services {
+    /// Has the database follow the schema in code once more, and everybody in if it does now.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn apply_schema(&self) -> Result<()> {
+        let store = self.store().clone();
+        let applied = tokio::task::spawn_blocking(move || store.apply_schema()).await.map_err(Error::internal)?;
+        applied.map_err(Error::internal)?;
+        if self.store().difference().is_none() {
+            tracing::info!(target: "convoke::migration", "the database fits the schema; everybody is served");
+        }
+        Ok(())
+    }
+
+    /// Before a part of a migration while the schema keeps the store closed: what only adds is applied first, once a
+    /// process, so that the migration finds the fields of its code.
+    pub(crate) async fn before_migration(&self, is_expanded: &AtomicBool) -> Result<()> {
+        if self.store().difference().is_none() || is_expanded.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let store = self.store().clone();
+        let applied = tokio::task::spawn_blocking(move || store.apply_schema_in_part()).await;
+        applied.map_err(Error::internal)?.map_err(Error::internal)?;
+        Ok(())
+    }
+
+    /// After an admin mutation while the schema keeps the store closed: it may have been what was missing. A part of a
+    /// migration is not, and comparing may cost a look at every row.
+    pub(crate) async fn after_admin_mutation(&self, call: &Call) {
+        if call.is_part.load(Ordering::Relaxed) || self.store().difference().is_none() {
+            return;
+        }
+        if let Err(error) = self.apply_schema().await {
+            tracing::error!(target: "convoke::migration", "the schema could not be compared: {}", error.chain());
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The HTTP client of actions.
+//!
+//! Every request is bounded in time and its answer in size. A request that may be sent twice (by its method, or because
+//! the author says so) is repeated when the server is busy, broken or cannot be reached. Dropped with its action, a
+//! request is cancelled. Nothing of a request but its method, host and outcome is logged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use reqwest::Url;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::retry;
+use super::secret::Secret;
+use convoke_core::clock::Clock;
+use convoke_core::error::{Error, Result};
+
+/// One attempt, from its first byte to the last one of the answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Until a connection stands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer's body.
+const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Repetitions of a request that may be sent twice.
+const RETRIES: u32 = 2;
+/// Redirects that are followed.
+const REDIRECTS_MAX: usize = 5;
+
+/// The client: one a runtime, with its pool of connections.
+#[derive(Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// The address, a header or the body cannot be sent.
+    #[error("the request cannot be sent: {0}")]
+    Request(String),
+    /// Nothing, or not all of it, within the time.
+    #[error("{host} did not answer in time")]
+    TimedOut {
+        /// The server.
+        host: String,
+    },
+    /// No connection, or it broke.
+    #[error("{host} cannot be reached: {cause}")]
+    Unreachable {
+        /// The server.
+        host: String,
+        /// What failed, without the address.
+        cause: String,
+    },
+    /// It sends to another scheme, or in circles.
+    #[error("{host} redirects where requests do not follow: {cause}")]
+    Redirect {
+        /// The server.
+        host: String,
+        /// Where to.
+        cause: String,
+    },
+    /// The answer is larger than the request allows.
+    #[error("the answer of {host} is larger than {limit} bytes")]
+    TooLarge {
+        /// The server.
+        host: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The answer is not what was asked for.
+    #[error("the answer of {host} cannot be read: {cause}")]
+    Answer {
+        /// The server.
+        host: String,
+        /// What does not fit.
+        cause: String,
+    },
+    /// The answer has a status that is no success ([`Reply::success`]).
+    #[error("{host} answered with status {status}")]
+    Status {
+        /// The server.
+        host: String,
+        /// The status.
+        status: u16,
+    },
+}
+
+impl From<HttpError> for Error {
+    fn from(error: HttpError) -> Self {
+        match &error {
+            HttpError::Request(_) => Error::internal(error),
+            HttpError::TimedOut { .. } => Error::timeout("A service outside did not answer in time").caused_by(error),
+            HttpError::Unreachable { .. }
+            | HttpError::Redirect { .. }
+            | HttpError::TooLarge { .. }
+            | HttpError::Answer { .. }
+            | HttpError::Status { .. } => Error::provider("A service outside failed").caused_by(error),
+        }
+    }
+}
+
+impl Http {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Result<Self, HttpError> {
+        let redirects = reqwest::redirect::Policy::custom(|attempt| {
+            let same_scheme = attempt.previous().last().is_none_or(|from| from.scheme() == attempt.url().scheme());
+            if !same_scheme {
+                attempt.error("to another scheme")
+            } else if attempt.previous().len() > REDIRECTS_MAX {
+                attempt.error("too many times")
+            } else {
+                attempt.follow()
+            }
+        });
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(redirects)
+            .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| HttpError::Request(error.to_string()))?;
+        Ok(Self { client, clock })
+    }
+
+    /// A request that reads.
+    pub fn get(&self, url: &str) -> Request {
+        self.request(Method::GET, url)
+    }
+
+    /// A request that does something, and is therefore not repeated unless it says [`Request::repeatable`].
+    pub fn post(&self, url: &str) -> Request {
+        self.request(Method::POST, url)
+    }
+
+    /// A request that stores something under its address.
+    pub fn put(&self, url: &str) -> Request {
+        self.request(Method::PUT, url)
+    }
+
+    /// A request that removes something.
+    pub fn delete(&self, url: &str) -> Request {
+        self.request(Method::DELETE, url)
+    }
+
+    /// A request with any method.
+    pub fn request(&self, method: Method, url: &str) -> Request {
+        let repeatable = method.is_idempotent();
+        Request {
+            http: self.clone(),
+            method,
+            url: parse(url),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            timeout: TIMEOUT,
+            body_bytes_max: BODY_BYTES_MAX,
+            retries: RETRIES,
+            repeatable,
+            mistake: None,
+        }
+    }
+}
+
+fn parse(url: &str) -> Result<Url, HttpError> {
+    // The address stays out of the message: it may hold a secret.
+    let url = Url::parse(url).map_err(|error| HttpError::Request(format!("the address: {error}")))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(HttpError::Request(format!("the scheme {other:?} is not http or https"))),
+    }
+}
+
+/// A request that is made ready and sent.
+#[must_use = "a request is sent by `.send().await`"]
+pub struct Request {
+    http: Http,
+    method: Method,
+    url: Result<Url, HttpError>,
+    headers: HeaderMap,
+    body: Bytes,
+    timeout: Duration,
+    body_bytes_max: usize,
+    retries: u32,
+    repeatable: bool,
+    mistake: Option<String>,
+}
+
+impl Request {
+    /// Adds a header.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            (Ok(name), Ok(value)) => {
+                self.headers.append(name, value);
+            }
+            // The value stays out of the message: it may be a secret.
+            _ => self.mistake = Some(format!("the header {name:?} has characters that cannot be sent")),
+        }
+        self
+    }
+
+    /// Sends `Authorization: Bearer <secret>`.
+    pub fn bearer(mut self, secret: &Secret) -> Self {
+        match HeaderValue::try_from(format!("Bearer {}", secret.expose())) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                self.headers.insert(http::header::AUTHORIZATION, value);
+            }
+            Err(_) => self.mistake = Some("the secret has characters that no header can hold".to_owned()),
+        }
+        self
+    }
+
+    /// Adds a parameter to the address.
+    pub fn query(mut self, name: &str, value: &str) -> Self {
+        if let Ok(url) = &mut self.url {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        self
+    }
+
+    /// Sends this value as JSON.
+    pub fn json(self, body: &impl Serialize) -> Self {
+        match serde_json::to_vec(body) {
+            Ok(body) => self.header("content-type", "application/json").body(body),
+            Err(error) => Self { mistake: Some(format!("the body: {error}")), ..self },
+        }
+    }
+
+    /// Sends these bytes.
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// How long one attempt may take; 30 s unless told.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How large the answer's body may be; 8 MiB unless told.
+    pub fn body_bytes_max(mut self, bytes: usize) -> Self {
+        self.body_bytes_max = bytes;
+        self
+    }
+
+    /// How often it is sent again at most, if it may be sent twice; 2 unless told.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
+        self
+    }
+
+    /// Says that it may be sent twice although its method does not: it has an idempotency key, or only asks.
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
+        self
+    }
+
+    /// Sends it, and reads the whole answer. An answer with any status is an answer; [`Reply::success`] tells them
+    /// apart. Statuses that may pass (429, 502, …) are answers only after the last repetition.
+    ///
+    /// # Errors
+    /// [`HttpError`]; `?` in a function makes it `TIMEOUT` or `PROVIDER_ERROR`.
+    pub async fn send(mut self) -> Result<Reply, HttpError> {
+        if let Some(mistake) = self.mistake.take() {
+            return Err(HttpError::Request(mistake));
+        }
+        let url = std::mem::replace(&mut self.url, Err(HttpError::Request(String::new())))?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let mut attempt = 0;
+        loop {
+            let outcome = self.once(&url, &host).await;
+            tracing::debug!(target: "convoke::outbound", method = %self.method, host, attempt, outcome = %shown(&outcome));
+            let wanted = match &outcome {
+                Ok(reply) if retry::may_pass(reply.status()) => reply.retry_after(&*self.http.clock),
+                Err(HttpError::TimedOut { .. } | HttpError::Unreachable { .. }) => None,
+                Ok(_) | Err(_) => return outcome,
+            };
+            let wanted = wanted.unwrap_or_default();
+            if !self.repeatable || attempt == self.retries || wanted > retry::RETRY_AFTER_MAX {
+                return outcome;
+            }
+            tokio::time::sleep(wanted.max(retry::pause(attempt, retry::chance()))).await;
+            attempt += 1;
+        }
+    }
+
+    async fn once(&self, url: &Url, host: &str) -> Result<Reply, HttpError> {
+        let request = self
+            .http
+            .client
+            .request(self.method.clone(), url.clone())
+            .headers(self.headers.clone())
+            .body(self.body.clone())
+            .timeout(self.timeout);
+        let mut answer = request.send().await.map_err(|error| failure(error, host))?;
+        let too_large = || HttpError::TooLarge { host: host.to_owned(), limit: self.body_bytes_max };
+        if answer.content_length().is_some_and(|bytes| bytes > self.body_bytes_max as u64) {
+            return Err(too_large());
+        }
+        let mut body = BytesMut::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| failure(error, host))? {
+            if body.len() + chunk.len() > self.body_bytes_max {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let (status, headers) = (answer.status().as_u16(), std::mem::take(answer.headers_mut()));
+        Ok(Reply { host: host.to_owned(), status, headers, body: body.freeze() })
+    }
+}
+
+fn shown(outcome: &Result<Reply, HttpError>) -> String {
+    match outcome {
+        Ok(reply) => reply.status.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What failed, without the address: it may hold a secret.
+fn failure(error: reqwest::Error, host: &str) -> HttpError {
+    let error = error.without_url();
+    let host = host.to_owned();
+    let mut cause = error.to_string();
+    let mut next = std::error::Error::source(&error);
+    while let Some(source) = next {
+        cause = format!("{cause}: {source}");
+        next = source.source();
+    }
+    if error.is_timeout() {
+        HttpError::TimedOut { host }
+    } else if error.is_redirect() {
+        HttpError::Redirect { host, cause }
+    } else if error.is_builder() {
+        HttpError::Request(cause)
+    } else if error.is_decode() {
+        HttpError::Answer { host, cause }
+    } else {
+        HttpError::Unreachable { host, cause }
+    }
+}
+
+/// An answer, whole.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    host: String,
+    status: u16,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Reply {
+    /// The status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// A header, if it is there and text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body.
+    pub fn bytes(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The body as text; what is not UTF-8 is replaced.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The body as a value of JSON.
+    ///
+    /// # Errors
+    /// [`HttpError::Answer`] if it is not one of this type.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| HttpError::Answer { host: self.host.clone(), cause: error.to_string() })
+    }
+
+    /// The answer itself, if its status is 2xx.
+    ///
+    /// # Errors
+    /// [`HttpError::Status`].
+    pub fn success(self) -> Result<Self, HttpError> {
+        match self.status {
+            200..=299 => Ok(self),
+            status => Err(HttpError::Status { host: self.host, status }),
+        }
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn retry_after(&self, clock: &dyn Clock) -> Option<Duration> {
+        retry::retry_after(self.header("retry-after")?, clock.now())
+    }
+}

@@ -1,0 +1,12 @@
+//! What an action reaches outside: HTTP services, and the secrets to talk to them.
+
+#[cfg(feature = "outbound")]
+pub mod client;
+#[cfg(feature = "outbound")]
+pub mod retry;
+pub mod secret;
+pub mod secret_file;
+
+#[cfg(feature = "outbound")]
+pub use client::{Http, HttpError, Reply, Request};
+pub use secret::{Secret, SecretError};

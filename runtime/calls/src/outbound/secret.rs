@@ -1,0 +1,236 @@
+//! Secrets of the installation: from the environment, from what systemd hands over, or from a file of the data folder
+//! that only its owner may read.
+//!
+//! A secret is read when it is asked for, so that a rotated one is the next call's. It is never logged: it has no
+//! `Display`, and `Debug` hides it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::{ExposeSecret as _, SecretString};
+use zeroize::Zeroizing;
+
+use super::secret_file;
+use convoke_core::error::Error;
+
+/// The beginning of the variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
+const VARIABLE: &str = "CONVOKE_SECRET_";
+/// The folder within the data folder: one file a secret, named like it.
+const FOLDER: &str = "secrets";
+
+/// A secret text, zeroed when it is dropped.
+#[derive(Clone)]
+pub struct Secret(SecretString);
+
+impl Secret {
+    /// The text itself. Whoever asks for it takes care of it.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+/// A text that was made in this process, such as a token for a service outside.
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why there is no secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// The name cannot be one.
+    #[error("{0:?} cannot be the name of a secret: use A-Z, 0-9 and _")]
+    Name(String),
+    /// It is set nowhere.
+    #[error("the secret {name} is not set; set CONVOKE_SECRET_{name}, or put it into {file} with mode 0600")]
+    Missing {
+        /// The secret.
+        name: String,
+        /// Where its file would be.
+        file: String,
+    },
+    /// Its file cannot be used.
+    #[error("the secret {name} cannot be read: {cause}")]
+    File {
+        /// The secret.
+        name: String,
+        /// What the file system says.
+        cause: std::io::Error,
+    },
+    /// It is empty or not UTF-8.
+    #[error("the secret {0} is empty or not a text")]
+    NotText(String),
+}
+
+impl From<SecretError> for Error {
+    fn from(error: SecretError) -> Self {
+        Error::internal(error)
+    }
+}
+
+/// The secret of this name; white space around it (a file's last line break) is not part of it.
+///
+/// # Errors
+/// [`SecretError`].
+pub(crate) fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
+    if !is_name(name) {
+        return Err(SecretError::Name(name.to_owned()));
+    }
+    let bytes = match std::env::var_os(format!("{VARIABLE}{name}")) {
+        Some(value) => value.into_encoded_bytes(),
+        None => from_file(data, name)?,
+    };
+    let text = Zeroizing::new(String::from_utf8(bytes).unwrap_or_default());
+    match text.trim() {
+        "" => Err(SecretError::NotText(name.to_owned())),
+        text => Ok(Secret(text.into())),
+    }
+}
+
+/// As [`read`]; a secret that is set nowhere is made first.
+///
+/// # Errors
+/// [`SecretError`].
+pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretError> {
+    match read(data, name) {
+        Err(SecretError::Missing { .. }) => {}
+        secret => return secret,
+    }
+    let failed = |cause| SecretError::File { name: name.to_owned(), cause };
+    let folder = data.join(FOLDER);
+    private_folder(&folder).map_err(failed)?;
+    secret_file::read_or_create(&folder.join(name), random).map_err(failed)?;
+    read(data, name)
+}
+
+/// Puts a secret into its file, in the place of the one before.
+///
+/// # Errors
+/// What the file system says.
+pub fn write(data: &Path, name: &str, secret: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let folder = data.join(FOLDER);
+    private_folder(&folder)?;
+    // Made for its owner alone.
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    file.write_all(secret.as_bytes())?;
+    file.persist(folder.join(name))?;
+    Ok(())
+}
+
+fn random() -> std::io::Result<Vec<u8>> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes).into_bytes())
+}
+
+#[cfg(unix)]
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+/// The secrets that are set, and where: for whoever looks what a server would find. Their values are not read.
+pub fn names(data: &Path) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(variable, _)| Some(variable.to_str()?.strip_prefix(VARIABLE)?.to_owned()))
+        .map(|name| (name.clone(), format!("{VARIABLE}{name}")))
+        .collect();
+    let handed_over = credentials().map(|folder| (folder, VARIABLE));
+    for (folder, prefix) in handed_over.into_iter().chain([(data.join(FOLDER), "")]) {
+        for file in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let file_name = file.file_name();
+            let name = file_name.to_str().and_then(|name| name.strip_prefix(prefix)).filter(|name| is_name(name));
+            if let Some(name) = name.filter(|name| !found.iter().any(|(known, _)| known == name)) {
+                found.push((name.to_owned(), file.path().display().to_string()));
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
+}
+
+/// Where systemd lays what `LoadCredential=CONVOKE_SECRET:FOLDER` names, as files `CONVOKE_SECRET_<NAME>`: nobody but the service reads it, whatever its mode looks like.
+fn credentials() -> Option<PathBuf> {
+    std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)
+}
+
+fn from_file(data: &Path, name: &str) -> Result<Vec<u8>, SecretError> {
+    if let Some(Ok(secret)) = credentials().map(|folder| std::fs::read(folder.join(format!("{VARIABLE}{name}")))) {
+        return Ok(secret);
+    }
+    let file = data.join(FOLDER).join(name);
+    secret_file::read(&file).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::NotFound => {
+            SecretError::Missing { name: name.to_owned(), file: file.display().to_string() }
+        }
+        _ => SecretError::File { name: name.to_owned(), cause },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_its_owner_alone_is_read_and_an_open_one_refused() {
+        let data = tempfile::tempdir().unwrap();
+        std::fs::create_dir(data.path().join(FOLDER)).unwrap();
+        let file = data.path().join(FOLDER).join("MODEL_KEY");
+        let missing = read(data.path(), "MODEL_KEY").unwrap_err().to_string();
+        assert!(missing.contains("CONVOKE_SECRET_MODEL_KEY") && missing.contains("secrets/MODEL_KEY"), "{missing}");
+        std::fs::write(&file, "hush hush\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let secret = read(data.path(), "MODEL_KEY").unwrap();
+        assert_eq!(secret.expose(), "hush hush");
+        assert!(!format!("{secret:?}").contains("hush"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let open = read(data.path(), "MODEL_KEY").unwrap_err().to_string();
+        assert!(open.contains("chmod 600") && !open.contains("hush"), "{open}");
+        std::fs::write(&file, " \n").unwrap();
+    }
+
+    #[test]
+    fn a_secret_that_is_set_nowhere_is_made_once_and_for_its_owner_alone() {
+        let data = tempfile::tempdir().unwrap();
+        let made = read_or_make(data.path(), "ROOM_KEY").unwrap();
+        assert_eq!(made.expose().len(), 43);
+        assert_eq!(read_or_make(data.path(), "ROOM_KEY").unwrap().expose(), made.expose());
+        assert_eq!(read(data.path(), "ROOM_KEY").unwrap().expose(), made.expose());
+        assert_ne!(read_or_make(data.path(), "OTHER_KEY").unwrap().expose(), made.expose());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = data.path().join(FOLDER);
+        assert_eq!((mode(&folder), mode(&folder.join("ROOM_KEY"))), (0o700, 0o600));
+        assert!(matches!(read_or_make(data.path(), "../KEY"), Err(SecretError::Name(_))));
+    }
+
+    #[test]
+    fn a_name_cannot_leave_the_folder() {
+        let data = tempfile::tempdir().unwrap();
+        for name in ["", "../KEY", "key", "A/B", "A B"] {
+            assert!(matches!(read(data.path(), name), Err(SecretError::Name(_))), "{name}");
+        }
+    }
+}

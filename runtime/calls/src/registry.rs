@@ -1,0 +1,421 @@
+//! Every function by its path, and every mistake in that, found at start.
+
+use std::fmt::Write as _;
+use std::ops::{Deref, Index, IndexMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::codec::convex_json::BytesWithin;
+use crate::function::{FunctionDef, Kind, Submitted, Visibility};
+use convoke_store::LatencyClass;
+
+/// The registered functions.
+pub struct Registry {
+    by_path: FxHashMap<Arc<str>, Registered>,
+    /// The same by module and name. Not by the definition's address: a constant may have more than one.
+    by_name: FxHashMap<(&'static str, &'static str), Registered>,
+    /// Paths in order.
+    paths: Vec<Arc<str>>,
+    identity_hook: Option<Registered>,
+}
+
+/// A path that is longer was not meant for any function, and would cost much to compare with all of them.
+const MISSPELT_BYTES_MAX: usize = 200;
+
+/// One function under its path. Clones share it.
+#[derive(Clone)]
+pub struct Registered(Arc<Shared>);
+
+/// What the clones of a [`Registered`] share: one count for all of it, since every call of every thread changes it.
+pub struct Shared {
+    /// `module/path/functionName`.
+    pub path: Arc<str>,
+    /// The function.
+    pub def: &'static FunctionDef,
+    /// How long it took lately: where its next call runs.
+    pub(crate) latency: LatencyClass,
+    /// Its place among the functions: see [`PerFunction`].
+    place: usize,
+    /// Calls by other functions, which are part of those ones' calls.
+    nested: AtomicU64,
+    /// Where bytes are in its results, once somebody asked for them to be told apart.
+    bytes_within: OnceLock<Option<BytesWithin>>,
+}
+
+impl Deref for Registered {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+/// Something that is kept for each function: finding it is one step in a list.
+pub(crate) struct PerFunction<T>(Box<[T]>);
+
+impl<T> Index<&Registered> for PerFunction<T> {
+    type Output = T;
+
+    fn index(&self, function: &Registered) -> &T {
+        &self.0[function.place]
+    }
+}
+
+impl<T> IndexMut<&Registered> for PerFunction<T> {
+    fn index_mut(&mut self, function: &Registered) -> &mut T {
+        &mut self.0[function.place]
+    }
+}
+
+/// Why a program's functions cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// No function is linked in.
+    #[error(
+        "no functions are registered.\nA crate that is not named is not linked: write `use functions as _;` (with your \
+         crate's name) in main.rs, and put #[query], #[mutation] or #[action] above a function in a module of it."
+    )]
+    Empty,
+    /// The mistakes, each with file and line.
+    #[error("{0}")]
+    Mistakes(String),
+}
+
+impl Registry {
+    /// Collects every function that is linked into the program.
+    ///
+    /// # Errors
+    /// No function; two of one path; one at a crate's root; two identity hooks.
+    pub fn collect() -> Result<Self, RegistryError> {
+        Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))
+    }
+
+    /// # Errors
+    /// As [`Registry::collect`].
+    pub(crate) fn of(entries: impl IntoIterator<Item = &'static FunctionDef>) -> Result<Self, RegistryError> {
+        let mut registry = Self {
+            by_path: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            paths: Vec::new(),
+            identity_hook: None,
+        };
+        let mut entries: Vec<&'static FunctionDef> = entries.into_iter().collect();
+        if entries.is_empty() {
+            return Err(RegistryError::Empty);
+        }
+        entries.sort_by_key(|entry| (entry.file, entry.line));
+        let mut mistakes = String::new();
+        for entry in entries {
+            if let Err(mistake) = registry.add(entry) {
+                let _ = writeln!(mistakes, "{}:{}: {mistake}", entry.file, entry.line);
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(RegistryError::Mistakes(mistakes.trim_end().to_owned()));
+        }
+        registry.paths = registry.by_path.keys().cloned().collect();
+        registry.paths.sort();
+        Ok(registry)
+    }
+
+    fn add(&mut self, entry: &'static FunctionDef) -> Result<(), String> {
+        let Some(path) = path_of(entry) else {
+            return Err(format!(
+                "`{}` stands at the root of its crate; move it into a module, which becomes its path",
+                entry.name
+            ));
+        };
+        let place = |first: &Registered| format!("{}:{}", first.def.file, first.def.line);
+        let path: Arc<str> = path.into();
+        if let Some(first) = self.by_path.get(&path) {
+            return Err(format!("a second function `{path}`; the first is at {}", place(first)));
+        }
+        let registered = Registered(Arc::new(Shared {
+            path: path.clone(),
+            def: entry,
+            latency: LatencyClass::default(),
+            place: self.by_path.len(),
+            nested: AtomicU64::new(0),
+            bytes_within: OnceLock::new(),
+        }));
+        self.by_name.insert((entry.module, entry.name), registered.clone());
+        self.by_path.insert(path, registered.clone());
+        match &self.identity_hook {
+            Some(first) if entry.identity_hook => {
+                Err(format!("a second identity hook; the first is at {}", place(first)))
+            }
+            _ if entry.identity_hook => {
+                self.identity_hook = Some(registered);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The function at a path, whatever its visibility.
+    pub fn get(&self, path: &str) -> Option<&Registered> {
+        self.by_path.get(path)
+    }
+
+    /// A function that was named by its type.
+    pub(crate) fn of_def(&self, def: &'static FunctionDef) -> Option<&Registered> {
+        self.by_name.get(&(def.module, def.name))
+    }
+
+    /// All functions, by path.
+    pub fn all(&self) -> impl Iterator<Item = &Registered> {
+        self.paths.iter().filter_map(|path| self.by_path.get(path))
+    }
+
+    /// Something for each function.
+    pub(crate) fn per_function<T>(&self, mut make: impl FnMut(&Registered) -> T) -> PerFunction<T> {
+        let mut all: Vec<&Registered> = self.by_path.values().collect();
+        all.sort_unstable_by_key(|function| function.place);
+        PerFunction(all.into_iter().map(&mut make).collect())
+    }
+
+    /// The mutation that runs when an identity is first seen or its claims changed.
+    pub(crate) fn identity_hook(&self) -> Option<&Registered> {
+        self.identity_hook.as_ref()
+    }
+
+    /// The public path nearest to one that is not there, if it is near enough to have been meant.
+    pub fn nearest(&self, path: &str) -> Option<&str> {
+        if path.len() > MISSPELT_BYTES_MAX {
+            return None;
+        }
+        let tail = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        let distance_max = (tail(path).len() / 3).max(2);
+        self.all()
+            .filter(|function| function.def.visibility == Visibility::Public)
+            .map(|function| {
+                let distance = match tail(&function.path) == tail(path) {
+                    true => 1,
+                    false => strsim::osa_distance(&function.path.to_lowercase(), &path.to_lowercase()),
+                };
+                (distance, &*function.path)
+            })
+            .min()
+            .filter(|(distance, _)| *distance <= distance_max)
+            .map(|(_, path)| path)
+    }
+}
+
+/// The path of a function: its modules below the crate and its name, in camelCase.
+fn path_of(entry: &FunctionDef) -> Option<String> {
+    let (_, modules) = entry.module.split_once("::")?;
+    let mut path = String::with_capacity(modules.len() + entry.name.len());
+    for module in modules.split("::") {
+        camel_case(module, &mut path);
+        path.push('/');
+    }
+    camel_case(entry.name, &mut path);
+    Some(path)
+}
+
+pub fn camel_case(snake: &str, out: &mut String) {
+    let mut upper = false;
+    for c in snake.trim_start_matches("r#").chars() {
+        match c {
+            '_' => upper = true,
+            c if upper => {
+                out.extend(c.to_uppercase());
+                upper = false;
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+/// Its path.
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.path)
+    }
+}
+
+impl Registered {
+    /// Whether it is a migration: an admin mutation in a module `migrations`, at any depth.
+    pub fn is_migration(&self) -> bool {
+        self.def.visibility == Visibility::Admin
+            && self.kind() == Kind::Mutation
+            && self.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == "migrations"))
+    }
+
+    /// Whether a caller from outside may name it.
+    pub fn is_callable_from_outside(&self) -> bool {
+        self.def.visibility != Visibility::Internal
+    }
+
+    /// The first line of its doc comment.
+    pub fn summary(&self) -> &'static str {
+        self.def.doc.trim().lines().next().unwrap_or_default().trim()
+    }
+
+    /// Counts a call that another function made.
+    pub(crate) fn count_nested(&self) {
+        self.nested.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Calls that other functions made; they are part of those ones' calls.
+    pub fn nested(&self) -> u64 {
+        self.nested.load(Ordering::Relaxed)
+    }
+
+    /// What a call of it may do.
+    pub fn kind(&self) -> Kind {
+        self.def.kind
+    }
+
+    /// Where bytes are in its results, if anywhere.
+    pub(crate) fn bytes_within(&self) -> Option<&BytesWithin> {
+        self.bytes_within.get_or_init(|| BytesWithin::the_result_of(self.def.output_schema)).as_ref()
+    }
+
+    /// Whether `{}` is enough to call it: no argument is required.
+    pub fn needs_no_arguments(&self) -> bool {
+        self.arguments_schema().get("required").is_none()
+    }
+
+    /// Arguments of the right form: the author's, or made-up values for those that are required.
+    pub fn example_arguments(&self) -> Value {
+        example(&self.arguments_schema(), "args")
+    }
+
+    fn arguments_schema(&self) -> Value {
+        // Inlined, since a reference would hide what is required behind it.
+        let settings =
+            schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        (self.def.args_schema)(&mut settings.into_generator()).to_value()
+    }
+}
+
+/// A value that fits a schema, as far as types, bounds and lists of words tell. A text says its own `name`.
+fn example(schema: &Value, name: &str) -> Value {
+    if let Some(value) = ["const", "default"].iter().find_map(|key| schema.get(key)) {
+        return value.clone();
+    }
+    if let Some(value) = ["enum", "examples"].iter().find_map(|key| schema.get(key)?.get(0)) {
+        return value.clone();
+    }
+    if let Some(one) = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema.get(key)?.get(0)) {
+        return example(one, name);
+    }
+    let kind = schema.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
+    match kind {
+        Some("object") => {
+            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            let member = |name: &Value| {
+                let name = name.as_str()?;
+                Some((name.to_owned(), example(schema.get("properties")?.get(name)?, name)))
+            };
+            Value::Object(required.filter_map(member).collect())
+        }
+        Some("array") => {
+            let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+            (0..least).map(|_| schema.get("items").map_or(Value::Null, |items| example(items, name))).collect()
+        }
+        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+        Some("boolean") => true.into(),
+        Some("string") => name.into(),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(module: &'static str, name: &'static str, line: u32) -> FunctionDef {
+        FunctionDef {
+            module,
+            name,
+            kind: Kind::Mutation,
+            visibility: Visibility::Public,
+            doc: "",
+            file: "src/a.rs",
+            line,
+            crons: &[],
+            rate: None,
+            tries: None,
+            identity_hook: false,
+            args_schema: |generator| generator.subschema_for::<()>(),
+            output_schema: |generator| generator.subschema_for::<()>(),
+        }
+    }
+
+    fn collected(entries: Vec<FunctionDef>) -> Result<Registry, String> {
+        let entries = entries.into_iter().map(|entry| &*Box::leak(Box::new(entry)));
+        Registry::of(entries).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_path_is_the_modules_below_the_crate_in_camel_case() {
+        let registry = collected(vec![entry("app::web_rtc::r#match", "leave_the_room", 1)]).unwrap();
+        let found = registry.get("webRtc/match/leaveTheRoom").unwrap();
+        assert_eq!(registry.of_def(found.def).unwrap().path, found.path);
+        assert!(registry.get("webRtc/match/leave_the_room").is_none());
+    }
+
+    #[test]
+    fn no_function_at_all_says_how_a_crate_is_linked() {
+        assert!(collected(vec![]).err().unwrap().contains("use functions as _;"));
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once_each_with_its_place() {
+        let hook = |line| FunctionDef {
+            identity_hook: true,
+            ..entry("app::hooks", if line == 5 { "one" } else { "two" }, line)
+        };
+        let told = collected(vec![
+            entry("app::a", "do_it", 1),
+            entry("app::a", "doIt", 2),
+            entry("app", "at_the_root", 3),
+            entry("app::b", "fine", 4),
+            hook(5),
+            hook(6),
+        ]);
+        assert_eq!(
+            told.err().unwrap(),
+            "src/a.rs:2: a second function `a/doIt`; the first is at src/a.rs:1\n\
+             src/a.rs:3: `at_the_root` stands at the root of its crate; move it into a module, which becomes its path\n\
+             src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
+        );
+    }
+
+    #[test]
+    fn the_nearest_path_is_public_and_near() {
+        let hidden = |visibility, name| FunctionDef { visibility, ..entry("app::users", name, 2) };
+        let registry = collected(vec![
+            entry("app::users", "leave_meeting", 1),
+            hidden(Visibility::Internal, "purge"),
+            hidden(Visibility::Admin, "export"),
+        ])
+        .unwrap();
+        assert_eq!(registry.nearest("users/leaveMeting"), Some("users/leaveMeeting"));
+        assert_eq!(registry.nearest("user/leavemeeting"), Some("users/leaveMeeting"));
+        for far in ["users/purg", "users/expor", "somewhere/else", "", &"users/leaveMeeting".repeat(100_000)] {
+            assert_eq!(registry.nearest(far), None);
+        }
+    }
+
+    #[test]
+    fn an_example_has_the_required_members_within_their_bounds() {
+        let schema = json!({
+            "type": "object", "required": ["name", "age", "kind", "tags", "place"],
+            "properties": {
+                "name": { "type": "string" }, "age": { "type": "integer", "minimum": 13 }, "left": { "type": "string" },
+                "kind": { "enum": ["a", "b"] }, "tags": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+                "place": { "anyOf": [{ "type": "object", "required": [] }, { "type": "null" }] },
+            },
+        });
+        let example = example(&schema, "args");
+        assert_eq!(example, json!({ "name": "name", "age": 13, "kind": "a", "tags": ["tags"], "place": {} }));
+    }
+}

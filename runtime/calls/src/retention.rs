@@ -1,0 +1,36 @@
+//! What the runtime keeps in its own tables, and for how long.
+
+use std::time::Duration;
+
+use crate::call::idempotency::{REMEMBERED, StoredResult};
+use crate::runtime::Runtime;
+use crate::scheduler::{Job, JobState};
+use convoke_core::error::Result;
+use convoke_store::Doc;
+use convoke_store::database::SWEEP_ROWS;
+
+/// How long a failed job stays visible.
+pub const FAILED_JOBS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+impl Runtime {
+    /// Removes what has been kept long enough, in transactions of some milliseconds each.
+    ///
+    /// # Errors
+    /// A failure of the store; the next run goes on.
+    pub async fn remove_expired(&self) -> Result<()> {
+        let now = self.clock().now();
+        self.database()
+            .sweep("remove failed jobs", move |db| {
+                let old = ..now - FAILED_JOBS_KEPT;
+                let jobs = db.query(Job::by_state).eq(JobState::Failed).range(old).take(SWEEP_ROWS)?;
+                Ok(jobs.iter().map(Doc::id).collect())
+            })
+            .await?;
+        self.database()
+            .sweep("remove idempotency results", move |db| {
+                let results = db.query(StoredResult::by_time).range(..now - REMEMBERED).take(SWEEP_ROWS)?;
+                Ok(results.iter().map(Doc::id).collect())
+            })
+            .await
+    }
+}

@@ -1,0 +1,169 @@
+//! The loop of a server: sleeps until work is due or is committed, and runs what is, a bounded number at once.
+//!
+//! Mutations and actions have slots of their own, so that slow actions keep no mutation waiting.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{self, JoinSet};
+
+use super::Scheduler;
+use super::due;
+use super::job::{Cron, Job, JobKind};
+use super::run::Ended;
+use convoke_core::clock::Millis;
+use convoke_core::error::Result;
+use convoke_core::id::Id;
+use convoke_store::{Db, Doc};
+
+/// Jobs of a kind that run at once. Mutations that wait together are committed together.
+const SLOTS: usize = 64;
+/// Between two looks at the clock while the loop sleeps: one that was set is noticed after it.
+const NAP: Duration = Duration::from_secs(1);
+/// Naps between two looks at the rows at most.
+const NAPS_MAX: usize = 10;
+/// The pause after the store refused, for the loop and for a job without room.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What the loop is doing.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<Id<Job>>,
+    jobs: HashMap<Id<Job>, JobKind>,
+    ids: HashMap<task::Id, Id<Job>>,
+}
+
+impl Running {
+    fn of(&self, kind: JobKind) -> usize {
+        self.jobs.values().filter(|running| **running == kind).count()
+    }
+
+    fn start(&mut self, scheduler: &Arc<Scheduler>, job: Doc<Job>) {
+        let scheduler = Arc::clone(scheduler);
+        let (id, kind) = (job.id(), job.kind);
+        let task = self.tasks.spawn(async move {
+            match scheduler.run(&job).await {
+                Ok(Ended::Ran) => {}
+                Ok(Ended::NoRoom) => tokio::time::sleep(PAUSE).await,
+                Err(error) => {
+                    tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            id
+        });
+        self.jobs.insert(id, kind);
+        self.ids.insert(task.id(), id);
+    }
+
+    /// Waits for the end of one job, and takes all that have ended.
+    async fn ended(&mut self) {
+        let mut next = self.tasks.join_next_with_id().await;
+        while let Some(ended) = next {
+            let task = ended.as_ref().map_or_else(task::JoinError::id, |(task, _)| *task);
+            if let Some(job) = self.ids.remove(&task) {
+                self.jobs.remove(&job);
+            }
+            next = self.tasks.try_join_next_with_id();
+        }
+    }
+}
+
+/// What is to be done now, and when there is more.
+struct Due {
+    crons: Vec<(Id<Cron>, Millis)>,
+    jobs: Vec<Doc<Job>>,
+    next: Option<Millis>,
+}
+
+fn look(db: &Db, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due> {
+    let mut due = Due { crons: Vec::new(), jobs: Vec::new(), next: None };
+    let mut sooner = |time: Option<Millis>| due.next = [due.next, time].into_iter().flatten().min();
+    for (kind, free, running) in free {
+        // Without a free slot, the next end of a job brings the loop back here.
+        if free > 0 {
+            due.jobs.extend(due::jobs(db, kind, now, free + running)?);
+            sooner(due::next(db, kind, now)?);
+        }
+    }
+    let crons = db.query(Cron::by_next).range(..=now).take(SLOTS)?;
+    due.crons.extend(crons.iter().map(|cron| (cron.id(), cron.next_at)));
+    if due.crons.is_empty() {
+        sooner(due::next_cron(db)?.map(|cron| cron.next_at));
+    }
+    Ok(due)
+}
+
+/// Between two lines in the log that say that the store refuses.
+const COMPLAINT: Duration = Duration::from_secs(60);
+
+/// Runs scheduled work until `stop` says so; then waits for what is running, at most the drain time.
+pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<bool>) {
+    let mut running = Running::default();
+    let mut silent_until = Millis(0);
+    while !*stop.borrow_and_update() {
+        scheduler.services().alarm().looks();
+        let until = match start_due(&scheduler, &mut running).await {
+            Ok(until) => until,
+            Err(error) => {
+                let now = scheduler.services().clock().now();
+                if now >= silent_until {
+                    silent_until = now + COMPLAINT;
+                    tracing::warn!(target: "convoke::job", "scheduled work waits: {}", error.chain());
+                }
+                now + PAUSE
+            }
+        };
+        tokio::select! {
+            () = sleep(&scheduler, until) => {}
+            () = scheduler.services().alarm().woken_before(until) => {}
+            () = running.ended(), if !running.jobs.is_empty() => {}
+            _ = stop.changed() => {}
+        }
+    }
+    let drain = async {
+        while !running.jobs.is_empty() {
+            running.ended().await;
+        }
+    };
+    // What is cut off is an action: its row says that it was started, and the next start tells the operator.
+    let _ = tokio::time::timeout(scheduler.services().limits().drain_timeout, drain).await;
+}
+
+/// Sleeps until a time of day, some seconds at most; ends sooner when the clock is set past it, or back.
+async fn sleep(scheduler: &Scheduler, until: Millis) {
+    let mut last = scheduler.services().clock().now();
+    for _ in 0..NAPS_MAX {
+        tokio::time::sleep(until.since(last).min(NAP)).await;
+        let now = scheduler.services().clock().now();
+        if now >= until || now < last {
+            return;
+        }
+        last = now;
+    }
+}
+
+/// Starts what is due; returns when to look again.
+async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<Millis> {
+    scheduler.prepare().await?;
+    let now = scheduler.follow_clock().await?;
+    let free = [JobKind::Mutation, JobKind::Action].map(|kind| {
+        let busy = running.of(kind);
+        (kind, SLOTS - busy, busy)
+    });
+    let due = scheduler.services().database().read(move |db| look(db, now, free)).await?;
+    for (id, due_at) in &due.crons {
+        scheduler.fire(*id, *due_at).await?;
+    }
+    for job in due.jobs {
+        if !running.jobs.contains_key(&job.id()) && running.of(job.kind) < SLOTS {
+            running.start(scheduler, job);
+        }
+    }
+    if !due.crons.is_empty() {
+        return Ok(now);
+    }
+    Ok(due.next.unwrap_or(Millis(i64::MAX)))
+}

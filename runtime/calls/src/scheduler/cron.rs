@@ -1,0 +1,187 @@
+//! Functions that run by themselves: expressions of `#[cron]`, in UTC, and when each is due next.
+//!
+//! The next time is stored, so that a run that was missed while the server was down is made up once at the next start.
+//! A cron whose last job has not ended is not started beside itself.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use croner::parser::{CronParser, Seconds};
+
+use super::job::{Cron, Job, JobKind, JobState};
+use crate::function::Kind;
+use crate::registry::Registry;
+use convoke_core::clock::Millis;
+use convoke_core::error::Result;
+use convoke_core::id::Id;
+use convoke_store::DbMut;
+
+/// The crons of a program, in the order of their paths.
+#[derive(Clone)]
+pub(crate) struct Crons(Arc<[Declared]>);
+
+struct Declared {
+    path: Arc<str>,
+    expression: &'static str,
+    kind: JobKind,
+    parsed: croner::Cron,
+}
+
+impl Crons {
+    /// Reads the expressions of all functions.
+    ///
+    /// # Errors
+    /// The first expression that cannot be read or is above a query, with file and line.
+    pub(crate) fn collect(registry: &Registry) -> Result<Self, String> {
+        let mut crons = Vec::new();
+        for function in registry.all() {
+            let def = function.def;
+            for expression in def.crons {
+                let refuse = |reason: &str| {
+                    format!("{}:{}: #[cron({expression:?})] of `{}`: {reason}", def.file, def.line, def.name)
+                };
+                let kind = match def.kind {
+                    Kind::Mutation => JobKind::Mutation,
+                    Kind::Action => JobKind::Action,
+                    Kind::Query => return Err(refuse("a query cannot run by itself; nobody would read its result")),
+                };
+                let parsed = parse(expression).map_err(|reason| refuse(&reason))?;
+                crons.push(Declared { path: function.path.clone(), expression, kind, parsed });
+            }
+        }
+        Ok(Self(crons.into()))
+    }
+
+    fn find(&self, cron: &Cron) -> Option<&Declared> {
+        self.0.iter().find(|declared| *declared.path == *cron.path && declared.expression == cron.expression)
+    }
+
+    /// Adds rows for crons that are new in the program, removes those of crons that are gone from it, and brings forward
+    /// what lies too far ahead: the clock was set back since it was stored.
+    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis) -> Result<()> {
+        let mut known = HashSet::new();
+        for row in db.scan::<Cron>().take(usize::MAX)? {
+            let Some(declared) = self.find(&row) else {
+                db.delete(row.id())?;
+                continue;
+            };
+            known.insert((row.path.clone(), row.expression.clone()));
+            if let Some(next_at) = next_after(&declared.parsed, now)
+                && next_at < row.next_at
+            {
+                db.patch_doc(row, |row| row.next_at = next_at)?;
+            }
+        }
+        for declared in &*self.0 {
+            if known.contains(&(declared.path.to_string(), declared.expression.to_owned())) {
+                continue;
+            }
+            if let Some(next_at) = next_after(&declared.parsed, now) {
+                let (path, expression) = (declared.path.to_string(), declared.expression.to_owned());
+                db.insert(Cron { path, expression, next_at, job: None, failed: None })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the job of a cron that is due, and stores when it is due next. Nothing happens if it was fired meanwhile.
+    pub(crate) fn fire(&self, db: &mut DbMut, id: Id<Cron>, due_at: Millis, now: Millis) -> Result<()> {
+        let Some(row) = db.get(id)?.filter(|row| row.next_at == due_at) else { return Ok(()) };
+        let Some(declared) = self.find(&row) else {
+            db.delete(id)?;
+            return Ok(());
+        };
+        let last = match row.job {
+            Some(job) => db.get(job)?,
+            None => None,
+        };
+        let last = last.map(|job| (job.id(), job.state));
+        let mut failed = row.failed;
+        if let Some((job, JobState::Failed)) = last
+            && let Some(older) = failed.replace(job)
+            && older != job
+        {
+            // One failure of a cron is a message; a thousand are a heap.
+            db.delete(older)?;
+        }
+        let job = match last {
+            Some((job, JobState::Pending | JobState::Running)) => job,
+            Some((_, JobState::Failed)) | None => db.insert(declared.job(due_at))?,
+        };
+        // A pattern that ends (with a year) has no next time.
+        match next_after(&declared.parsed, now.max(due_at)) {
+            Some(next_at) => db.patch_doc(row, |row| {
+                row.next_at = next_at;
+                row.job = Some(job);
+                row.failed = failed;
+            })?,
+            None => db.patch_doc(row, |row| row.next_at = Millis(i64::MAX))?,
+        };
+        Ok(())
+    }
+}
+
+impl Declared {
+    fn job(&self, run_at: Millis) -> Job {
+        Job {
+            path: self.path.to_string(),
+            kind: self.kind,
+            args: "{}".to_owned(),
+            issuer: None,
+            subject: None,
+            run_at,
+            asked_at: Some(run_at),
+            state: JobState::Pending,
+            key: None,
+            attempts: 0,
+            last_error: None,
+            boot: None,
+            started_at: None,
+            finished_at: None,
+        }
+    }
+}
+
+fn parse(expression: &str) -> Result<croner::Cron, String> {
+    let parser = CronParser::builder().seconds(Seconds::Optional).sloppy_ranges(true).build();
+    parser.parse(expression).map_err(|error| error.to_string())
+}
+
+/// The first time after `after`, in whole seconds of UTC.
+fn next_after(cron: &croner::Cron, after: Millis) -> Option<Millis> {
+    let second: DateTime<Utc> = DateTime::from_timestamp(after.0.div_euclid(1_000), 0)?;
+    let next = cron.find_next_occurrence(&second, false).ok()?;
+    Some(Millis(next.timestamp_millis()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-01-01T00:00:00Z, a Thursday.
+    const START: i64 = 1_767_225_600_000;
+
+    fn next(expression: &str, after_ms: i64) -> i64 {
+        next_after(&parse(expression).unwrap(), Millis(START + after_ms)).unwrap().0 - START
+    }
+
+    #[test]
+    fn the_next_time_is_after_the_given_one_and_in_utc() {
+        let (second, minute, hour, day) = (1_000, 60_000, 3_600_000, 86_400_000);
+        assert_eq!(next("* * * * *", 0), minute);
+        assert_eq!(next("* * * * *", minute - 1), minute);
+        assert_eq!(next("* * * * *", 500), minute);
+        assert_eq!(next("*/15 * * * * *", 15 * second), 30 * second);
+        assert_eq!(next("*/15 * * * * *", 15 * second + 1), 30 * second);
+        assert_eq!(next("30 3 * * *", 0), 3 * hour + 30 * minute);
+        assert_eq!(next("0 0 * * MON", 0), 4 * day);
+        assert_eq!(next("@hourly", 1), hour);
+    }
+
+    #[test]
+    fn a_mistake_is_told() {
+        assert!(parse("61 * * * *").is_err());
+        assert!(parse("every minute").is_err());
+    }
+}

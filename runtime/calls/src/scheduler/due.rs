@@ -1,0 +1,123 @@
+//! Which work is due, and running it one by one: what a test with a held clock does.
+
+use std::ops::Bound;
+
+use super::Scheduler;
+use super::job::{Cron, Job, JobKind};
+use super::run::Ended;
+use convoke_core::clock::Millis;
+use convoke_core::error::{Error, Result};
+use convoke_core::id::Id;
+use convoke_store::{Db, Doc};
+
+/// Jobs that one [`Scheduler::run_due`] runs at most: more means that they schedule each other without end.
+const RUNS_MAX: usize = 100_000;
+
+/// The jobs of a kind that are due at `now`, by time and id.
+pub fn jobs(db: &Db, kind: JobKind, now: Millis, rows_max: usize) -> Result<Vec<Doc<Job>>> {
+    Ok(db.query(Job::by_due).eq(kind).range(..=now).take(rows_max)?)
+}
+
+/// When the first job of a kind is due that is not due at `now`.
+pub(crate) fn next(db: &Db, kind: JobKind, now: Millis) -> Result<Option<Millis>> {
+    let later = (Bound::Excluded(now), Bound::Unbounded);
+    Ok(db.query(Job::by_due).eq(kind).range(later).first()?.map(|job| job.run_at))
+}
+
+/// The cron that is due next.
+pub(crate) fn next_cron(db: &Db) -> Result<Option<Doc<Cron>>> {
+    Ok(db.query(Cron::by_next).first()?)
+}
+
+/// The first work by time; at one time crons come before jobs, and jobs in the order of their ids.
+enum First {
+    Cron(Id<Cron>, Millis),
+    Job(Box<Doc<Job>>),
+}
+
+impl First {
+    fn time(&self) -> Millis {
+        match self {
+            First::Cron(_, due_at) => *due_at,
+            First::Job(job) => job.run_at,
+        }
+    }
+}
+
+fn first(db: &Db) -> Result<Option<First>> {
+    let end = Millis(i64::MAX);
+    let mut first: Option<Doc<Job>> = None;
+    for kind in [JobKind::Mutation, JobKind::Action] {
+        let job = jobs(db, kind, end, 1)?.pop();
+        first = [first, job].into_iter().flatten().min_by_key(|job| (job.run_at, job.id()));
+    }
+    let cron = next_cron(db)?.filter(|cron| first.as_ref().is_none_or(|job| cron.next_at <= job.run_at));
+    Ok(match cron {
+        Some(cron) => Some(First::Cron(cron.id(), cron.next_at)),
+        None => first.map(|job| First::Job(Box::new(job))),
+    })
+}
+
+impl Scheduler {
+    /// Runs all scheduled work that is due, one after the other by time and id, until nothing is; what it schedules
+    /// for now is run too. Returns how many jobs ran.
+    ///
+    /// # Errors
+    /// A failure of the store; jobs that schedule each other without end.
+    pub async fn run_due(&self) -> Result<usize> {
+        self.prepare().await?;
+        self.follow_clock().await?;
+        let mut ran = 0;
+        while let Some(first) =
+            self.services().database().read(first).await?.filter(|first| first.time() <= self.services().clock().now())
+        {
+            match first {
+                First::Cron(id, due_at) => self.fire(id, due_at).await?,
+                First::Job(job) => {
+                    if self.run(&job).await? == Ended::NoRoom {
+                        return Err(Error::not_ready("The store does not accept writes now"));
+                    }
+                    ran += 1;
+                }
+            }
+            if ran > RUNS_MAX {
+                return Err(Error::internal("jobs schedule each other without end"));
+            }
+        }
+        Ok(ran)
+    }
+
+    /// When the next scheduled work is due, crons included.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn next_due(&self) -> Result<Option<Millis>> {
+        self.prepare().await?;
+        self.follow_clock().await?;
+        Ok(self.services().database().read(first).await?.map(|first| first.time()))
+    }
+
+    /// Makes the job of a cron that is due.
+    pub(crate) async fn fire(&self, id: Id<Cron>, due_at: Millis) -> Result<()> {
+        let crons = self.crons.clone();
+        let now = self.services().clock().now();
+        self.services().database().write("fire a cron", move |db| crons.fire(db, id, due_at, now)).await
+    }
+
+    /// What precedes the first run: the actions that a former process left running, and the program's crons.
+    pub(crate) async fn prepare(&self) -> Result<()> {
+        let prepare = async {
+            self.recover().await?;
+            self.enter_crons().await
+        };
+        self.prepared.get_or_try_init(|| prepare).await?;
+        Ok(())
+    }
+
+    /// Has the table of crons agree with the program and the clock: at start, and when the clock was set back.
+    pub(super) async fn enter_crons(&self) -> Result<()> {
+        let crons = self.crons.clone();
+        let now = self.services().clock().now();
+        self.services().database().write("enter the crons", move |db| crons.enter(db, now)).await
+    }
+}

@@ -1,0 +1,206 @@
+//! One job from its row to its end.
+//!
+//! Two failures are told apart: of the function (counted, backed off, in the end visible), and of the store or a queue
+//! (not counted: the job waits until there is room).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::Scheduler;
+use super::job::{self, Failed, Failure, Job, JobState};
+use crate::call::dispatch;
+use crate::codec::Format;
+use crate::codec::decode::Body;
+use crate::context::MutationCtx;
+use crate::context::handler::Prepared;
+use crate::context::shared::Call;
+use crate::execute;
+use crate::logs::Capture;
+use crate::observe::{By, settled};
+use crate::registry::Registered;
+use convoke_core::answer::writer::Writer;
+use convoke_core::error::{Error, Result};
+use convoke_store::{Doc, Flow, StoreError};
+
+/// The first and the longest pause before the end of an action is tried to be written again.
+const SETTLE_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The function ran, or the job was gone.
+    Ran,
+    /// There was no room, or the store refused writes: the job is as it was.
+    NoRoom,
+}
+
+impl Scheduler {
+    /// Runs a job that is due.
+    ///
+    /// # Errors
+    /// A failure of the store while the end of the attempt was to be written.
+    pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<Ended> {
+        let Some(function) = self.services().registry().get(&job.path).cloned() else {
+            let error = Error::internal(format!("no function {}", job.path));
+            return self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await;
+        };
+        let tries = job::tries(function.def);
+        let prepared = match self.dispatcher.handlers().prepare(&function, Body::Args(&job.args, Format::Json)) {
+            Ok(prepared) => prepared,
+            // The arguments were written by another version of the function: they will not fit next time either.
+            Err(error) => {
+                let failure = Failure { for_good: true, ..Failure::of(&error, job.run_at) };
+                return self.failed(job, tries, failure).await;
+            }
+        };
+        let request_id: Arc<str> = job.id().to_string().into();
+        let capture = Capture::new(self.services().limits(), request_id.clone(), function.path.clone());
+        let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, request_id).of_job();
+        let call = Arc::new(call);
+        match prepared {
+            Prepared::Mutation(prepared) => {
+                let (id, run_at) = (job.id(), job.run_at);
+                let work = move |ctx: &mut MutationCtx| {
+                    if !job::consume(ctx.db_mut(), id, run_at)? {
+                        return Ok(false);
+                    }
+                    prepared.run(ctx, &mut Writer::unread())?;
+                    Ok(true)
+                };
+                let result = execute::mutation(call.clone(), capture.clone(), &function, work).await;
+                match result {
+                    Ok(false) => Ok(Ended::Ran),
+                    Ok(true) => {
+                        self.completed(&call, &function, &capture, None).await;
+                        Ok(Ended::Ran)
+                    }
+                    Err(error) if is_of_the_store(&error) => Ok(self.no_room()),
+                    Err(error) => {
+                        self.completed(&call, &function, &capture, Some(&error)).await;
+                        self.failed(job, tries, Failure::of(&error, run_at)).await
+                    }
+                }
+            }
+            Prepared::Action(prepared) => {
+                let Ok(permit) = self.services().action_permit() else { return Ok(self.no_room()) };
+                if !self.claim(job).await? {
+                    return Ok(Ended::Ran);
+                }
+                let result = execute::action(call.clone(), capture.clone(), permit, move |ctx| {
+                    prepared.run(ctx, Writer::unread())
+                })
+                .await;
+                self.completed(&call, &function, &capture, result.as_ref().err()).await;
+                self.settle(job, &function, result.map(|_| ())).await
+            }
+            Prepared::Query(_) => {
+                let error = Error::internal(format!("{} is a query now", function.path));
+                self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await
+            }
+        }
+    }
+
+    /// Shows an attempt that has ended to the observers.
+    async fn completed(&self, call: &Call, function: &Registered, capture: &Capture, error: Option<&Error>) {
+        let log_lines = capture.take();
+        let ended = dispatch::Ended { function, by: By::Scheduler, key: None, error, log_lines: &log_lines };
+        settled(self.dispatcher.completed(call, ended, capture)).await;
+    }
+
+    fn no_room(&self) -> Ended {
+        self.stats.postponed.fetch_add(1, Relaxed);
+        Ended::NoRoom
+    }
+
+    async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
+        let (id, run_at, boot, now) = (job.id(), job.run_at, self.services().boot(), self.services().clock().now());
+        self.services().database().write("claim a job", move |db| job::claim(db, id, run_at, boot, now)).await
+    }
+
+    /// Writes how an action ended, again and again until it is written: what is left as running counts as interrupted after
+    /// a restart, and keeps its cron from being fired until then.
+    async fn settle(&self, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<Ended> {
+        let id = job.id();
+        let tries = job::tries(function.def);
+        let mut pause = SETTLE_PAUSES.0;
+        loop {
+            let settled = match &result {
+                Ok(()) => self
+                    .services()
+                    .database()
+                    .write("end a job", move |db| Ok(db.delete(id)?))
+                    .await
+                    .map(|_| Ended::Ran),
+                Err(error) => self.failed(job, tries, Failure::of(error, job.run_at)).await,
+            };
+            match settled {
+                Ok(ended) => return Ok(ended),
+                Err(error) => {
+                    let path = &*job.path;
+                    tracing::warn!(target: "convoke::job", job = %id, function = path, "its end is not written yet: {}", error.chain());
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(SETTLE_PAUSES.1);
+                }
+            }
+        }
+    }
+
+    /// Records a failed attempt and tells the operator.
+    async fn failed(&self, job: &Doc<Job>, tries: u32, failure: Failure) -> Result<Ended> {
+        let (id, now) = (job.id(), self.services().clock().now());
+        let text = failure.text.clone();
+        let outcome = self
+            .services()
+            .database()
+            .write("record a failed job", move |db| job::fail(db, id, &failure, tries, now))
+            .await?;
+        let path = &*job.path;
+        let stats = &self.stats;
+        match outcome {
+            Failed::Again(next) => {
+                stats.again.fetch_add(1, Relaxed);
+                self.services().alarm().wake(next);
+                tracing::warn!(target: "convoke::job", job = %id, function = path, again_at = next.0, "{text}");
+            }
+            Failed::ForGood => {
+                stats.failed.fetch_add(1, Relaxed);
+                tracing::error!(target: "convoke::job", job = %id, function = path, "failed: {text}");
+            }
+            Failed::Gone => {
+                tracing::warn!(target: "convoke::job", job = %id, function = path, "not tried again: {text}")
+            }
+        }
+        Ok(Ended::Ran)
+    }
+
+    /// Fails, or makes pending again, the actions that were running when the process before this one ended.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub(crate) async fn recover(&self) -> Result<()> {
+        let boot = self.services().boot();
+        let left = self
+            .services()
+            .database()
+            .read(move |db| {
+                let running = db.query(Job::by_state).eq(JobState::Running).take(usize::MAX)?;
+                Ok(running.into_iter().filter(|job| job.boot != Some(boot)).collect::<Vec<_>>())
+            })
+            .await?;
+        for job in left {
+            let tries = self.services().registry().get(&job.path).map_or(1, |function| job::tries(function.def));
+            let text = "INTERNAL: interrupted by a restart".to_owned();
+            self.failed(&job, tries, Failure { run_at: job.run_at, text, for_good: false }).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the error is of the store or of its queue and says nothing about the function, which may use the same codes.
+fn is_of_the_store(error: &Error) -> bool {
+    use std::error::Error as _;
+    let failure = error.source().and_then(|cause| cause.downcast_ref::<StoreError>());
+    use StoreError::{Closed, CommitUnknown, Disk, NoRoom, QueueFull, ShareFull};
+    matches!(failure, Some(QueueFull(_) | ShareFull(_) | Closed(_) | CommitUnknown(_) | Disk(_) | NoRoom(_)))
+}

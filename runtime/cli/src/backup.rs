@@ -1,0 +1,205 @@
+//! `backup`: a copy of the database, also of a running server.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::Failure;
+use super::connect::{ConnectArgs, Connection};
+use super::progress::Progress;
+use convoke_server::archive::members::hex;
+use convoke_server::archive::space::human;
+use convoke_server::backup::secrets;
+use convoke_server::backup::{self, with_ending};
+use convoke_store::{EngineFactory, private_file, sync_folder};
+
+/// Copy the database, also while a server runs on it and writes
+///
+/// The copy shows the database as of one commit. It is checked, has its SHA-256 beside it (`sha256sum -c` reads it), is
+/// readable by its owner alone, and has its name only when it is whole and on disk. Without a target it goes to the
+/// folder `backups` of the data folder; keep copies on another machine too.
+///
+/// A backup holds the data and no keys. --with-secrets puts the secrets of the data folder (secrets/*, the development
+/// issuer's key) into a second file beside it; settings and TLS files are the machine's and in neither.
+///
+///   convoke backup --keep 7                       daily, by cron: the seven newest stay
+///   convoke backup /mnt/backups/ --keep 30 --with-secrets
+///   convoke backup --url https://api.example.com --deploy-key-file backup.key /mnt/backups/
+///   convoke restore /mnt/backups/convoke-20260131-235959.db
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Backup {
+    /// A file, or a folder that is there, in which it gets the time as its name [default: DATA/backups]
+    #[arg(value_name = "FILE|DIR")]
+    target: Option<PathBuf>,
+    /// Keep so many of the backups in the folder, the newest ones, and remove the others
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+    /// Put the secrets of the data folder into a file beside it; anyone who reads that can act for the installation
+    #[arg(long, conflicts_with = "url")]
+    with_secrets: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// The last line of the answer.
+#[derive(Deserialize)]
+struct Made {
+    name: String,
+    bytes: u64,
+    sha256: String,
+    #[serde(default)]
+    removed: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    At { done: u64, total: u64 },
+    Made(Made),
+    Failed { error: String },
+}
+
+impl Backup {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let keep = self.keep.map(|keep| keep as usize);
+        let place = self.target.as_deref().map(|target| Place::of(target, keep.is_some())).transpose()?;
+        let connection = self.connect.open(engine)?;
+        let (path, made, removed) = connection.block_on(async {
+            let made = make(&connection, if place.is_none() { keep } else { None }).await?;
+            match &place {
+                None => Ok((connection.config().data.join(backup::FOLDER).join(&made.name), made, Vec::new())),
+                Some(place) => {
+                    let path = place.path(&made.name);
+                    let taken = take(&connection, &made, &path, self.connect.url.is_none()).await;
+                    if taken.is_err() {
+                        // What is not where it was asked for is not left where nobody looks for it.
+                        let gone = format!("backup/{}", made.name);
+                        let _ = connection.admin::<serde_json::Value>(Method::DELETE, &gone, None).await;
+                    }
+                    taken?;
+                    let removed = match (place, keep) {
+                        (Place::Folder(folder), Some(keep)) => backup::rotate(folder, keep)?,
+                        _ => Vec::new(),
+                    };
+                    Ok::<_, Failure>((path, made, removed))
+                }
+            }
+        })?;
+        let mut out = io::stdout().lock();
+        let elsewhere = if place.is_none() && self.connect.url.is_some() { " (on the server)" } else { "" };
+        let _ = writeln!(out, "{}{elsewhere}: {}, sha256 {}", path.display(), human(made.bytes), made.sha256);
+        if self.with_secrets {
+            let to = backup::secrets_of(&path);
+            let count = secrets::pack(&connection.config().data, &to)
+                .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
+            let _ =
+                writeln!(out, "{}: {count} files of secrets; keep it as you keep the keys themselves", to.display());
+        }
+        for name in made.removed.iter().map(PathBuf::from).chain(removed) {
+            let _ = writeln!(out, "removed {}", name.display());
+        }
+        Ok(())
+    }
+}
+
+/// Where it goes.
+enum Place {
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+impl Place {
+    fn of(target: &Path, rotates: bool) -> Result<Self, Failure> {
+        if target.is_dir() {
+            return Ok(Self::Folder(target.to_owned()));
+        }
+        if rotates || target.as_os_str().to_string_lossy().ends_with('/') {
+            return Err(Failure(format!("{} is no folder; make it first, or leave --keep out", target.display())));
+        }
+        if target.exists() {
+            return Err(Failure(format!("{} is there already; name another file, or a folder", target.display())));
+        }
+        // Whether it can be written shows before the work.
+        let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Failure(format!("the folder {} is not there", folder.display())));
+        }
+        Ok(Self::File(target.to_owned()))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        match self {
+            Place::File(file) => file.clone(),
+            // Two of one second, from two servers or after the first was taken away, are two backups.
+            Place::Folder(folder) => folder.join(backup::free_name(folder, name)),
+        }
+    }
+}
+
+/// Has the backup made where the database is.
+async fn make(connection: &Connection, keep: Option<usize>) -> Result<Made, Failure> {
+    let progress = Progress::counted("copying", "pages");
+    let body = keep.map_or_else(|| json!({}), |keep| json!({ "keep": keep }));
+    let mut response = connection.request(Method::POST, "/api/admin/backup", Some(&body)).await?.success().await?;
+    while let Some(line) = response.line().await? {
+        match serde_json::from_str(&line)? {
+            Line::At { done, total } => progress.of(done, total),
+            Line::Made(made) => return Ok(made),
+            Line::Failed { error } => return Err(Failure(format!("the backup failed and left nothing: {error}"))),
+        }
+    }
+    Err(Failure("the backup broke off".to_owned()))
+}
+
+/// Brings a backup from the folder where it was made to where it was asked for.
+async fn take(connection: &Connection, made: &Made, to: &Path, is_here: bool) -> Result<(), Failure> {
+    let from = connection.config().data.join(backup::FOLDER).join(&made.name);
+    // On one file system nothing is copied. The checksum comes before the name here too.
+    if is_here {
+        backup::write_checksum(to, &made.sha256)?;
+        if fs::rename(&from, to).is_ok() {
+            sync_folder(to)?;
+            let _ = fs::remove_file(backup::checksum_of(&from));
+            return Ok(());
+        }
+    }
+    let partial = with_ending(to, ".partial");
+    let fetched = fetch(connection, made, &partial, to).await;
+    if fetched.is_err() {
+        // The error that is reported is the first one.
+        let _ = fs::remove_file(&partial);
+        let _ = fs::remove_file(backup::checksum_of(to));
+    }
+    fetched?;
+    connection.admin::<serde_json::Value>(Method::DELETE, &format!("backup/{}", made.name), None).await?;
+    Ok(())
+}
+
+async fn fetch(connection: &Connection, made: &Made, partial: &Path, to: &Path) -> Result<(), Failure> {
+    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", to.display()));
+    let progress = Progress::bytes("fetching", Some(made.bytes));
+    let path = format!("/api/admin/backup/{}", made.name);
+    let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
+    let mut out: File = private_file(partial).map_err(written)?;
+    out.set_len(0).map_err(written)?;
+    let (mut digest, mut bytes) = (Sha256::new(), 0);
+    while let Some(chunk) = response.chunk().await? {
+        out.write_all(&chunk).map_err(written)?;
+        digest.update(&chunk);
+        bytes += chunk.len() as u64;
+        progress.at(bytes);
+    }
+    if bytes != made.bytes || hex(&digest.finalize()) != made.sha256 {
+        return Err(Failure("the backup was changed on its way here; try again".to_owned()));
+    }
+    out.sync_all().map_err(written)?;
+    backup::write_checksum(to, &made.sha256).map_err(written)?;
+    fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(written)
+}

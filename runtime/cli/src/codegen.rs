@@ -1,0 +1,120 @@
+//! `codegen`: typed clients of the functions of this program.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use convoke_calls::registry::Registry;
+use convoke_codegen::model::Interface;
+use convoke_codegen::{rust, typescript};
+
+/// Write a typed client of the functions of this program
+///
+/// One file, made from the functions that are linked into this program: no server needs to run, and the same functions
+/// give the same file, so that a change of the interface is a change in a review.
+///
+///   convoke codegen typescript --out src/convoke.ts
+///   convoke codegen rust --out src/convoke.rs
+///   convoke codegen typescript --out src/convoke.ts --check     in CI: fails if the file is not up to date
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true, verbatim_doc_comment)]
+pub(super) struct Codegen {
+    #[command(subcommand)]
+    language: Language,
+}
+
+#[derive(clap::Subcommand)]
+enum Language {
+    /// For browsers and Node.js: one file that needs `fetch` and no package
+    ///
+    ///   convoke codegen typescript --out src/convoke.ts
+    ///
+    ///   import { createClient } from "./convoke";
+    ///   const client = createClient({ url: "http://127.0.0.1:3210", token });
+    ///   const user = await client.users.queries.getCurrentUser();
+    ///
+    /// A call rejects with an error whose `code` tells the type of its `data`; `.safe(…)` of every function gives the
+    /// same as a result that does not reject. Queries, calls with an `idempotencyKey` and calls that certainly did not
+    /// run are repeated when that can help; nothing else is sent twice.
+    #[command(verbatim_doc_comment)]
+    Typescript(Target),
+    /// For Rust programs: one module that needs `reqwest`, `serde`, `serde_json` and `tokio`, and nothing of the server
+    ///
+    ///   convoke codegen rust --out src/convoke.rs
+    ///   cargo add reqwest && cargo add serde --features derive
+    ///   cargo add serde_json --features raw_value && cargo add tokio --features time
+    ///
+    ///   mod convoke;
+    ///   let client = convoke::Client::new("http://127.0.0.1:3210").token(token);
+    ///   let user = client.users().queries().get_current_user().await?;
+    #[command(verbatim_doc_comment)]
+    Rust(Target),
+}
+
+#[derive(clap::Args)]
+struct Target {
+    /// The file to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write nothing; fail if the file is not what would be written
+    #[arg(long, requires = "out")]
+    check: bool,
+}
+
+impl Codegen {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let interface = Interface::of(&Registry::collect()?);
+        match self.language {
+            Language::Typescript(target) => target.take(&typescript::print(&interface), "typescript"),
+            Language::Rust(target) => target.take(&rust::print(&interface), "rust"),
+        }
+    }
+}
+
+impl Target {
+    fn take(&self, text: &str, language: &str) -> Result<(), Failure> {
+        match &self.out {
+            None => {
+                // A reader that had enough (`| head`) is no failure.
+                let _ = std::io::stdout().lock().write_all(text.as_bytes());
+                Ok(())
+            }
+            Some(file) if self.check => check(file, text, language),
+            Some(file) => write(file, text),
+        }
+    }
+}
+
+fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
+    let place = file.display();
+    let there = std::fs::read_to_string(file).map_err(|error| Failure(format!("{place} cannot be read: {error}")))?;
+    if there == text {
+        return Ok(());
+    }
+    let line = there.lines().zip(text.lines()).take_while(|(there, made)| there == made).count() + 1;
+    Err(Failure(format!(
+        "{place} is not up to date: it differs from line {line} on.\nMake it again: convoke codegen {language} --out {place}"
+    )))
+}
+
+/// Writes beside the file and puts it in its place, so that no build reads half of it; an equal file stays untouched.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    let place = file.display();
+    if std::fs::read(file).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    let refused = |error: std::io::Error| Failure(format!("{place} cannot be written: {error}"));
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(refused)?;
+    beside.write_all(text.as_bytes()).map_err(refused)?;
+    let permissions = std::fs::metadata(file).map_or_else(|_| readable(), |there| there.permissions());
+    beside.as_file().set_permissions(permissions).map_err(refused)?;
+    beside.persist(file).map_err(|error| refused(error.error))?;
+    Ok(())
+}
+
+/// Source is for everybody, unlike temporary files.
+fn readable() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+}

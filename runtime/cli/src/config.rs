@@ -1,0 +1,189 @@
+//! `config`: what can be set, what is set, and whether a file fits.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Failure;
+use convoke_calls::outbound::secret;
+use convoke_calls::services::section_problems;
+use convoke_core::clock::SystemClock;
+use convoke_server::auth::Authenticator;
+use convoke_server::auth::key_source::http_client;
+use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
+use convoke_server::settings::describe::describe;
+use convoke_server::settings::effective::{Given, Origin, Row, rows};
+use convoke_server::settings::example;
+
+/// Show every setting, what is in force, or whether a file of settings fits
+#[derive(clap::Args)]
+#[command(after_help = "\
+Start a file of settings, change it, and ask before the restart:
+  convoke config example > convoke.toml
+  convoke config check convoke.toml
+  convoke config show --changed")]
+pub(super) struct ConfigCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    Example(Example),
+    Show(Box<Show>),
+    Check(Check),
+}
+
+/// Print a complete convoke.toml: every setting with its default and what it means
+///
+/// All of it is commented, so that it changes nothing as it is.
+///
+///   convoke config example > convoke.toml
+#[derive(clap::Args)]
+struct Example {}
+
+/// Print what is in force and where each value comes from: a flag, the environment, the file, or its default
+///
+/// Takes the flags of `serve` and answers as `serve` would be started with them. Secrets are named, never shown.
+///
+///   convoke config show --changed
+///   convoke config show --json | jq '.settings[] | select(.name == "listen")'
+#[derive(clap::Args)]
+struct Show {
+    /// Only what is not at its default
+    #[arg(long)]
+    changed: bool,
+    /// As one JSON object, for tools
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    environment: EnvironmentFlag,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// Hold a file of settings against everything a start would: names, values, keys, certificates
+///
+/// Says all that is wrong at once. Exit code 0 if a server would start with this file.
+///
+///   convoke config check /etc/convoke/convoke.toml
+#[derive(clap::Args)]
+struct Check {
+    /// The file
+    #[arg(value_name = "FILE", default_value = config::FILE)]
+    file: PathBuf,
+}
+
+impl ConfigCommand {
+    /// `matches` are those of this command: they know what came from the environment.
+    pub(super) fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
+        match self.what {
+            What::Example(Example {}) => print(&example::write(&describe())),
+            What::Show(show) => show.run(matches.and_then(|matches| matches.subcommand()).map(|(_, matches)| matches)),
+            What::Check(check) => check.run(),
+        }
+    }
+}
+
+/// A reader that had enough (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    Ok(())
+}
+
+impl Show {
+    fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
+        let config = Config::resolve(&self.flags, self.environment.env, convoke_server::auth::Environment::Production)?;
+        let (path, file) = config::read_table(self.flags.config.as_deref())?;
+        let given = |id: &str| given(matches?, id);
+        let mut rows = rows(&describe(), &file, &given);
+        if self.changed {
+            rows.retain(|row| row.origin != Origin::Default);
+        }
+        let secrets = secret::names(&config.data);
+        let text = if self.json { as_json(&rows, &path, &secrets)? } else { as_table(&rows, &path, &secrets) };
+        print(&text)
+    }
+}
+
+/// What a flag was given, and whether on the command line or by its variable.
+fn given(matches: &clap::ArgMatches, id: &str) -> Option<Given> {
+    use clap::parser::ValueSource;
+    // An argument that this command has not would be a panic.
+    let source = matches.try_contains_id(id).ok()?.then(|| matches.value_source(id))??;
+    let values = matches.get_raw(id)?.map(|value| value.to_string_lossy().into_owned()).collect();
+    match source {
+        ValueSource::CommandLine => Some(Given { values, by_flag: true }),
+        ValueSource::EnvVariable => Some(Given { values, by_flag: false }),
+        _ => None,
+    }
+}
+
+fn as_table(rows: &[Row], file: &Path, secrets: &[(String, String)]) -> String {
+    let origin = |row: &Row| match &row.origin {
+        Origin::File => file.display().to_string(),
+        other => other.to_string(),
+    };
+    let value = |row: &Row| row.value.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+    let mut table = vec![("SETTING".to_owned(), "VALUE".to_owned(), "FROM".to_owned())];
+    table.extend(rows.iter().map(|row| (row.name.clone(), value(row), origin(row))));
+    table.extend(secrets.iter().map(|(name, place)| (format!("secret {name}"), "(set)".to_owned(), place.clone())));
+    let width = |column: fn(&(String, String, String)) -> &String, most: usize| {
+        table.iter().map(|row| column(row).chars().count()).max().unwrap_or(0).min(most)
+    };
+    let (names, values) = (width(|row| &row.0, 60), width(|row| &row.1, 40));
+    table.iter().map(|(name, value, from)| format!("{name:names$}  {value:values$}  {from}\n")).collect()
+}
+
+fn as_json(rows: &[Row], file: &Path, secrets: &[(String, String)]) -> Result<String, Failure> {
+    let settings: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let (from, place) = match &row.origin {
+                Origin::Flag(flag) => ("flag", Some(flag.clone())),
+                Origin::Variable(variable) => ("environment", Some(variable.clone())),
+                Origin::File => ("file", Some(file.display().to_string())),
+                Origin::Default => ("default", None),
+            };
+            json!({ "name": row.name, "value": row.value, "from": from, "place": place })
+        })
+        .collect();
+    let secrets: Vec<_> = secrets.iter().map(|(name, place)| json!({ "name": name, "place": place })).collect();
+    Ok(serde_json::to_string_pretty(&json!({ "settings": settings, "secrets": secrets }))? + "\n")
+}
+
+impl Check {
+    fn run(self) -> Result<(), Failure> {
+        let file = self.file.display().to_string();
+        let text = std::fs::read_to_string(&self.file)
+            .map_err(|error| Failure(format!("{file} cannot be read: {error}; `convoke config example` prints one")))?;
+        let problems = problems(&text);
+        if !problems.is_empty() {
+            return Err(Failure(format!("{file}: a server would not start with it\n{}", problems.join("\n"))));
+        }
+        print(&format!("{file}: a server would start with it\n"))
+    }
+}
+
+/// Everything that keeps a server from starting with this text as its file of settings.
+fn problems(text: &str) -> Vec<String> {
+    let config = match Config::of_text(text) {
+        Ok(config) => config,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut problems = section_problems(&config.sections);
+    // Flags and the environment may name one as well; a file that is checked is meant to be whole.
+    if config.environment != convoke_server::auth::Environment::Development {
+        problems.extend(config.require_provider().err().map(|error| error.to_string()));
+    }
+    let client = http_client().build().map_err(|error| error.to_string());
+    let authenticator = client.and_then(|client| {
+        Authenticator::new(config.auth, Arc::new(SystemClock::new()), &config.limits, client)
+            .map_err(|error| error.to_string())
+    });
+    problems.extend(authenticator.err());
+    problems.extend(config.http.check().err().map(|error| error.to_string()));
+    problems
+}

@@ -1,0 +1,487 @@
+//! How a command reaches the installation it is about: a server elsewhere, the one that runs on this data folder, or
+//! the data folder itself. The same handlers answer in all three cases, so commands need not know which it was.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hyper::Method;
+use hyper::header::HeaderValue;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use super::{Failure, Log, executor, install_log};
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::outbound::secret_file::open_to_others;
+use convoke_calls::runtime::{Runtime, StartError};
+use convoke_http::{Body, CONTROL, Handler as _, operator_request};
+use convoke_server::admin::Admin;
+use convoke_server::auth::{AuthConfig, Authenticator, Environment, acting_as};
+use convoke_server::config::{Config, Flags};
+use convoke_server::gateway::Gateway;
+use convoke_store::{EngineFactory, OpenError};
+
+/// The deploy key for `--url`. Never a flag: command lines are everybody's to read.
+const DEPLOY_KEY: &str = "CONVOKE_DEPLOY_KEY";
+/// How long a server that holds the data folder may take to open its control socket.
+const STARTING_MAX: Duration = Duration::from_secs(3);
+/// The longest line of a stream.
+#[allow(dead_code, reason = "streams are read by some programs' commands only")]
+const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Which installation a command is about: that of a server elsewhere, or of a data folder on this machine, whether a
+/// server runs on it or not.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Which installation")]
+pub(crate) struct ConnectArgs {
+    /// Address of a server elsewhere, e.g. https://api.example.com; its deploy key is read from CONVOKE_DEPLOY_KEY or
+    /// --deploy-key-file
+    #[arg(long, value_name = "URL", env = "CONVOKE_URL", hide_env_values = true)]
+    pub(crate) url: Option<String>,
+    /// File with the deploy key for --url; readable by its owner alone, else a warning says so
+    #[arg(long, value_name = "FILE", env = "CONVOKE_DEPLOY_KEY_FILE")]
+    pub(crate) deploy_key_file: Option<PathBuf>,
+    /// Folder of the database, keys and secrets; a server that runs on it is asked, else it is opened [default: ./data]
+    #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Which deployment the data folder is, if no server runs on it [default: production]
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    pub(crate) env: Option<Environment>,
+    /// What is logged beside the command's own output [default: warn]
+    #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
+    pub(crate) log: Option<String>,
+    /// Say on standard error what was reached
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// An installation that was reached.
+pub(crate) struct Connection {
+    transport: Transport,
+    config: Config,
+    executor: tokio::runtime::Runtime,
+    _log: Log,
+}
+
+enum Transport {
+    Remote { url: reqwest::Url, key: SecretString, client: reqwest::Client },
+    Socket { path: PathBuf, client: reqwest::Client },
+    InProcess { admin: Admin, gateway: Box<Gateway> },
+}
+
+/// Whom a call is made as: issuer and subject.
+pub(crate) struct ActAs {
+    pub(crate) issuer: String,
+    pub(crate) subject: String,
+}
+
+impl ConnectArgs {
+    /// Finds the installation, and opens the data folder if nobody serves it.
+    ///
+    /// # Errors
+    /// What to change: no key for a server elsewhere, a data folder that cannot be opened.
+    pub(crate) fn open(&self, engine: &Arc<dyn EngineFactory>) -> Result<Connection, Failure> {
+        let flags =
+            Flags { config: self.config.clone(), data: self.data.clone(), log: self.log.clone(), ..Flags::default() };
+        let config = Config::resolve(&flags, self.env, Environment::Production)?;
+        // A call's own lines are printed by the command; those of the runtime would only stand between them.
+        let log = install_log(&config, "warn,convoke::function=off")?;
+        let executor = executor()?;
+        let transport = match &self.url {
+            Some(url) => remote(url, self.deploy_key_file.as_ref())?,
+            None => executor.block_on(local(&config, engine))?,
+        };
+        let connection = Connection { transport, config, executor, _log: log };
+        if self.verbose {
+            eprintln!("convoke: {}", connection.how());
+        }
+        Ok(connection)
+    }
+}
+
+fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
+    let url: reqwest::Url = url
+        .parse()
+        .map_err(|error| Failure(format!("--url cannot be read: {error}; write e.g. https://api.example.com")))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(Failure("--url must begin with https:// (or http:// on this machine)".to_owned()));
+    }
+    // The environment keeps its own copy for as long as the process lives: nobody can take it from there safely.
+    let key = match key_file {
+        Some(file) => {
+            if let Ok(Some(advice)) = open_to_others(file) {
+                eprintln!("convoke: {advice}");
+            }
+            std::fs::read_to_string(file)
+                .map_err(|error| Failure(format!("the deploy key cannot be read from {}: {error}", file.display())))?
+        }
+        None => std::env::var(DEPLOY_KEY).map_err(|_| {
+            Failure(format!(
+                "a server at --url needs a deploy key: put it in {DEPLOY_KEY}, or in a file named by \
+                 --deploy-key-file.\nOn the server's machine one is made by `convoke deploy-key create NAME --scope SCOPE`"
+            ))
+        })?,
+    };
+    let key = Zeroizing::new(key);
+    let is_here = match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        None => false,
+    };
+    if url.scheme() == "http" && !is_here {
+        eprintln!("convoke: the deploy key goes over the network unencrypted; use https where you can");
+    }
+    Ok(Transport::Remote { url, key: key.trim().into(), client: client().build()? })
+}
+
+/// A client for the operator: it waits as long as an answer takes, and hands a key to nobody it was not given for.
+fn client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(10))
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The running server of a data folder, or else the folder. A server that holds it but does not listen yet is starting.
+async fn local(config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Transport, Failure> {
+    let path = config.data.join(CONTROL);
+    let mut waited = Duration::ZERO;
+    loop {
+        if tokio::net::UnixStream::connect(&path).await.is_ok() {
+            let client = client().unix_socket(path.as_path()).no_proxy().build()?;
+            return Ok(Transport::Socket { path, client });
+        }
+        match Runtime::start(config.clone().into_options(engine.clone())) {
+            Ok(runtime) => return in_process(config, runtime),
+            Err(StartError::Store(OpenError::Locked { .. })) if waited < STARTING_MAX => {
+                let pause = Duration::from_millis(50);
+                tokio::time::sleep(pause).await;
+                waited += pause;
+            }
+            Err(error @ StartError::Store(OpenError::Locked { .. })) => {
+                let mut failure = Failure::from(error);
+                let _ = write!(
+                    failure.0,
+                    ", and its control socket {} does not answer; reach it with --url and a deploy key, or stop it",
+                    path.display()
+                );
+                return Err(failure);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn in_process(config: &Config, runtime: Runtime) -> Result<Transport, Failure> {
+    // Nobody sends a token here.
+    let auth = AuthConfig { environment: config.environment, ..AuthConfig::default() };
+    let authenticator = Authenticator::new(auth, runtime.clock().clone(), &config.limits, client().build()?)?;
+    let admin = Admin::new(runtime, config.environment);
+    let gateway = Box::new(Gateway::new(admin.clone(), authenticator, LogLinesOn::Always));
+    Ok(Transport::InProcess { admin, gateway })
+}
+
+impl Connection {
+    /// What was reached, for people.
+    pub(crate) fn how(&self) -> String {
+        match &self.transport {
+            Transport::Remote { url, .. } => format!("the server at {}", url.origin().ascii_serialization()),
+            Transport::Socket { path, .. } => format!("the running server, by {}", path.display()),
+            Transport::InProcess { .. } => {
+                format!("the data folder {}, which no server serves", self.config.data.display())
+            }
+        }
+    }
+
+    /// The settings on this machine. Those of a server elsewhere are its own.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    #[allow(dead_code, reason = "a command may want to know")]
+    /// The runtime, if the data folder was opened by this process.
+    pub(crate) fn in_process(&self) -> Option<&Runtime> {
+        match &self.transport {
+            Transport::InProcess { admin, .. } => Some(&admin.runtime),
+            Transport::Remote { .. } | Transport::Socket { .. } => None,
+        }
+    }
+
+    /// Runs a command's work.
+    pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
+        self.executor.block_on(work)
+    }
+
+    /// An admin request without its `/api/admin/`, and the value that it is answered with.
+    ///
+    /// # Errors
+    /// As [`Connection::request`]; the refusal, as `CODE: sentence`.
+    pub(crate) async fn admin<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<&Value>,
+    ) -> Result<T, Failure> {
+        self.request(method, &format!("/api/admin/{path_and_query}"), body).await?.value().await
+    }
+
+    /// Sends a request and waits for the head of its answer, whatever its status is.
+    ///
+    /// # Errors
+    /// No answer.
+    pub(crate) async fn request(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<&Value>,
+    ) -> Result<Response, Failure> {
+        self.request_as(method, path_and_query, body.map(|body| body.to_string().into()), None).await
+    }
+
+    /// As [`Connection::request`], with a body of JSON text, as a user.
+    ///
+    /// # Errors
+    /// As [`Connection::request`].
+    pub(crate) async fn request_as(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<Bytes>,
+        user: Option<&ActAs>,
+    ) -> Result<Response, Failure> {
+        let suffix = user.map(|user| acting_as::write(&user.issuer, &user.subject));
+        match &self.transport {
+            Transport::Remote { url, key, client } => {
+                let (colon, user) = suffix.as_deref().map_or(("", ""), |suffix| (":", suffix));
+                let text = Zeroizing::new(["Convoke ", key.expose_secret(), colon, user].concat());
+                let unfit = |_| Failure("the deploy key holds characters that no deploy key has".to_owned());
+                let mut credentials = HeaderValue::from_str(&text).map_err(unfit)?;
+                credentials.set_sensitive(true);
+                let base = url.as_str().trim_end_matches('/');
+                let request = client.request(method, format!("{base}{path_and_query}"));
+                sent(request.header("authorization", credentials), body).await
+            }
+            Transport::Socket { client, .. } => {
+                let mut request = client.request(method, format!("http://localhost{path_and_query}"));
+                if let Some(suffix) = suffix {
+                    request = request.header("x-convoke-act-as", suffix);
+                }
+                sent(request, body).await
+            }
+            Transport::InProcess { admin, gateway } => {
+                let act_as = suffix.map(|suffix| HeaderValue::from_str(&suffix)).transpose()?;
+                let id = admin.runtime.request_id();
+                let body = body.unwrap_or_default();
+                let reply = match operator_request(gateway.routes(), method, path_and_query, act_as, id.clone(), body) {
+                    Ok(incoming) => gateway.call(incoming).await,
+                    Err(reply) => *reply,
+                };
+                Ok(Response {
+                    status: reply.status,
+                    content_type: reply.content_type.to_owned(),
+                    request_id: id.to_string(),
+                    source: Source::InProcess(reply.body),
+                    held: BytesMut::new(),
+                })
+            }
+        }
+    }
+}
+
+async fn sent(request: reqwest::RequestBuilder, body: Option<Bytes>) -> Result<Response, Failure> {
+    let request = match body {
+        Some(body) => request.header("content-type", "application/json").body(body),
+        None => request,
+    };
+    let response = request.send().await.map_err(|error| {
+        let mut failure = Failure::from(error.without_url());
+        failure.0.insert_str(0, "no answer: ");
+        failure
+    })?;
+    let text = |name: &str| {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
+    Ok(Response {
+        status: response.status().as_u16(),
+        content_type: text("content-type"),
+        request_id: text("x-request-id"),
+        source: Source::Http(response),
+        held: BytesMut::new(),
+    })
+}
+
+/// What the data folder's last words are: written before the process ends.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Transport::InProcess { admin, .. } = &self.transport {
+            self.executor.block_on(admin.settle());
+            admin.runtime.store().close();
+        }
+    }
+}
+
+/// An answer whose body is still to be read.
+pub(crate) struct Response {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// The type of the body.
+    pub(crate) content_type: String,
+    /// The id under which the server's log speaks of the request.
+    pub(crate) request_id: String,
+    source: Source,
+    /// Read, and not handed out yet.
+    held: BytesMut,
+}
+
+enum Source {
+    Http(reqwest::Response),
+    InProcess(Body),
+}
+
+/// An envelope, as it came.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Envelope {
+    status: String,
+    value: Option<Box<RawValue>>,
+    #[serde(default)]
+    error_message: String,
+    #[serde(default)]
+    error_data: Value,
+    /// What the function logged.
+    #[serde(default)]
+    pub(crate) log_lines: Vec<String>,
+}
+
+impl Envelope {
+    /// The value's JSON, exactly.
+    ///
+    /// # Errors
+    /// The refusal, as `CODE: sentence`.
+    pub(crate) fn into_value(self, request_id: &str) -> Result<Box<RawValue>, Failure> {
+        if self.status == "success" {
+            // A null is a value too, and serde takes it for none.
+            return match self.value {
+                Some(value) => Ok(value),
+                None => Ok(RawValue::from_string("null".to_owned())?),
+            };
+        }
+        let code = self.error_data["code"].as_str().unwrap_or("ERROR");
+        let mut text = format!("{code}: {}", self.error_message);
+        if let Some(field) = self.error_data["field"].as_str().filter(|field| !text.contains(field)) {
+            let _ = write!(text, " ({field})");
+        }
+        if code == "INTERNAL" {
+            let _ = write!(text, " (request id {request_id})");
+        }
+        Err(Failure(text))
+    }
+}
+
+#[allow(dead_code, reason = "streams are read by some programs' commands only")]
+impl Response {
+    /// The next bytes of the body; none at its end.
+    ///
+    /// # Errors
+    /// A body that breaks off.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
+        if !self.held.is_empty() {
+            return Ok(Some(self.held.split().freeze()));
+        }
+        match &mut self.source {
+            Source::Http(response) => match response.chunk().await {
+                Ok(chunk) => Ok(chunk),
+                Err(error) => Err(Failure::from(error.without_url())),
+            },
+            Source::InProcess(body) => Ok(body.next().await.transpose()?),
+        }
+    }
+
+    /// The next line of the body, without its end and never blank; none at its end.
+    ///
+    /// # Errors
+    /// A body that breaks off, or has a line without an end.
+    pub(crate) async fn line(&mut self) -> Result<Option<String>, Failure> {
+        let mut looked_at = 0;
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.held[looked_at..]) {
+                let line = self.held.split_to(looked_at + end + 1);
+                looked_at = 0;
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                if !line.is_empty() {
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            looked_at = self.held.len();
+            if looked_at > LINE_BYTES_MAX {
+                return Err(Failure("a line of the answer is longer than any should be".to_owned()));
+            }
+            let held = std::mem::take(&mut self.held);
+            let next = self.chunk().await;
+            self.held = held;
+            match next? {
+                Some(chunk) => self.held.extend_from_slice(&chunk),
+                None => {
+                    let line = String::from_utf8_lossy(&self.held.split()).trim().to_owned();
+                    return Ok((!line.is_empty()).then_some(line));
+                }
+            }
+        }
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    /// A body that breaks off.
+    pub(crate) async fn bytes(&mut self) -> Result<Bytes, Failure> {
+        let mut whole = BytesMut::new();
+        while let Some(chunk) = self.chunk().await? {
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// The whole body as an envelope.
+    ///
+    /// # Errors
+    /// A body that breaks off or is no envelope, as that of something else than a server of functions.
+    pub(crate) async fn envelope(&mut self) -> Result<Envelope, Failure> {
+        let body = self.bytes().await?;
+        serde_json::from_slice(&body).map_err(|_| {
+            Failure(format!("the answer ({}) is not one of a Convoke server; is the address right?", self.status))
+        })
+    }
+
+    /// The value of a success.
+    ///
+    /// # Errors
+    /// As [`Response::envelope`]; the refusal.
+    pub(crate) async fn value<T: DeserializeOwned>(mut self) -> Result<T, Failure> {
+        let value = self.envelope().await?.into_value(&self.request_id)?;
+        Ok(serde_json::from_str(value.get())?)
+    }
+
+    /// The answer itself if it is a success, for bodies that are no envelope.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) async fn success(mut self) -> Result<Self, Failure> {
+        // A refusal of the application's kind is an envelope with this status too.
+        if self.status == 200 && self.content_type != "application/json" {
+            return Ok(self);
+        }
+        self.envelope().await?.into_value(&self.request_id)?;
+        Err(Failure(format!("the answer has the status {}", self.status)))
+    }
+}

@@ -1,0 +1,221 @@
+//! `data`: tables and their rows.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use hyper::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::Failure;
+use super::connect::{ConnectArgs, Connection};
+use super::table::aligned;
+use convoke_server::archive::space::human;
+use convoke_store::EngineFactory;
+
+/// Show the tables, or the rows of one of them
+///
+/// Reads what is stored, beside a running server or without one, and changes nothing. Rows come by their id, that is by
+/// the time they were made. Cells are shortened for people; --json gives every row whole, one a line.
+///
+///   convoke data
+///   convoke data users --limit 5
+///   convoke data users --where email=ada@example.com --json
+///   convoke data meetings --id meeting_01kdw0…
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Data {
+    /// The table; without it, all tables with their rows and bytes
+    #[arg(value_name = "TABLE")]
+    table: Option<String>,
+    /// At most so many rows; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "table")]
+    limit: usize,
+    /// Only rows behind this id
+    #[arg(long, value_name = "ID", requires = "table")]
+    cursor: Option<String>,
+    /// The row with this id
+    #[arg(long, value_name = "ID", requires = "table", conflicts_with_all = ["cursor", "having"])]
+    id: Option<String>,
+    /// Only rows whose field has this value
+    #[arg(long = "where", id = "having", value_name = "FIELD=VALUE", requires = "table")]
+    having: Option<String>,
+    /// The runtime's own tables too
+    #[arg(long)]
+    system: bool,
+    /// As JSON, one object a line, for tools
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Deserialize)]
+struct Tables {
+    tables: Vec<Table>,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+struct Table {
+    name: String,
+    prefix: String,
+    system: bool,
+    rows: Option<u64>,
+    bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    columns: Vec<Column>,
+    rows: Vec<Box<RawValue>>,
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Column {
+    name: String,
+}
+
+/// Rows asked for at once.
+const PAGE: usize = 500;
+/// Characters of a cell that people see.
+const CELL: usize = 40;
+
+impl Data {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        match &self.table {
+            None => connection.block_on(self.tables(&connection)),
+            Some(table) => connection.block_on(self.rows(&connection, table)),
+        }
+    }
+
+    async fn tables(&self, connection: &Connection) -> Result<(), Failure> {
+        let Tables { mut tables } = connection.admin(Method::GET, "tables", None).await?;
+        tables.retain(|table| self.system || !table.system);
+        if self.json {
+            let lines = tables.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+            return print(&lines.join("\n"));
+        }
+        let unknown = || "?".to_owned();
+        let head = ["TABLE", "PREFIX", "ROWS", "BYTES"].map(str::to_owned);
+        let rows = tables.into_iter().map(|table| {
+            let rows = table.rows.map_or_else(unknown, |rows| rows.to_string());
+            [table.name, table.prefix, rows, table.bytes.map_or_else(unknown, human)]
+        });
+        print(&aligned(std::iter::once(head).chain(rows)))
+    }
+
+    async fn rows(&self, connection: &Connection, table: &str) -> Result<(), Failure> {
+        let (mut cursor, mut left) = (self.cursor.clone(), if self.limit == 0 { usize::MAX } else { self.limit });
+        let (mut shown, mut columns, mut found) = (Vec::new(), Vec::new(), false);
+        loop {
+            let page: Page = connection.admin(Method::GET, &self.path(table, cursor.as_deref(), left), None).await?;
+            left = left.saturating_sub(page.rows.len());
+            found |= !page.rows.is_empty();
+            if columns.is_empty() {
+                columns = page.columns.into_iter().map(|column| column.name).collect();
+            }
+            if self.json {
+                // A reader that had enough (`| head`) is no failure, and needs no more.
+                if page.rows.iter().any(|row| writeln!(std::io::stdout().lock(), "{row}").is_err()) {
+                    return Ok(());
+                }
+            } else {
+                shown.extend(page.rows);
+            }
+            cursor = page.cursor;
+            if left == 0 || cursor.is_none() {
+                break;
+            }
+        }
+        match &self.id {
+            Some(id) if !found => return Err(Failure(format!("there is no row {id} in {table}"))),
+            _ if !self.json => print(&as_columns(&columns, &shown)?)?,
+            _ => {}
+        }
+        if let Some(cursor) = cursor {
+            eprintln!("more rows: --cursor {cursor}");
+        }
+        Ok(())
+    }
+
+    fn path(&self, table: &str, cursor: Option<&str>, left: usize) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let mut path = format!("tables/{}?limit={}&system={}", encoded(table), left.min(PAGE), self.system);
+        for (name, value) in [("cursor", cursor), ("id", self.id.as_deref()), ("where", self.having.as_deref())] {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={}", encoded(value)));
+            }
+        }
+        path
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    // A reader that had enough (`| head`) is no failure.
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    Ok(())
+}
+
+/// Rows under their columns; a column without a value in any of them is left out.
+fn as_columns(columns: &[String], rows: &[Box<RawValue>]) -> Result<String, Failure> {
+    let rows: Vec<Map<String, Value>> =
+        rows.iter().map(|row| serde_json::from_str(row.get())).collect::<Result<_, _>>()?;
+    let all = ["_id".to_owned(), "_creationTime".to_owned()];
+    let all = all.iter().chain(columns);
+    let filled = |name: &&String| rows.iter().any(|row| row.get(*name).is_some_and(|value| !value.is_null()));
+    let names: Vec<&String> = if rows.is_empty() { all.collect() } else { all.filter(filled).collect() };
+    let lines: Vec<Vec<String>> = std::iter::once(names.iter().map(|name| (*name).clone()).collect())
+        .chain(rows.iter().map(|row| names.iter().map(|name| cell(name, row.get(*name))).collect()))
+        .collect();
+    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..names.len()).map(width).collect();
+    let line = |line: &Vec<String>| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    Ok(lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn cell(name: &str, value: Option<&Value>) -> String {
+    let text = match value {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(time)) if name == "_creationTime" || name.ends_with("At") => {
+            time.as_i64().map_or_else(|| time.to_string(), super::table::time)
+        }
+        Some(value) => value.to_string(),
+    };
+    // Nothing that is stored moves the cursor of anyone who looks at it.
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match plain.char_indices().nth(CELL) {
+        Some((end, _)) => format!("{}…", &plain[..end]),
+        None => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_short_harmless_and_empty_columns_are_left_out() {
+        let row = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let long = "x".repeat(100);
+        let rows = [
+            row(r#"{"_id":"a_1","_creationTime":0,"name":"A\nB\u001b[2J","age":null,"at":1,"endedAt":1000}"#),
+            row(&format!(r#"{{"_id":"a_2","_creationTime":0,"name":"{long}","age":null,"at":2,"endedAt":null}}"#)),
+        ];
+        let columns = ["name", "age", "at", "endedAt"].map(str::to_owned);
+        let text = as_columns(&columns, &rows).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("_id  _creationTime         name"), "{text}");
+        assert!(!text.contains("age") && !text.contains('\x1b'));
+        assert!(lines[1].ends_with("1970-01-01T00:00:01Z") && lines[2].ends_with('-'), "{text}");
+        assert!(lines[2].contains(&format!("{}…", "x".repeat(CELL))));
+    }
+}

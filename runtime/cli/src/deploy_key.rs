@@ -1,0 +1,329 @@
+//! `deploy-key`: the keys by which automation and operators elsewhere get in.
+
+use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Subcommand;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::connect::{ConnectArgs, Connection};
+use super::{Failure, table};
+use convoke_server::auth::Environment;
+use convoke_server::auth::deploy_key::Scope;
+use convoke_store::EngineFactory;
+
+/// Make, list, rotate and revoke deploy keys
+///
+/// A deploy key lets automation call functions, admin ones too, and use the operator's routes that its scopes name. Its
+/// text is shown once, when it is made or rotated; the server keeps a hash. What is changed holds at once, in a running
+/// server too.
+///
+///   convoke deploy-key create ci --scope functions --expires 90d > ci.key
+///   convoke run system/audit/listAuditEntries --url https://api.example.com --deploy-key-file ci.key
+///   convoke deploy-key rotate ci --overlap 1h > ci.key
+///   convoke deploy-key revoke ci
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct DeployKey {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Create(Create),
+    List(List),
+    Rotate(Rotate),
+    Revoke(Revoke),
+    Audit(Audit),
+}
+
+/// Make a key; its text goes to standard output, once
+///
+/// It may do what its scopes allow and nothing else; a terminal is asked for them where --scope is missing.
+#[derive(clap::Args)]
+struct Create {
+    /// Its name: letters, digits, `.`, `_` and `-`; what the record of uses calls it
+    name: String,
+    /// What it may do; several are separated by commas
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
+    scope: Vec<Scope>,
+    /// From when on it is refused, e.g. 90d [default: never]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    expires: Option<Duration>,
+    /// The whole answer as JSON, the key's text as `key`
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// List the keys: state, scopes, expiry, when each was last used
+#[derive(clap::Args)]
+struct List {
+    /// As a JSON array
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Give a key a new secret; its text goes to standard output, once
+///
+/// The former secret is refused at once, or after --overlap, so that anyone who uses it has time to change over.
+#[derive(clap::Args)]
+struct Rotate {
+    /// The key's name
+    name: String,
+    /// How long the former secret is still accepted, e.g. 1h
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    overlap: Duration,
+    /// The whole answer as JSON, the key's text as `key`
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Take a key back: it is refused from now on
+#[derive(clap::Args)]
+struct Revoke {
+    /// The key's name
+    name: String,
+    /// The answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Show what keys were used for, newest first: every call and every request, and how it ended
+#[derive(clap::Args)]
+struct Audit {
+    /// One key's uses only; `operator` for those of anyone who holds the data folder
+    name: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// As JSON, with the cursor of what follows
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl DeployKey {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        match self.what {
+            What::Create(create) => create.run(engine),
+            What::List(list) => list.run(engine),
+            What::Rotate(rotate) => rotate.run(engine),
+            What::Revoke(revoke) => revoke.run(engine),
+            What::Audit(audit) => audit.run(engine),
+        }
+    }
+}
+
+/// A key as the server shows it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    name: String,
+    environment: Environment,
+    scopes: Vec<String>,
+    state: String,
+    expires_at: Option<i64>,
+    last_used_at: Option<i64>,
+    former_secret_until: Option<i64>,
+    key: Option<String>,
+}
+
+impl Create {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let scopes = if self.scope.is_empty() { chosen()? } else { self.scope };
+        let connection = self.connect.open(engine)?;
+        let body = json!({
+            "name": self.name, "scopes": scopes, "environment": self.connect.env,
+            "expiresIn": self.expires.map(millis),
+        });
+        let made: Value = connection.block_on(connection.admin(Method::POST, "keys", Some(&body)))?;
+        show_once(made, self.json, "made")
+    }
+}
+
+/// The scopes that a person at a terminal chooses.
+fn chosen() -> Result<Vec<Scope>, Failure> {
+    let (input, said) = (io::stdin(), io::stderr());
+    if input.is_terminal() && said.is_terminal() {
+        return ask(&mut input.lock(), &mut said.lock());
+    }
+    let text = "--scope is missing: say what the key may do, e.g. `--scope functions`; several are separated by commas";
+    Err(Failure(format!("{text}\n{}", Scope::choice())))
+}
+
+/// Asks until at least one scope is named and each is known.
+fn ask(input: &mut impl BufRead, said: &mut impl Write) -> Result<Vec<Scope>, Failure> {
+    writeln!(said, "What may the key do?\n{}", Scope::choice())?;
+    loop {
+        write!(said, "Scopes, separated by commas: ")?;
+        said.flush()?;
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Err(Failure("no scope was chosen, so no key was made".to_owned()));
+        }
+        let names = line.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
+        match names.map(str::parse).collect::<Result<Vec<Scope>, _>>() {
+            Ok(scopes) if !scopes.is_empty() => return Ok(scopes),
+            Ok(_) => {}
+            Err(unknown) => writeln!(said, "{unknown}")?,
+        }
+    }
+}
+
+impl Rotate {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        let body = json!({ "overlap": millis(self.overlap) });
+        let rotated: Value =
+            connection.block_on(connection.admin(Method::POST, &of(&self.name, "rotate"), Some(&body)))?;
+        show_once(rotated, self.json, "rotated")
+    }
+}
+
+impl Revoke {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        let revoked: Value = connection.block_on(connection.admin(Method::POST, &of(&self.name, "revoke"), None))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&revoked)?);
+        }
+        eprintln!("the deploy key {} is refused from now on", self.name);
+        Ok(())
+    }
+}
+
+impl List {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        let keys: Value = connection.block_on(connection.admin(Method::GET, "keys", None))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&keys)?);
+        }
+        let keys: Vec<Shown> = serde_json::from_value(keys)?;
+        if keys.is_empty() {
+            eprintln!("there is no deploy key; make one with `convoke deploy-key create NAME --scope SCOPE`");
+            return Ok(());
+        }
+        let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"].map(str::to_owned);
+        let rows = keys.into_iter().map(|key| {
+            let state = match key.former_secret_until {
+                Some(until) => format!("{}, former secret until {}", key.state, table::time(until)),
+                None => key.state,
+            };
+            let used = key.last_used_at.map_or_else(|| "never".to_owned(), table::time);
+            let expires = key.expires_at.map_or_else(|| "never".to_owned(), table::time);
+            [key.name, state, key.environment.to_string(), key.scopes.join(","), expires, used]
+        });
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+    }
+}
+
+impl Audit {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry {
+            at: i64,
+            key: String,
+            what: String,
+            outcome: String,
+            request_id: String,
+            acting_as: Option<String>,
+            peer: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Entries {
+            items: Vec<Entry>,
+            unwritten: u64,
+        }
+        let connection = self.connect.open(engine)?;
+        let value = connection.block_on(entries(&connection, self.name.as_deref(), self.limit))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&value)?);
+        }
+        let Entries { items, unwritten } = serde_json::from_value(value)?;
+        let head = ["WHEN", "KEY", "WHAT", "OUTCOME", "REQUEST", "AS", "FROM"].map(str::to_owned);
+        let rows = items.into_iter().map(|entry| {
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let (acting_as, peer) = (or_dash(entry.acting_as), or_dash(entry.peer));
+            [table::time(entry.at), entry.key, entry.what, entry.outcome, entry.request_id, acting_as, peer]
+        });
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        if unwritten > 0 {
+            eprintln!("{unwritten} uses since the server's start are in its log only: too many came at once");
+        }
+        Ok(())
+    }
+}
+
+async fn entries(connection: &Connection, name: Option<&str>, limit: usize) -> Result<Value, Failure> {
+    let key = name.map(|name| format!("&key={}", table::encoded(name))).unwrap_or_default();
+    connection.admin(Method::GET, &format!("audit?limit={limit}{key}"), None).await
+}
+
+/// The key's text to standard output, everything else to standard error: `> file` keeps nothing but the key.
+fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
+    if as_json {
+        return table::print(&serde_json::to_string_pretty(&answer)?);
+    }
+    let shown: Shown = serde_json::from_value(answer)?;
+    let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{key}") {
+        let name = shown.name;
+        return Err(Failure(format!("the key {name} was {done} and could not be shown ({error}); rotate it")));
+    }
+    eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
+    if let Some(expires) = shown.expires_at {
+        eprintln!("it is refused from {} on", table::time(expires));
+    }
+    if let Some(until) = shown.former_secret_until {
+        eprintln!("the former secret is accepted until {}", table::time(until));
+    }
+    eprintln!("Keep it now: it is shown this once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
+    Ok(())
+}
+
+fn of(name: &str, what: &str) -> String {
+    format!("keys/{}/{what}", table::encoded(name))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(input: &str) -> (Result<Vec<Scope>, Failure>, String) {
+        let mut said = Vec::new();
+        let chosen = ask(&mut input.as_bytes(), &mut said);
+        (chosen, String::from_utf8(said).unwrap())
+    }
+
+    #[test]
+    fn a_person_is_asked_until_the_scopes_are_known() {
+        let (chosen, said) = asked("\neverything\nfunctions, act-as\n");
+        assert_eq!(chosen.ok().unwrap(), [Scope::Functions, Scope::ActAs]);
+        assert!(said.contains(&Scope::choice()) && said.contains("a scope is functions, act-as,"), "{said}");
+        assert_eq!(said.matches("Scopes, separated by commas: ").count(), 3);
+    }
+
+    #[test]
+    fn who_chooses_nothing_gets_no_key() {
+        assert!(asked("\n").0.is_err());
+    }
+}

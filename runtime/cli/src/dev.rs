@@ -1,0 +1,54 @@
+//! `dev`: everything on this machine, nothing to configure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::serve::{Hangup, Serving, open_issuer};
+use super::{Failure, install_log};
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_server::auth::Environment;
+use convoke_server::auth::development::DevelopmentUser;
+use convoke_server::config::{Config, Flags};
+use convoke_store::EngineFactory;
+
+/// Serve on this machine with a development issuer of tokens; nothing to configure
+///
+/// Makes the data folder and a signing key on first start, and prints a `curl` command with a token that works.
+/// Anybody who can read the data folder can make tokens: never for strangers.
+#[derive(clap::Args)]
+pub(super) struct Dev {
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// How long the token in the printed command works.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Dev {
+    pub(super) fn run(mut self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        self.flags.log_lines.get_or_insert(LogLinesOn::Always);
+        let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
+        let _log = install_log(&config, "info")?;
+        let issuer = open_issuer(&config)?;
+        config.auth.providers.push(issuer.provider());
+        let database = engine.files(&config.data).database.into_iter().next();
+        let (server, started) = Serving::start(config, engine)?;
+        let ada = DevelopmentUser {
+            email: Some("ada@example.com".to_owned()),
+            email_verified: true,
+            name: Some("Ada".to_owned()),
+            ..DevelopmentUser::new("ada")
+        };
+        let token = issuer.mint(&ada, TOKEN_LIFETIME)?;
+        eprintln!("functions   {}", started.functions);
+        if let Some(database) = database {
+            eprintln!("database    {}", database.display());
+        }
+        eprintln!("address     {}", server.url());
+        eprintln!("reference   {}/docs", server.url());
+        eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
+        eprintln!("{}", server.example_call(&token));
+        server.announce();
+        server.run(Hangup::Ends)
+    }
+}

@@ -1,0 +1,165 @@
+//! `doctor`: what is right and wrong with an installation, and what to do about it.
+
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::connect::ConnectArgs;
+use super::local::{LocalArgs, clock, tables};
+use super::progress::Progress;
+use super::{Failure, executor};
+use convoke_http::CONTROL;
+use convoke_server::auth::Environment;
+use convoke_server::auth::development::KEY_FILE;
+use convoke_server::config::Config;
+use convoke_server::doctor::finding::{Finding, State};
+use convoke_server::doctor::{database, machine};
+use convoke_store::{EngineFactory, OpenError, Thoroughness};
+
+/// Look at everything that an installation needs, and say what to do about what is wrong
+///
+/// Settings, permissions, room, clock, certificates, identity providers, the database and its schema, scheduled work.
+/// Works beside a running server, which is asked about its database, and without one. Nothing is changed. Exit code 1
+/// if there is a problem; warnings are none.
+///
+///   convoke doctor
+///   convoke doctor --full --json | jq '.findings[] | select(.state != "ok")'
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Doctor {
+    /// Check the database in full: also whether indexes and rows agree
+    #[arg(long)]
+    full: bool,
+    /// As one JSON object, for tools
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+/// What a server says of itself.
+#[derive(Deserialize)]
+struct Said {
+    version: String,
+    findings: Vec<Finding>,
+}
+
+impl Doctor {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let progress = Progress::unmeasured("looking");
+        let findings = match self.config() {
+            Ok(config) => self.look(&config, engine)?,
+            Err(failure) => {
+                let advice = "`convoke config check FILE` shows all that is wrong; nothing else was looked at";
+                vec![Finding::problem("settings", failure.to_string(), advice)]
+            }
+        };
+        drop(progress);
+        let worst = findings.iter().map(|finding| finding.state).max().unwrap_or(State::Ok);
+        let text = if self.json {
+            let all = json!({ "version": env!("CARGO_PKG_VERSION"), "state": worst, "findings": findings });
+            serde_json::to_string_pretty(&all)?
+        } else {
+            as_text(&findings)
+        };
+        // A reader that had enough (`| head`) is no failure.
+        let _ = writeln!(std::io::stdout().lock(), "{text}");
+        let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
+        match problems {
+            0 => Ok(()),
+            1 => Err(Failure("one problem was found".to_owned())),
+            problems => Err(Failure(format!("{problems} problems were found"))),
+        }
+    }
+
+    /// The settings, those of development for a folder of `convoke dev`: it has an issuer of tokens of its own, and nothing
+    /// names another one.
+    fn config(&self) -> Result<Config, Failure> {
+        let config = self.local.config()?;
+        let is_dev = config.auth.providers.is_empty() && config.data.join(KEY_FILE).exists();
+        if is_dev { self.local.config_of(Environment::Development) } else { Ok(config) }
+    }
+
+    fn look(&self, config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
+        let clock = clock();
+        let is_served = UnixStream::connect(config.data.join(CONTROL)).is_ok();
+        let files = engine.files(&config.data);
+        let mut findings = machine::settings(config);
+        findings.extend(machine::folder(&config.data, &files, is_served, clock.now()));
+        findings.extend(machine::disk(&config.data, &files, &config.limits));
+        findings.extend(machine::certificate(config, clock.now()));
+        let providers = machine::providers(config, || clock.now());
+        findings.extend(executor()?.block_on(providers));
+        findings.extend(if is_served { self.ask(engine)? } else { self.open(config, engine)? });
+        Ok(findings)
+    }
+
+    /// The findings of the server that runs.
+    fn ask(&self, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
+        let LocalArgs { data, config, env } = self.local.clone();
+        let connection = ConnectArgs { data, config, env, ..ConnectArgs::default() }.open(engine)?;
+        let said =
+            connection.block_on(connection.admin::<Said>(Method::GET, &format!("doctor?full={}", self.full), None));
+        let Said { version, mut findings } = match said {
+            Ok(said) => said,
+            Err(failure) => {
+                let advice = "see its log; a server of an older version cannot be asked";
+                return Ok(vec![Finding::problem("server", format!("it does not say how it is: {failure}"), advice)]);
+            }
+        };
+        let own = env!("CARGO_PKG_VERSION");
+        if version != own {
+            let says = format!("it runs version {version}, and this program is {own}");
+            findings.push(Finding::warning("version", says, "restart the server to run the version that is installed"));
+        }
+        Ok(findings)
+    }
+
+    /// The database of a folder that nobody serves.
+    fn open(&self, config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
+        let server = Finding::ok("server", "none runs on this data folder");
+        let files = engine.files(&config.data);
+        if files.bytes() == 0 {
+            return Ok(vec![server, Finding::ok("database", "there is none yet; the first start makes it")]);
+        }
+        if files.is_half_replaced {
+            return Ok(vec![server, Finding::ok("database", "it is not looked at before its replacement was ended")]);
+        }
+        let installation = match engine.look(&config.data, clock()) {
+            Ok(installation) => installation,
+            Err(error @ OpenError::Locked { .. }) => {
+                let advice = "it is starting, or its control socket could not be made: see its log";
+                let says = format!("{error}, and does not answer on {CONTROL}");
+                return Ok(vec![Finding::problem("server", says, advice)]);
+            }
+            Err(error) => {
+                return Ok(vec![Finding::problem("database", error.to_string(), "run as the server's user")]);
+            }
+        };
+        let thoroughness = if self.full { Thoroughness::Full } else { Thoroughness::Quick };
+        let mut findings = vec![server, machine::open_files(&config.limits)];
+        match installation.database() {
+            Ok(Some(file)) => findings.extend(database::look(&*file, &tables()?, thoroughness, clock().now())),
+            Ok(None) => {}
+            Err(error) => {
+                findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
+            }
+        }
+        Ok(findings)
+    }
+}
+
+fn as_text(findings: &[Finding]) -> String {
+    let mut lines = Vec::new();
+    for finding in findings {
+        lines.push(format!("{:7}  {:11}  {}", finding.state, finding.subject, finding.says));
+        if let Some(advice) = &finding.advice {
+            lines.push(format!("{:22}→ {advice}", ""));
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,110 @@
+//! `export`: all rows in one archive.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use hyper::Method;
+
+use super::Failure;
+use super::connect::{ConnectArgs, Connection};
+use super::progress::Progress;
+use convoke_server::archive::members::{MANIFEST, Manifest};
+use convoke_server::archive::space::human;
+use convoke_server::backup::with_ending;
+use convoke_store::{EngineFactory, private_file, sync_folder};
+
+/// Write the rows of all tables into one archive, for another installation or another program
+///
+/// A gzipped tar file: manifest.json (rows and SHA-256 of each part), schema.json (tables, columns, indexes) and
+/// tables/NAME.jsonl, one row a line. It shows the database as of one moment, whatever is written meanwhile, and the
+/// same rows give the same bytes. Deploy keys and secrets are not in it. To be able to go back to today, take a backup
+/// instead.
+///
+///   convoke export friday.tar.gz
+///   convoke export - | age -r age1… > friday.tar.gz.age
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Export {
+    /// Where it goes; `-` is standard output
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl Export {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        if self.file.as_os_str() == "-" {
+            let connection = self.connect.open(engine)?;
+            return connection.block_on(fetch(&connection, &mut io::stdout().lock())).map(drop);
+        }
+        if self.file.exists() && !self.force {
+            return Err(Failure(format!("{} is there already; --force writes over it", self.file.display())));
+        }
+        let partial = with_ending(&self.file, ".partial");
+        // Whether it can be written shows before the work.
+        let mut out = made(&partial)?;
+        let written = self
+            .connect
+            .open(engine)
+            .and_then(|connection| connection.block_on(fetch(&connection, &mut out)))
+            .and_then(|bytes| {
+                finish(&out, &partial, &self.file)?;
+                Ok(bytes)
+            });
+        if written.is_err() {
+            // The error that is reported is the first one.
+            let _ = fs::remove_file(&partial);
+        }
+        let bytes = written?;
+        let manifest = manifest(&self.file)?;
+        let rows: u64 = manifest.tables.iter().map(|table| table.rows).sum();
+        let tables = manifest.tables.len();
+        let text = format!("{}: {rows} rows of {tables} tables, {}", self.file.display(), human(bytes));
+        let _ = writeln!(io::stdout().lock(), "{text}");
+        Ok(())
+    }
+}
+
+fn made(path: &Path) -> Result<File, Failure> {
+    let made = private_file(path).and_then(|file| file.set_len(0).map(|()| file));
+    made.map_err(|error| Failure(format!("{} cannot be written: {error}", path.display())))
+}
+
+fn finish(out: &File, partial: &Path, file: &Path) -> Result<(), Failure> {
+    let done = out.sync_all().and_then(|()| fs::rename(partial, file)).and_then(|()| sync_folder(file));
+    done.map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))
+}
+
+/// Takes the stream in, to its end; a part is no archive.
+async fn fetch(connection: &Connection, out: &mut impl Write) -> Result<u64, Failure> {
+    let progress = Progress::bytes("exporting", None);
+    let mut response = connection.request(Method::GET, "/api/admin/export", None).await?.success().await?;
+    let mut bytes = 0;
+    while let Some(chunk) = response.chunk().await? {
+        out.write_all(&chunk).map_err(|error| Failure(format!("the archive cannot be written: {error}")))?;
+        bytes += chunk.len() as u64;
+        progress.at(bytes);
+    }
+    out.flush()?;
+    Ok(bytes)
+}
+
+fn manifest(file: &Path) -> Result<Manifest, Failure> {
+    let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
+    let mut text = String::new();
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        if entry.path()?.as_os_str() == MANIFEST {
+            entry.read_to_string(&mut text)?;
+            break;
+        }
+    }
+    Ok(serde_json::from_str(&text)?)
+}

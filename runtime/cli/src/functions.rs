@@ -1,0 +1,52 @@
+//! `functions`: what can be called.
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use super::Failure;
+use convoke_calls::registry::{Registered, Registry};
+
+/// List the functions of this program: path, kind, visibility, what it does
+#[derive(clap::Args)]
+pub(super) struct Functions {
+    /// As a JSON array, for tools
+    #[arg(long)]
+    json: bool,
+}
+
+impl Functions {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let registry = Registry::collect()?;
+        let text = if self.json { as_json(&registry)? } else { as_table(&registry) };
+        // A reader that had enough (`| head`) is no failure.
+        let _ = writeln!(std::io::stdout().lock(), "{text}");
+        Ok(())
+    }
+}
+
+fn as_json(registry: &Registry) -> Result<String, Failure> {
+    let functions: Vec<_> = registry
+        .all()
+        .map(|function| {
+            json!({
+                "path": &*function.path,
+                "kind": function.kind(),
+                "visibility": function.def.visibility,
+                "doc": function.summary(),
+            })
+        })
+        .collect();
+    Ok(serde_json::to_string_pretty(&functions)?)
+}
+
+fn as_table(registry: &Registry) -> String {
+    let width = registry.all().map(|function| function.path.len()).max().unwrap_or(0);
+    let line = |function: &Registered| {
+        let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
+        format!("{:width$}  {kind:8}  {visibility:8}  {}", function.path, function.summary())
+    };
+    let mut lines = vec![format!("{:width$}  {:8}  {:8}  {}", "PATH", "KIND", "WHO", "WHAT IT DOES")];
+    lines.extend(registry.all().map(line));
+    lines.join("\n")
+}

@@ -1,0 +1,82 @@
+//! `health`: would a running server serve a call?
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Failure, executor};
+use convoke_server::auth::Environment;
+use convoke_server::config::{Config, Flags};
+
+/// Ask a running server whether it would serve a call; for health checks of containers and load balancers
+///
+/// Asks /readyz of the server that these settings would start on this machine, or of --url. Prints `ready` and exits
+/// with 0, or says why not and exits with 1.
+///
+///   convoke health
+///   convoke health --url https://api.example.com
+#[derive(clap::Args)]
+pub(super) struct Health {
+    /// Address of the server [default: where the settings have it listen on this machine]
+    #[arg(long, value_name = "URL", env = "CONVOKE_URL")]
+    url: Option<String>,
+    /// How long it may take to answer
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    config: Option<PathBuf>,
+    #[arg(long, env = "CONVOKE_LISTEN", hide = true)]
+    listen: Option<SocketAddr>,
+    #[arg(long, env = "CONVOKE_OPS_LISTEN", hide = true)]
+    ops_listen: Option<SocketAddr>,
+    #[arg(long, env = "CONVOKE_TLS_CERT", hide = true)]
+    tls_cert: Option<PathBuf>,
+    #[arg(long, env = "CONVOKE_TLS_KEY", hide = true)]
+    tls_key: Option<PathBuf>,
+}
+
+impl Health {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let timeout = self.timeout;
+        let (url, is_own) = self.url()?;
+        // This machine is asked by its number, which no certificate names.
+        let client = reqwest::Client::builder().timeout(timeout).tls_danger_accept_invalid_certs(is_own).build()?;
+        let (is_ready, text) = executor()?.block_on(async {
+            let reply = client.get(format!("{url}/readyz")).send().await?;
+            Ok::<_, reqwest::Error>((reply.status().is_success(), reply.text().await?))
+        })?;
+        if !is_ready {
+            return Err(Failure(format!("{url} is not ready: {}", text.trim())));
+        }
+        let _ = writeln!(std::io::stdout().lock(), "ready");
+        Ok(())
+    }
+
+    /// Whom to ask, and whether it is found by the settings of this machine.
+    fn url(self) -> Result<(String, bool), Failure> {
+        if let Some(url) = self.url {
+            return Ok((url.trim_end_matches('/').to_owned(), false));
+        }
+        let Self { config, listen, ops_listen, tls_cert, tls_key, .. } = self;
+        let flags = Flags { config, listen, ops_listen, tls_cert, tls_key, ..Flags::default() };
+        let http = Config::resolve(&flags, None, Environment::Production)?.http;
+        // The ops listener speaks clear text, and a flood of calls does not reach it.
+        let (scheme, address) = match (http.ops_listen, &http.tls) {
+            (Some(ops), _) => ("http", ops),
+            (None, Some(_)) => ("https", http.listen),
+            (None, None) => ("http", http.listen),
+        };
+        Ok((format!("{scheme}://{}", here(address)), true))
+    }
+}
+
+/// Who listens on every address of this machine is reached at its loopback address.
+fn here(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V4(_) | IpAddr::V6(_) => address,
+    }
+}

@@ -1,0 +1,129 @@
+//! `import`: the rows of an archive as the database.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Failure;
+use super::local::{LocalArgs, tables};
+use super::progress::Progress;
+use convoke_server::archive::{is_system, leaves, reader, space};
+use convoke_store::offline::{count, everything};
+use convoke_store::{DatabaseBuilder, EngineFactory, Installation, OfflineDatabase, TableDef, Value};
+
+/// Make the database of this installation from an archive of `convoke export`
+///
+/// Every row is checked against the tables of this program, every part against its checksum. What does not fit is named
+/// by table, line and column, and then nothing has changed: the new database is made beside the one that is there, and
+/// put in its place as a whole when it is whole. Ids, creation times and scheduled work stay as they were.
+///
+/// The server must be stopped. An installation that has rows is refused without --replace, which keeps the former
+/// database under a name that is printed; its deploy keys stay in force.
+///
+///   convoke import friday.tar.gz --data /var/lib/convoke
+///   convoke import friday.tar.gz --replace
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Import {
+    /// The archive
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Put it in the place of a database with rows, which is kept under another name
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+impl Import {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let tables = tables()?;
+        let file = File::open(&self.file)
+            .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;
+        let (config, installation) = self.local.lock(engine)?;
+        let former = self.former(&*installation, &tables)?;
+        // Rows take about ten times as much room as they do compressed.
+        let bytes = file.metadata()?.len();
+        space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
+        let builder = installation.build(&tables)?;
+        if let Some(former) = &former {
+            carry_over(&**former, &*builder, &tables)?;
+        }
+        let progress = Progress::counted("importing", "rows");
+        let rows = reader::read(file, &tables, &*builder, &mut |at| {
+            progress.now(format!("importing {}", at.table));
+            progress.of(at.done, at.total);
+        })?;
+        drop(progress);
+        let checking = Progress::unmeasured("checking");
+        builder.finish(&rows)?;
+        drop((checking, former));
+        let kept = installation.replace()?;
+        let (rows, tables) = (rows.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len());
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{}: {rows} rows of {tables} tables are in it now", config.data.display());
+        if let Some(kept) = kept {
+            let _ = writeln!(out, "the former database is kept as {}", kept.display());
+        }
+        Ok(())
+    }
+
+    /// The database that is there, if it may be replaced.
+    fn former(
+        &self,
+        installation: &dyn Installation,
+        tables: &[&'static TableDef],
+    ) -> Result<Option<Box<dyn OfflineDatabase>>, Failure> {
+        let database = match installation.database() {
+            Ok(database) => database,
+            // Whatever is wrong with it, it is kept.
+            Err(error) if self.replace => {
+                eprintln!("convoke: {error}; its deploy keys, if it has any, cannot be kept in force");
+                return Ok(None);
+            }
+            Err(error) => return Err(Failure(format!("{error}; --replace puts the archive in its place"))),
+        };
+        let Some(database) = database else { return Ok(None) };
+        let mut found = Vec::new();
+        for table in tables.iter().filter(|table| !is_system(table)) {
+            // A table that the database does not have yet has no rows.
+            let rows = count(database.reader(), table).unwrap_or(0);
+            if rows > 0 {
+                found.push((table.name, rows));
+            }
+        }
+        if !found.is_empty() && !self.replace {
+            let rows: u64 = found.iter().map(|(_, rows)| rows).sum();
+            return Err(Failure(format!(
+                "the installation has {rows} rows in {} tables ({} and others), and an archive is not added to them; \
+                 --replace puts it in their place and keeps the former database under another name",
+                found.len(),
+                found[0].0
+            )));
+        }
+        Ok(Some(database))
+    }
+}
+
+/// What no archive has is taken from the database that was there.
+fn carry_over(
+    former: &dyn OfflineDatabase,
+    builder: &dyn DatabaseBuilder,
+    tables: &[&'static TableDef],
+) -> Result<(), Failure> {
+    let schema = former.schema(tables)?;
+    for table in tables.iter().filter(|table| !leaves(table)) {
+        let added = format!("table {} added", table.name);
+        if schema.pending.contains(&added) {
+            continue;
+        }
+        former.reader().select(&everything(table), &mut |row| {
+            let value = |place| row.value(place).map(convoke_store::ValueRef::to_value);
+            let values = (0..table.fields.len()).map(value).collect::<Result<Vec<Value>, _>>()?;
+            builder.insert(table, row.id()?, row.creation_time()?, &values)?;
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! `jobs`: scheduled work, to look at, run again and take back.
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::connect::{ConnectArgs, Connection};
+use super::{Failure, table};
+use convoke_calls::scheduler::JobState;
+use convoke_store::EngineFactory;
+
+/// Show scheduled work; run failed jobs again, take pending ones back
+///
+/// A job that has succeeded leaves nothing. One whose tries have all failed stays for 30 days, to be run again.
+///
+///   convoke jobs list
+///   convoke jobs retry job_01h455vb4pex5vsknk084sn02q
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Jobs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the jobs of a state, the functions that run by themselves, and how many jobs each state has
+    List(List),
+    /// Show one job with its arguments and what it failed with
+    Show(One),
+    /// Run a failed job again: at once, and with all its tries
+    Retry(One),
+    /// Take a pending job back
+    Cancel(One),
+}
+
+#[derive(clap::Args)]
+struct List {
+    /// pending, running or failed
+    #[arg(long, value_name = "STATE", default_value = "failed")]
+    state: JobState,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// As JSON, with the cursor of what follows
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(clap::Args)]
+struct One {
+    /// The job's id, as `convoke jobs list` shows it
+    id: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl Jobs {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        match self.what {
+            What::List(list) => list.run(engine),
+            What::Show(one) => {
+                let connection = one.connect.open(engine)?;
+                let job: Value = connection.block_on(one.request(&connection, Method::GET, ""))?;
+                table::print(&serde_json::to_string_pretty(&job)?)
+            }
+            What::Retry(one) => one.change(engine, "retry", "is pending again"),
+            What::Cancel(one) => one.change(engine, "cancel", "was taken back"),
+        }
+    }
+}
+
+impl One {
+    async fn request(&self, connection: &Connection, method: Method, what: &str) -> Result<Value, Failure> {
+        connection.admin(method, &format!("jobs/{}{what}", table::encoded(&self.id)), None).await
+    }
+
+    fn change(self, engine: &Arc<dyn EngineFactory>, what: &str, done: &str) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        connection.block_on(self.request(&connection, Method::POST, &format!("/{what}")))?;
+        eprintln!("the job {} {done}", self.id);
+        if connection.in_process().is_some() && what == "retry" {
+            eprintln!("it runs when the server does: none serves this data folder now");
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    items: Vec<Item>,
+    cursor: Option<String>,
+    counts: Map<String, Value>,
+    crons: Vec<Cron>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Item {
+    id: String,
+    path: String,
+    state: String,
+    run_at: i64,
+    attempts: u32,
+    last_error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cron {
+    path: String,
+    expression: String,
+    next_at: i64,
+}
+
+impl List {
+    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        let path = format!("jobs?state={}&limit={}", self.state.as_str(), self.limit);
+        let listed: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&listed)?);
+        }
+        let Listed { items, cursor, counts, crons } = serde_json::from_value(listed)?;
+        if !items.is_empty() {
+            let head = ["ID", "FUNCTION", "STATE", "RUN AT", "TRIES", "LAST ERROR"].map(str::to_owned);
+            let rows = items.into_iter().map(|job| {
+                let error = job.last_error.unwrap_or_else(|| "-".to_owned());
+                let error = error.lines().next().unwrap_or_default().to_owned();
+                [job.id, job.path, job.state, table::time(job.run_at), job.attempts.to_string(), error]
+            });
+            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        }
+        if !crons.is_empty() {
+            let head = ["RUNS BY ITSELF", "WHEN", "NEXT"].map(str::to_owned);
+            let rows = crons.into_iter().map(|cron| [cron.path, cron.expression, table::time(cron.next_at)]);
+            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        }
+        let counts: Vec<_> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        eprintln!("jobs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! The command line that every program with functions gets: `convoke::cli::main()`.
+//!
+//! One command, one file. Exit codes: 0 done, 1 it failed, 2 the command line was not understood.
+
+pub mod completions;
+pub mod config;
+pub mod codegen;
+pub mod deploy_key;
+pub mod backup;
+pub mod data;
+pub mod dev;
+pub mod doctor;
+pub mod export;
+pub mod functions;
+pub mod jobs;
+pub mod migrate;
+pub mod openapi;
+pub mod health;
+pub mod import;
+mod local;
+mod logs;
+mod one_line;
+mod progress;
+pub mod restore;
+pub(crate) mod connect;
+pub mod run;
+pub mod serve;
+mod supervisor;
+pub(crate) mod table;
+pub mod token;
+
+use std::fmt;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use convoke_server::config::{Config, LogFormat};
+use convoke_store::EngineFactory;
+
+/// Serves functions: HTTP calls as JSON, one binary, one data folder.
+#[derive(Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    propagate_version = true,
+    after_help = "\
+Start here:
+  convoke dev                                  everything on this machine, with a token to paste
+  convoke functions                            what can be called
+  convoke run users/queries/getCurrentUser '{}' --as ada
+  convoke help serve                           every setting of a production start
+  convoke config example                       the same as a file, commented
+
+Settings come from flags, then from CONVOKE_… in the environment, then from convoke.toml.
+Exit codes: 0 done; 1 it failed, and standard error says why; 2 the command line was not understood."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Dev(dev::Dev),
+    Token(token::Token),
+    Functions(functions::Functions),
+    #[command(name = "openapi")]
+    OpenApi(openapi::OpenApi),
+    Codegen(codegen::Codegen),
+    Run(run::Run),
+    Data(data::Data),
+    Export(export::Export),
+    Import(import::Import),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
+    Health(health::Health),
+    Config(config::ConfigCommand),
+    Completions(completions::Completions),
+    Man(completions::Man),
+    DeployKey(deploy_key::DeployKey),
+    Jobs(jobs::Jobs),
+    Migrate(migrate::Migrate),
+    Logs(logs::Logs),
+}
+
+/// Runs the command line of this process; databases are kept by `engine`.
+pub fn main_with(engine: Arc<dyn EngineFactory>) -> ExitCode {
+    completions::answer_shell();
+    let matches = Cli::command().get_matches();
+    let command = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    let done = match command {
+        Command::Serve(serve) => serve.run(&engine),
+        Command::Dev(dev) => dev.run(&engine),
+        Command::Token(token) => token.run(),
+        Command::Functions(functions) => functions.run(),
+        Command::OpenApi(openapi) => openapi.run(),
+        Command::Codegen(codegen) => codegen.run(),
+        Command::Run(run) => run.run(&engine),
+        Command::Data(data) => data.run(&engine),
+        Command::Export(export) => export.run(&engine),
+        Command::Import(import) => import.run(&engine),
+        Command::Backup(backup) => backup.run(&engine),
+        Command::Restore(restore) => restore.run(&engine),
+        Command::Doctor(doctor) => doctor.run(&engine),
+        Command::Health(health) => health.run(),
+        Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+        Command::DeployKey(key) => key.run(&engine),
+        Command::Jobs(jobs) => jobs.run(&engine),
+        Command::Migrate(migrate) => migrate.run(&engine),
+        Command::Logs(logs) => logs.run(&engine),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("convoke: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a command failed: one sentence, or a few lines that say what to do.
+pub(crate) struct Failure(String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut next = error.source();
+        while let Some(cause) = next {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            next = cause.source();
+        }
+        Self(text)
+    }
+}
+
+/// The multi-threaded executor of a serving process.
+fn executor() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
+}
+
+/// Lines that wait for anyone who reads standard error; more are left out.
+const LOG_LINES_WAITING_MAX: usize = 16_384;
+
+/// The operator's log, as long as it is kept: what was logged last is written when it is dropped.
+#[must_use]
+struct Log(#[expect(dead_code, reason = "it is kept for its end")] tracing_appender::non_blocking::WorkerGuard);
+
+/// Installs the operator's log: to standard error, as text or as JSON lines. `unless_told` is its filter.
+///
+/// A thread of its own writes it: no call waits for anyone who reads standard error, or fails because nobody does.
+fn install_log(config: &Config, unless_told: &str) -> Result<Log, Failure> {
+    let filter = config.log.as_deref().unwrap_or(unless_told);
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .map_err(|error| Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`")))?;
+    let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
+        .buffered_lines_limit(LOG_LINES_WAITING_MAX)
+        .finish(std::io::stderr());
+    convoke_server::metrics::watch_log(writer.error_counter());
+    let colored = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let writer = one_line::OneLine::new(writer, colored);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colored);
+    match config.log_format {
+        LogFormat::Text => log.with_target(false).compact().init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+    Ok(Log(guard))
+}

@@ -1,0 +1,76 @@
+//! Commands that work on a data folder whose server is stopped.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Failure;
+use convoke_core::clock::{Clock, SystemClock};
+use convoke_server::auth::Environment;
+use convoke_server::config::{Config, Flags};
+use convoke_store::{EngineFactory, Installation, OpenError, SubmittedTable, TableDef};
+
+/// Which data folder.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Which installation")]
+pub(crate) struct LocalArgs {
+    /// Folder of the database, keys and secrets [default: ./data]
+    #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
+    pub(crate) data: Option<PathBuf>,
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Which deployment it is [default: production]
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    pub(crate) env: Option<Environment>,
+}
+
+impl LocalArgs {
+    /// The settings of the installation.
+    ///
+    /// # Errors
+    /// A file of settings that cannot be read or does not fit.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        self.config_of(Environment::Production)
+    }
+
+    /// As [`LocalArgs::config`]; it is this deployment unless something else is said.
+    ///
+    /// # Errors
+    /// As [`LocalArgs::config`].
+    pub(crate) fn config_of(&self, unless_told: Environment) -> Result<Config, Failure> {
+        let flags = Flags { config: self.config.clone(), data: self.data.clone(), ..Flags::default() };
+        Ok(Config::resolve(&flags, self.env, unless_told)?)
+    }
+
+    /// The data folder, locked: no server runs on it as long as this is held.
+    ///
+    /// # Errors
+    /// A server that runs; a folder that cannot be had.
+    pub(crate) fn lock(&self, engine: &Arc<dyn EngineFactory>) -> Result<(Config, Box<dyn Installation>), Failure> {
+        let config = self.config()?;
+        match engine.lock(&config.data, clock()) {
+            Ok(installation) => Ok((config, installation)),
+            Err(error @ OpenError::Locked { .. }) => {
+                Err(Failure(format!("{error}; stop the server first, this replaces its database")))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The machine's clock.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::new())
+}
+
+/// The tables of this program, by name.
+///
+/// # Errors
+/// A program that links no functions.
+pub(crate) fn tables() -> Result<Vec<&'static TableDef>, Failure> {
+    // It says what to do about a program whose functions are not linked; its tables would be missing too.
+    convoke_calls::registry::Registry::collect()?;
+    let mut tables: Vec<&'static TableDef> = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
+    tables.sort_unstable_by_key(|table| table.name);
+    Ok(tables)
+}

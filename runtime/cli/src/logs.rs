@@ -1,0 +1,245 @@
+//! `logs`: the calls of a running server, as they end.
+
+use std::borrow::Cow;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use chrono::DateTime;
+use hyper::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+
+use super::Failure;
+use super::connect::ConnectArgs;
+use super::one_line::visible;
+use convoke_calls::recent_calls::Wanted;
+use convoke_store::EngineFactory;
+
+/// Show the calls of a running server: the last ones, and with --follow those that end from now on
+///
+/// Of each call: when it ended, its outcome, how long it took, its function, who made it, the request id; below it what went
+/// wrong, and what the function logged. Requests that were refused before a function ran are shown too.
+///
+///   convoke logs                                            the last calls
+///   convoke logs --follow                                   every call from now on
+///   convoke logs --follow --function users/ --outcome error
+///   convoke logs --function '*/getCurrentUser' --json | jq .durationMs
+///   convoke logs --request-id 1956319cddbceebc              what happened to one request
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Logs {
+    /// Go on with the calls that end from now on, until interrupted
+    #[arg(short, long)]
+    follow: bool,
+    /// Calls to begin with, of those that the server remembers (256) [default: 100; with --follow: 10]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    last: Option<usize>,
+    /// Of these functions: how their path begins, or a pattern in which `*` stands for anything
+    #[arg(long, value_name = "PATTERN")]
+    function: Option<String>,
+    /// That ended so: `ok`, `error` (any), or a code such as FORBIDDEN
+    #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
+    outcome: Option<String>,
+    /// Of this request
+    #[arg(long, value_name = "ID")]
+    request_id: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+fn outcome(text: &str) -> Result<String, String> {
+    text.parse::<Wanted>().map(|_| text.to_owned())
+}
+
+/// A line of the answer.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Call(Box<Call>),
+    Lost { lost: u64 },
+}
+
+/// A call, as the server tells it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Call {
+    time: i64,
+    request_id: String,
+    function: String,
+    kind: Option<String>,
+    outcome: String,
+    duration_ms: f64,
+    subject: Option<String>,
+    deploy_key: Option<String>,
+    #[serde(default)]
+    scheduled: bool,
+    error: Option<String>,
+    #[serde(default)]
+    log_lines: Vec<String>,
+}
+
+impl Logs {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        if connection.in_process().is_some() {
+            let folder = connection.config().data.display();
+            return Err(Failure(format!(
+                "no server runs on {folder}, so no call is made; name another folder with --data, or a server with --url"
+            )));
+        }
+        let follow = self.follow;
+        let path = self.path();
+        connection.block_on(async {
+            let mut lines = connection.request(Method::GET, &path, None).await?.success().await?;
+            let look = Look::of_standard_output();
+            while let Some(line) = lines.line().await? {
+                let text = if self.json { line } else { look.line(&line)? };
+                // Anyone who reads has enough.
+                if writeln!(std::io::stdout(), "{text}").is_err() {
+                    return Ok(());
+                }
+            }
+            if follow {
+                eprintln!("convoke: the server has ended");
+            }
+            Ok(())
+        })
+    }
+
+    fn path(&self) -> String {
+        let mut path = format!("/api/admin/logs?follow={}", self.follow);
+        let last = self.last.unwrap_or(if self.follow { 10 } else { 100 });
+        path.push_str(&format!("&last={last}"));
+        let members = [("function", &self.function), ("outcome", &self.outcome), ("requestId", &self.request_id)];
+        for (name, value) in members {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
+            }
+        }
+        path
+    }
+}
+
+/// How a call is shown to people.
+struct Look {
+    colored: bool,
+}
+
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const RED: &str = "31";
+const DIM: &str = "2";
+
+impl Look {
+    fn of_standard_output() -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self { colored: wanted && std::io::stdout().is_terminal() }
+    }
+
+    fn line(&self, line: &str) -> serde_json::Result<String> {
+        Ok(match serde_json::from_str(line)? {
+            Line::Lost { lost } => {
+                self.paint(YELLOW, &format!("… {lost} calls came too fast to be shown")).into_owned()
+            }
+            Line::Call(call) => self.call(&call),
+        })
+    }
+
+    /// ```text
+    /// 11:00:28.804  OK                      0.31 ms  query     greetings/sayHello  ada  1956319cddbceebc
+    ///     [INFO] greeting Ada
+    /// ```
+    fn call(&self, call: &Call) -> String {
+        let time = DateTime::from_timestamp_millis(call.time).unwrap_or_default();
+        let color = match &*call.outcome {
+            "OK" => GREEN,
+            "INTERNAL" | "COMMIT_UNKNOWN" | "OVERLOADED" | "NOT_READY" | "TIMEOUT" => RED,
+            _ => YELLOW,
+        };
+        let who = match (&call.deploy_key, &call.subject) {
+            (Some(key), Some(subject)) => format!("{subject} by key {key}"),
+            (Some(key), None) => format!("key {key}"),
+            (None, Some(subject)) => subject.clone(),
+            (None, None) => "-".to_owned(),
+        };
+        let who = if call.scheduled { format!("scheduler as {who}").replace(" as -", "") } else { who };
+        let mut text = format!(
+            "{}  {}  {:>11}  {:8}  {:40}  {:12}  {}",
+            self.paint(DIM, &time.format("%H:%M:%S%.3f").to_string()),
+            self.paint(color, &format!("{:19}", visible(&call.outcome))),
+            duration(call.duration_ms),
+            call.kind.as_deref().unwrap_or("refused"),
+            visible(&call.function),
+            visible(&who),
+            self.paint(DIM, &visible(&call.request_id)),
+        );
+        let mut below = |color: &str, part: &str| {
+            for line in part.split('\n') {
+                text.push_str(&format!("\n    {}", self.paint(color, &visible(line))));
+            }
+        };
+        if let Some(error) = &call.error {
+            below(color, error);
+        }
+        for line in &call.log_lines {
+            let color = match line.get(..6) {
+                Some("[ERROR") => RED,
+                Some("[WARN]") => YELLOW,
+                _ => DIM,
+            };
+            below(color, line);
+        }
+        text
+    }
+
+    fn paint<'a>(&self, color: &str, text: &'a str) -> Cow<'a, str> {
+        if self.colored { Cow::Owned(format!("\x1b[{color}m{text}\x1b[0m")) } else { Cow::Borrowed(text) }
+    }
+}
+
+fn duration(ms: f64) -> String {
+    if ms < 1_000.0 { format!("{ms:.2} ms") } else { format!("{:.2} s", ms / 1_000.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Look = Look { colored: false };
+
+    #[test]
+    fn a_call_is_one_aligned_line_with_what_it_logged_below() {
+        let shown = PLAIN
+            .line(
+                r#"{"time":1795258828804,"requestId":"r1","function":"a/b","kind":"query","outcome":"FORBIDDEN",
+                "durationMs":4.957,"subject":"ada","error":"No","logLines":["[INFO] one\ntwo"]}"#,
+            )
+            .unwrap();
+        let lines: Vec<&str> = shown.lines().collect();
+        let pad = " ".repeat(39);
+        assert_eq!(
+            lines[0],
+            format!("11:00:28.804  FORBIDDEN                4.96 ms  query     a/b{}ada           r1", &pad[..])
+        );
+        assert_eq!(lines[1..], ["    No", "    [INFO] one", "    two"]);
+    }
+
+    #[test]
+    fn what_a_client_sent_cannot_move_the_cursor() {
+        let shown = PLAIN
+            .line(r#"{"time":0,"requestId":"r","function":"a\u001b[2K\r\u009b","outcome":"FUNCTION_NOT_FOUND","durationMs":0}"#)
+            .unwrap();
+        assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
+        assert!(shown.contains("refused") && shown.contains(r"a\u001b[2K\r\u009b"), "{shown}");
+    }
+
+    #[test]
+    fn who_was_too_slow_is_told_so() {
+        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls came too fast to be shown");
+        let colored = Look { colored: true };
+        assert!(colored.line(r#"{"lost":12}"#).unwrap().starts_with("\x1b[33m"));
+    }
+}

@@ -1,0 +1,197 @@
+//! `migrate`: brings the database to what the program expects.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::connect::{ConnectArgs, Connection};
+use super::{Failure, table};
+use convoke_store::EngineFactory;
+
+/// Between two changes of the line that shows how far it is.
+const PROGRESS: Duration = Duration::from_millis(100);
+/// How long it goes on asking a server that has no room now.
+const OVERLOADED_MAX: Duration = Duration::from_secs(30);
+
+/// Run migrations to their end, and let everybody in
+///
+/// Says how the database differs from what the program expects, runs the migrations named, or all that have not come to
+/// their end, and then has the database follow. A migration is an admin mutation in a module `migrations`; it works in
+/// small parts and goes on where it was, so this may be stopped and run again at any time.
+///
+///   convoke migrate --dry-run
+///   convoke migrate
+///   convoke migrate migrations/fillShelves --url https://api.example.com --deploy-key-file ci.key
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Migrate {
+    /// The migrations to run, by path [default: every one that is not finished, by path]
+    name: Vec<String>,
+    /// Only say what there is to do
+    #[arg(long)]
+    dry_run: bool,
+    /// Rows of one part: more are quicker, fewer let other calls through sooner
+    #[arg(long, value_name = "ROWS", default_value_t = 500)]
+    batch: i64,
+    /// Run the named migrations from the beginning, also if they have come to their end
+    #[arg(long, requires = "name")]
+    again: bool,
+    /// What was found and done, as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    difference: Option<String>,
+    migrations: Vec<Migration>,
+}
+
+#[derive(Clone, Deserialize)]
+struct Migration {
+    name: String,
+    doc: String,
+    state: String,
+    done: i64,
+    total: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Migrated {
+    done: i64,
+    total: i64,
+    finished: bool,
+}
+
+impl Migrate {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let connection = self.connect.open(engine)?;
+        connection.block_on(self.migrate(&connection))
+    }
+
+    async fn migrate(&self, connection: &Connection) -> Result<(), Failure> {
+        let before: Value = connection.admin(Method::GET, "schema", None).await?;
+        let Schema { difference, migrations } = serde_json::from_value(before.clone())?;
+        let say = |text: String| {
+            if !self.json {
+                eprintln!("{text}");
+            }
+        };
+        match &difference {
+            Some(difference) => say(format!("the store is closed: {difference}")),
+            None => say("the database fits the program".to_owned()),
+        }
+        let chosen = self.chosen(&migrations)?;
+        for migration in &chosen {
+            let Migration { name, doc, state, done, total } = migration;
+            let so_far = total.map(|total| format!(", {done} of {total} rows")).unwrap_or_default();
+            say(format!("{name}: {state}{so_far}. {doc}"));
+        }
+        if self.dry_run {
+            return if self.json { table::print(&serde_json::to_string_pretty(&before)?) } else { Ok(()) };
+        }
+        for migration in &chosen {
+            let migrated = self.to_its_end(connection, migration).await?;
+            say(format!("{}: finished, {} rows", migration.name, migrated.done));
+        }
+        let after: Value = connection.admin(Method::POST, "schema/apply", None).await?;
+        if self.json {
+            table::print(&serde_json::to_string_pretty(&after)?)?;
+        }
+        match serde_json::from_value::<Schema>(after)?.difference {
+            None if difference.is_some() => say("the database fits now, and everybody is served".to_owned()),
+            None if chosen.is_empty() => say("nothing was left to do".to_owned()),
+            None => {}
+            Some(difference) => return Err(Failure(format!("the store is still closed: {difference}"))),
+        }
+        Ok(())
+    }
+
+    fn chosen(&self, all: &[Migration]) -> Result<Vec<Migration>, Failure> {
+        if self.name.is_empty() {
+            return Ok(all.iter().filter(|one| one.state != "finished").cloned().collect());
+        }
+        let named = self.name.iter().map(|name| {
+            let name = name.replace(':', "/");
+            all.iter().find(|one| one.name == name).cloned().ok_or_else(|| {
+                let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                Failure(format!(
+                    "no migration {name:?}; there are: {known}.\nA migration is an admin mutation in a module `migrations`"
+                ))
+            })
+        });
+        named.collect()
+    }
+
+    async fn to_its_end(&self, connection: &Connection, migration: &Migration) -> Result<Migrated, Failure> {
+        let mut progress = Progress::of(&migration.name, self.json);
+        let mut again = self.again;
+        loop {
+            let part = self.part(connection, &migration.name, again).await?;
+            again = false;
+            progress.at(&part);
+            if part.finished {
+                progress.end();
+                return Ok(part);
+            }
+        }
+    }
+
+    /// One part. A server that has no room now is asked again: nothing of the part was done.
+    async fn part(&self, connection: &Connection, name: &str, again: bool) -> Result<Migrated, Failure> {
+        let body = json!({ "args": { "limit": self.batch, "again": again } });
+        let mut pause = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        loop {
+            let mut response = connection.request(Method::POST, &format!("/api/run/{name}"), Some(&body)).await?;
+            let is_full = response.status == 503;
+            let envelope = response.envelope().await?;
+            match envelope.into_value(&response.request_id) {
+                Ok(value) => return Ok(serde_json::from_str(value.get())?),
+                Err(_) if is_full && waited < OVERLOADED_MAX => {
+                    tokio::time::sleep(pause).await;
+                    waited += pause;
+                    pause = (pause * 2).min(Duration::from_secs(2));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+}
+
+/// The line that shows how far a migration is: on a terminal only.
+struct Progress<'a> {
+    name: &'a str,
+    is_shown: bool,
+    shown_at: Option<Instant>,
+}
+
+impl<'a> Progress<'a> {
+    fn of(name: &'a str, quiet: bool) -> Self {
+        Self { name, is_shown: !quiet && std::io::stderr().is_terminal(), shown_at: None }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the pace of a line on a terminal is nobody's time but the reader's")]
+    fn at(&mut self, part: &Migrated) {
+        let now = Instant::now();
+        let is_due = self.shown_at.is_none_or(|at| now - at >= PROGRESS) || part.finished;
+        if self.is_shown && is_due {
+            self.shown_at = Some(now);
+            let percent = if part.total > 0 { part.done * 100 / part.total } else { 100 };
+            let _ = write!(std::io::stderr(), "\r{}: {} of {} rows, {percent} %", self.name, part.done, part.total);
+        }
+    }
+
+    fn end(&self) {
+        if self.is_shown {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `openapi`: the description of the interface.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use super::Failure;
+use convoke_calls::registry::Registry;
+use convoke_server::openapi::{About, Document, Options};
+
+/// Print the OpenAPI 3.0.3 description of this program's functions
+///
+/// The same that a server shows under `/openapi.json`, made from the program alone: no server runs, no data is opened.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  convoke openapi --out openapi.json                         a file to keep and compare
+  convoke openapi --server https://api.example.com | jq .    for tools that need an address")]
+pub(super) struct OpenApi {
+    /// Write it to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Where calls go, such as https://api.example.com
+    #[arg(long, value_name = "URL", default_value = "/")]
+    server: String,
+    /// Describe the functions for admins too
+    #[arg(long)]
+    admin: bool,
+}
+
+impl OpenApi {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let registry = Registry::collect()?;
+        let about = About::collect().map_err(Failure)?;
+        let options = Options { admin: self.admin, server: self.server };
+        let text = Document::of(&registry, about, &options).to_json();
+        match self.out {
+            Some(file) => std::fs::write(&file, text)
+                .map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))?,
+            // A reader that had enough (`| head`) is no failure.
+            None => {
+                let _ = std::io::stdout().lock().write_all(text.as_bytes());
+            }
+        }
+        Ok(())
+    }
+}

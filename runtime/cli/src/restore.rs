@@ -1,0 +1,135 @@
+//! `restore`: a backup as the database.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Failure;
+use super::local::{LocalArgs, clock, tables};
+use super::progress::Progress;
+use convoke_core::clock::stamp;
+use convoke_server::archive::space;
+use convoke_server::backup;
+use convoke_server::backup::secrets::{self, Unpacked};
+use convoke_store::{EngineFactory, OfflineError, Thoroughness};
+
+/// Put a backup in the place of the database
+///
+/// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
+/// database that is there is kept under a name that is printed, its log with it. It is all or nothing: whatever ends
+/// the command meanwhile, the former or the restored database stands. The server must be stopped.
+///
+/// A file without a SHA-256 beside it is rejected: it may be half a backup, or another one. A database that was kept has
+/// none, and neither has a copy that was made by hand: --without-checksum takes those.
+///
+///   systemctl stop convoke
+///   convoke restore /mnt/backups/convoke-20260131-235959.db --data /var/lib/convoke
+///   systemctl start convoke
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Restore {
+    /// The backup: a file that `convoke backup` made, or a former database that was kept
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Take a file that has no SHA-256 beside it; its pages and indexes are checked all the same
+    #[arg(long)]
+    without_checksum: bool,
+    /// Put the secrets beside it (FILE.secrets.tar) back too; one that is there and differs is kept under another name
+    #[arg(long)]
+    with_secrets: bool,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+impl Restore {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let tables = tables()?;
+        let bytes = std::fs::metadata(&self.file)
+            .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?
+            .len();
+        let packed = backup::secrets_of(&self.file);
+        if self.with_secrets && !packed.exists() {
+            return Err(Failure(format!("{} is not there; leave --with-secrets out", packed.display())));
+        }
+        let (config, installation) = self.local.lock(engine)?;
+        self.check(bytes)?;
+        space::require(&config.data, bytes).map_err(Failure)?;
+        let progress = Progress::bytes("copying", Some(bytes));
+        let restored =
+            installation.take_in(&self.file, &mut |done| progress.at(done)).map_err(|error| self.named(error))?;
+        drop(progress);
+        let checking = Progress::unmeasured("checking every page and index");
+        restored.require_whole(Thoroughness::Full).map_err(|error| self.named(error))?;
+        let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
+        drop((checking, restored));
+        let kept = installation.replace()?;
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{}: restored from {}", config.data.display(), self.file.display());
+        if let Some(kept) = kept {
+            let _ = writeln!(out, "the former database is kept as {}", kept.display());
+        }
+        if self.with_secrets {
+            unpack(&packed, &config.data, &mut out)?;
+        }
+        if !schema.refused.is_empty() {
+            let _ = writeln!(
+                out,
+                "it does not fit this program, which will serve the operator only until it is migrated:\n  {}",
+                schema.refused.join("\n  ")
+            );
+        } else if !schema.pending.is_empty() {
+            let _ = writeln!(out, "the next start brings its schema up to date ({} changes)", schema.pending.len());
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the copy is wrong with the file.
+    fn named(&self, error: OfflineError) -> OfflineError {
+        let path = self.file.clone();
+        match error {
+            OfflineError::Damaged { found, .. } => OfflineError::Damaged { path, found },
+            OfflineError::Foreign { .. } => OfflineError::Foreign { path },
+            error => error,
+        }
+    }
+
+    /// Holds it against the checksum beside it.
+    fn check(&self, bytes: u64) -> Result<(), Failure> {
+        let Some(expected) = backup::read_checksum(&self.file)? else {
+            return if self.without_checksum { Ok(()) } else { Err(self.lacks_checksum()) };
+        };
+        let progress = Progress::bytes("checking", Some(bytes));
+        let (found, _) = backup::measure(&self.file, &mut |done| progress.at(done))?;
+        if found == expected {
+            return Ok(());
+        }
+        Err(Failure(format!(
+            "{} is damaged: its SHA-256 is {found}, and {} says {expected}; take another backup of it",
+            self.file.display(),
+            backup::checksum_of(&self.file).display()
+        )))
+    }
+
+    fn lacks_checksum(&self) -> Failure {
+        Failure(format!(
+            "{} has no SHA-256 beside it ({}), so nothing shows that it is whole: bring that file too, or take another \
+             backup. For a database that `restore` or `import` kept, or a copy made by hand: --without-checksum",
+            self.file.display(),
+            backup::checksum_of(&self.file).display()
+        ))
+    }
+}
+
+fn unpack(packed: &Path, data: &Path, out: &mut impl std::io::Write) -> Result<(), Failure> {
+    let mark = format!(".before-{}", stamp(clock().now()));
+    for done in secrets::unpack(packed, data, &mark)? {
+        let _ = match done {
+            Unpacked::Same(path) => writeln!(out, "{}: the same as before", path.display()),
+            Unpacked::Added(path) => writeln!(out, "{}: put back", path.display()),
+            Unpacked::Replaced(path, kept) => {
+                writeln!(out, "{}: put back; the other one is kept as {}", path.display(), kept.display())
+            }
+        };
+    }
+    Ok(())
+}

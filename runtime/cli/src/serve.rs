@@ -1,0 +1,207 @@
+//! `serve`: the runtime in production.
+
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{Failure, executor, install_log, supervisor};
+use convoke_calls::function::{Kind, Visibility};
+use convoke_calls::runtime::{Runtime, RuntimeOptions};
+use convoke_core::clock::SystemClock;
+use convoke_http::{CONTROL, Server};
+use convoke_server::admin::Admin;
+use convoke_server::auth::development::DevelopmentIssuer;
+use convoke_server::auth::key_source::http_client;
+use convoke_server::auth::{Authenticator, Environment};
+use convoke_server::config::{Config, EnvironmentFlag, Flags};
+use convoke_server::gateway::Gateway;
+use convoke_store::{EngineFactory, Stuck};
+
+/// Serve the functions of this program over HTTP
+///
+/// Refuses to start in production without an identity provider. Prints `convoke: listening on http://ADDR` to standard
+/// error when it is ready; SIGTERM lets open calls end, and exits 0.
+#[derive(clap::Args)]
+#[command(after_long_help = convoke_server::config::file_help())]
+pub(super) struct Serve {
+    #[command(flatten)]
+    environment: EnvironmentFlag,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Serve {
+    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+        let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
+        let _log = install_log(&config, "info")?;
+        if config.environment == Environment::Development && config.auth.providers.is_empty() {
+            let issuer = open_issuer(&config)?;
+            config.auth.providers.push(issuer.provider());
+        }
+        config.require_provider()?;
+        let (server, _) = Serving::start(config, engine)?;
+        server.announce();
+        server.run(Hangup::Stays)
+    }
+}
+
+/// What SIGHUP means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hangup {
+    /// The terminal is gone, and with it the program that started this.
+    Ends,
+    /// A service has no terminal. What can change while it runs is looked at by itself; the rest needs a restart.
+    Stays,
+}
+
+/// A runtime whose listener is bound.
+pub(super) struct Serving {
+    executor: tokio::runtime::Runtime,
+    admin: Admin,
+    server: Server<Gateway>,
+    scheme: &'static str,
+    drain: Duration,
+    signals: Signals,
+}
+
+/// What the caller of [`Serving::start`] may want to show.
+pub(super) struct Started {
+    pub(super) functions: usize,
+}
+
+impl Serving {
+    /// Opens the database, fetches keys, binds the listener.
+    pub(super) fn start(config: Config, engine: &Arc<dyn EngineFactory>) -> Result<(Self, Started), Failure> {
+        let executor = executor()?;
+        let within = executor.enter();
+        let signals = Signals::catch()?;
+        let scheme = if config.http.tls.is_some() { "https" } else { "http" };
+        let (mut http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
+        http.control = Some(config.data.join(CONTROL));
+        let drain = config.limits.drain_timeout;
+        let (limits, environment) = (config.limits.clone(), config.environment);
+        // Nothing acknowledged is lost, and its supervisor starts it again.
+        let runtime =
+            Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into_options(engine.clone()) })?;
+        let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
+        executor.block_on(authenticator.start());
+        let admin = Admin::new(runtime, environment);
+        let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
+        let server = executor.block_on(Server::bind(http, gateway))?;
+        let started = Started { functions: admin.runtime.registry().all().count() };
+        drop(within);
+        Ok((Self { executor, admin, server, scheme, drain, signals }, started))
+    }
+
+    /// Says that calls are served now, in the line that supervisors and tests wait for.
+    pub(super) fn announce(&self) {
+        let mut out = std::io::stderr().lock();
+        if let Some(ops) = self.server.ops_addr() {
+            let _ = writeln!(out, "convoke: metrics on http://{ops}/metrics");
+        }
+        let _ = writeln!(out, "convoke: listening on {}", self.url());
+        supervisor::ready(&self.admin.runtime, &self.url());
+    }
+
+    /// Where calls are served.
+    pub(super) fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.server.local_addr())
+    }
+
+    /// A command that calls a function as the user whom `token` names: one that reads and needs no arguments, if there is;
+    /// else one that reads, with made-up values for those it requires.
+    pub(super) fn example_call(&self, token: &str) -> String {
+        let registry = self.admin.runtime.registry();
+        let public = || registry.all().filter(|function| function.def.visibility == Visibility::Public);
+        let queries = || public().filter(|function| function.kind() == Kind::Query);
+        let function = queries()
+            .find(|function| function.needs_no_arguments())
+            .or_else(|| queries().next())
+            .or_else(|| public().next());
+        let Some(function) = function else {
+            return "no function is public: make one without `internal` and `admin`".to_owned();
+        };
+        let (url, path, args) = (self.url(), &function.path, function.example_arguments());
+        // In the shell's single quotes, a single quote ends them.
+        let body = serde_json::json!({ "args": args }).to_string().replace('\'', "'\\''");
+        format!(
+            "curl -s {url}/api/run/{path} \\\n  -H 'Content-Type: application/json' \\\n  \
+             -H 'Authorization: Bearer {token}' \\\n  -d '{body}'\n"
+        )
+    }
+
+    /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
+    pub(super) fn run(self, hangup: Hangup) -> Result<(), Failure> {
+        let url = self.url();
+        let Self { executor, admin, server, drain, signals, .. } = self;
+        let background = executor.block_on(async { admin.start_background() });
+        let watch = executor.block_on(async { supervisor::watch(admin.runtime.clone(), url) });
+        let shutdown = async {
+            signals.end(hangup).await;
+            supervisor::stopping();
+            background.wind_down();
+        };
+        let outcome = executor.block_on(server.run(shutdown));
+        executor.block_on(async {
+            background.stop().await;
+            admin.settle().await;
+        });
+        if let Some(watch) = watch {
+            watch.abort();
+        }
+        admin.runtime.store().close();
+        executor.shutdown_timeout(Duration::from_millis(100));
+        match outcome.cut {
+            0 => Ok(()),
+            cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
+        }
+    }
+}
+
+/// The development issuer of an installation.
+pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure> {
+    // Its key lies in the data folder, which the first start makes.
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data)?;
+    Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
+}
+
+/// The signals that end a server. Caught before anybody is told that it serves: anyone who waits for that may send one.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn catch() -> std::io::Result<Self> {
+        // A file that may not grow any further (`ulimit -f`) is a full disk: the write fails, and is answered. Left to
+        // itself, this signal would end the process instead.
+        // Caught once, it is caught for good; nobody needs to hear of it.
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the one that ends it.
+    async fn end(mut self, hangup: Hangup) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return tracing::info!("SIGTERM: letting open calls end"),
+                _ = self.interrupt.recv() => return tracing::info!("interrupted: letting open calls end"),
+                _ = self.hangup.recv() => match hangup {
+                    Hangup::Ends => return tracing::info!("SIGHUP: letting open calls end"),
+                    Hangup::Stays => tracing::info!(
+                        "SIGHUP: certificates, identity keys and secrets are looked at by themselves; \
+                         other settings hold from the next start on"
+                    ),
+                },
+            }
+        }
+    }
+}

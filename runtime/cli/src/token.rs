@@ -1,0 +1,70 @@
+//! `token`: a token of the development issuer.
+
+use std::path::PathBuf;
+
+use super::Failure;
+use super::serve::open_issuer;
+use convoke_server::auth::Environment;
+use convoke_server::auth::development::DevelopmentUser;
+use convoke_server::config::{Config, Flags};
+
+/// Print a token of the development issuer, to call functions as a user on this machine
+///
+/// Works with `convoke dev`, and with `serve --env development` without a provider. Refused in production.
+///
+///   TOKEN=$(convoke token --subject grace --email grace@example.com)
+///   curl -H "Authorization: Bearer $TOKEN" …
+#[derive(clap::Args)]
+pub(super) struct Token {
+    /// Whom the token names
+    #[arg(long, value_name = "NAME")]
+    subject: String,
+    /// Their e-mail address, as a verified one
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+    /// Their name, to show
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// A role such as `admin`; may be given more than once
+    #[arg(long, value_name = "ROLE")]
+    role: Vec<String>,
+    /// The organization they act in
+    #[arg(long, value_name = "ID")]
+    org: Option<String>,
+    /// How long it is valid, e.g. 1h
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = humantime::parse_duration)]
+    ttl: std::time::Duration,
+    /// Which deployment this is
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    env: Option<Environment>,
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Folder of the database, keys and secrets [default: ./data]
+    #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
+    data: Option<PathBuf>,
+}
+
+impl Token {
+    #[allow(clippy::print_stdout, reason = "the token is what the command is for")]
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let flags = Flags { config: self.config, data: self.data, ..Flags::default() };
+        let config = Config::resolve(&flags, self.env, Environment::Development)?;
+        if config.environment != Environment::Development {
+            return Err(Failure(format!(
+                "there is no development issuer in {}; tokens come from your identity provider",
+                config.environment
+            )));
+        }
+        let user = DevelopmentUser {
+            email_verified: self.email.is_some(),
+            email: self.email,
+            name: self.name,
+            roles: self.role,
+            org_id: self.org,
+            ..DevelopmentUser::new(self.subject)
+        };
+        println!("{}", open_issuer(&config)?.mint(&user, self.ttl)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,460 @@
+//! From the schemas of arguments and results to the model of a client.
+//!
+//! Arguments are read as they may be written, results as they are written: a type of both whose two forms differ gets
+//! a second name for the arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
+use super::prose;
+use convoke_calls::registry::{Registered, Registry};
+
+/// What stands before the name of a type in a reference to it.
+const REFERENCE: &str = "#/$defs/";
+
+impl Interface {
+    /// Of every function that a registry has for callers from outside.
+    pub fn of(registry: &Registry) -> Self {
+        read(registry.all().filter(|function| function.is_callable_from_outside()))
+    }
+}
+
+/// The model of these functions.
+fn read<'a>(functions: impl Iterator<Item = &'a Registered>) -> Interface {
+    let mut sent = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    let mut returned = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schemas: Vec<(&Registered, Value, Value)> = functions
+        .map(|function| {
+            let args = (function.def.args_schema)(&mut sent).to_value();
+            (function, args, (function.def.output_schema)(&mut returned).to_value())
+        })
+        .collect();
+    let (sent, returned) = (definitions(&mut sent), definitions(&mut returned));
+    let mut ids = BTreeSet::new();
+    let everything =
+        sent.values().chain(returned.values()).chain(schemas.iter().flat_map(|(_, args, output)| [args, output]));
+    everything.for_each(|schema| collect_ids(schema, &mut ids));
+    let names = Names::of(&sent, &returned, &ids);
+    let (as_sent, as_returned) = (Reader { names: &names.sent }, Reader { names: &names.returned });
+    let mut types = Vec::new();
+    for (name, schema) in &sent {
+        let both = returned.contains_key(name) && !names.differ(name);
+        types.push(as_sent.named(name, schema, if both { Usage::Both } else { Usage::In }));
+    }
+    for (name, schema) in &returned {
+        if !sent.contains_key(name) || names.differ(name) {
+            types.push(as_returned.named(name, schema, Usage::Out));
+        }
+    }
+    let functions = schemas
+        .iter()
+        .map(|(function, args, output)| {
+            let ty = as_sent.ty(args);
+            let args = resolved(args, &sent);
+            Described {
+                path: function.path.to_string(),
+                kind: function.def.kind,
+                visibility: function.def.visibility,
+                doc: prose::plain(function.def.doc),
+                args: ty,
+                args_optional: required(args).next().is_none(),
+                keyed: args.pointer("/properties/idempotencyKey").is_some(),
+                output: as_returned.ty(output),
+            }
+        })
+        .collect();
+    types.sort_by(|a, b| a.name.cmp(&b.name));
+    Interface { types, ids, functions }
+}
+
+fn definitions(generator: &mut SchemaGenerator) -> BTreeMap<String, Value> {
+    generator.take_definitions(true).into_iter().collect()
+}
+
+/// The names of the types in a client, by those of the schemas.
+struct Names {
+    sent: BTreeMap<String, String>,
+    returned: BTreeMap<String, String>,
+}
+
+/// Names that the clients have for themselves, or that their languages have.
+const TAKEN: &[&str] = &[
+    "Answer",
+    "Array",
+    "Attempt",
+    "Arc",
+    "BTreeMap",
+    "Box",
+    "Boxed",
+    "Call",
+    "CallFailure",
+    "CallOptions",
+    "Client",
+    "ClientErrorCode",
+    "ClientOptions",
+    "Code",
+    "ConvokeError",
+    "Credentials",
+    "Date",
+    "Deserialize",
+    "DeserializeOwned",
+    "Duration",
+    "EasyServerFunction",
+    "Envelope",
+    "Error",
+    "ErrorCode",
+    "ErrorData",
+    "FailureDetails",
+    "FromClosure",
+    "FunctionKind",
+    "Future",
+    "Id",
+    "Inner",
+    "IntoFuture",
+    "JsonObject",
+    "JsonValue",
+    "Kind",
+    "Map",
+    "None",
+    "Number",
+    "Object",
+    "Ok",
+    "Err",
+    "Option",
+    "PhantomData",
+    "Pin",
+    "Progress",
+    "Promise",
+    "RandomState",
+    "RawValue",
+    "Readonly",
+    "Record",
+    "Reply",
+    "Response",
+    "Result",
+    "Self",
+    "Sending",
+    "Serialize",
+    "ServerErrorCode",
+    "ServerFunction",
+    "Set",
+    "Some",
+    "String",
+    "Symbol",
+    "TokenError",
+    "TokenProvider",
+    "TokenSource",
+    "Tree",
+    "Value",
+    "Vec",
+];
+
+impl Names {
+    /// A type of arguments that has another form in results gets a name of its own.
+    fn of(sent: &BTreeMap<String, Value>, returned: &BTreeMap<String, Value>, ids: &BTreeSet<String>) -> Self {
+        let mut taken: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
+        taken.extend(ids.iter().map(|prefix| prose::id_name(prefix)));
+        let mut free = |mut name: String| {
+            while !taken.insert(name.clone()) {
+                name.push('_');
+            }
+            name
+        };
+        let all: BTreeSet<&String> = sent.keys().chain(returned.keys()).collect();
+        let names: BTreeMap<String, String> =
+            all.into_iter().map(|name| (name.clone(), free(prose::pascal(name)))).collect();
+        let mut as_sent = names.clone();
+        for name in differing(sent, returned) {
+            as_sent.insert(name.clone(), free(format!("{}Input", prose::pascal(name))));
+        }
+        Self { sent: as_sent, returned: names }
+    }
+
+    /// Whether a type has a name of its own in arguments.
+    fn differ(&self, name: &str) -> bool {
+        self.sent.get(name) != self.returned.get(name)
+    }
+}
+
+/// The types of arguments that have another form in results.
+fn differing<'a>(sent: &'a BTreeMap<String, Value>, returned: &BTreeMap<String, Value>) -> BTreeSet<&'a String> {
+    let other_form = |name: &String, schema: &Value| returned.get(name).is_some_and(|other| other != schema);
+    let mut differ: BTreeSet<&String> =
+        sent.iter().filter(|(name, schema)| other_form(name, schema)).map(|(name, _)| name).collect();
+    // What speaks of a type that differs, differs.
+    loop {
+        let shared = |name: &&String| !differ.contains(*name) && returned.contains_key(*name);
+        let more: Vec<&String> = sent
+            .iter()
+            .filter(|(name, schema)| shared(name) && refers_to_any(schema, &differ))
+            .map(|(name, _)| name)
+            .collect();
+        if more.is_empty() {
+            return differ;
+        }
+        differ.extend(more);
+    }
+}
+
+fn collect_ids(schema: &Value, ids: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            ids.extend(members.get("pattern").and_then(Value::as_str).and_then(id_prefix).map(str::to_owned));
+            members.values().for_each(|value| collect_ids(value, ids));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn refers_to_any(schema: &Value, names: &BTreeSet<&String>) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(key, value)| match value {
+            Value::String(text) if key == "$ref" => {
+                text.strip_prefix(REFERENCE).is_some_and(|name| names.iter().any(|other| *other == name))
+            }
+            other => refers_to_any(other, names),
+        }),
+        Value::Array(items) => items.iter().any(|item| refers_to_any(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn resolved<'a>(schema: &'a Value, definitions: &'a BTreeMap<String, Value>) -> &'a Value {
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(REFERENCE));
+    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
+}
+
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Reads the schemas of one direction.
+struct Reader<'a> {
+    names: &'a BTreeMap<String, String>,
+}
+
+impl Reader<'_> {
+    fn name(&self, name: &str) -> String {
+        self.names.get(name).cloned().unwrap_or_else(|| prose::pascal(name))
+    }
+
+    fn named(&self, name: &str, schema: &Value, usage: Usage) -> Named {
+        let shape = match self.ty(schema) {
+            Type::Object(members) => Shape::Object(members),
+            Type::Words(words) => Shape::Words(words),
+            other => Shape::Alias(other),
+        };
+        Named { name: self.name(name), doc: description(schema), shape, usage }
+    }
+
+    fn ty(&self, schema: &Value) -> Type {
+        let Value::Object(schema) = schema else { return Type::Any };
+        if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(REFERENCE)) {
+            return Type::Named(self.name(name));
+        }
+        if let Some(Value::String(word)) = schema.get("const") {
+            return Type::Words(vec![word.clone()]);
+        }
+        if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+            return either(words.iter().map(|word| match word {
+                Value::String(word) => Type::Words(vec![word.clone()]),
+                Value::Null => Type::Null,
+                _ => Type::Any,
+            }));
+        }
+        let alternatives = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+        if let Some(alternatives) = alternatives {
+            return either(alternatives.iter().map(|one| self.ty(one)).collect::<Vec<_>>());
+        }
+        match schema.get("type") {
+            Some(Value::String(kind)) => self.of_kind(kind, schema),
+            Some(Value::Array(kinds)) => {
+                let kinds: Vec<_> =
+                    kinds.iter().filter_map(Value::as_str).map(|kind| self.of_kind(kind, schema)).collect();
+                either(kinds)
+            }
+            _ => Type::Any,
+        }
+    }
+
+    fn of_kind(&self, kind: &str, schema: &Map<String, Value>) -> Type {
+        match kind {
+            "null" => Type::Null,
+            "boolean" => Type::Bool,
+            "integer" => Type::Integer,
+            "number" => Type::Number,
+            "string" if schema.get("contentEncoding").is_some_and(|encoding| encoding == "base64") => Type::Bytes,
+            "string" => match schema.get("pattern").and_then(Value::as_str).and_then(id_prefix) {
+                Some(prefix) => Type::Id(prefix.to_owned()),
+                None => Type::Text,
+            },
+            "array" => match schema.get("prefixItems").and_then(Value::as_array) {
+                Some(items) => Type::Tuple(items.iter().map(|item| self.ty(item)).collect()),
+                None => Type::List(Box::new(schema.get("items").map_or(Type::Any, |items| self.ty(items)))),
+            },
+            "object" => self.object(schema),
+            _ => Type::Any,
+        }
+    }
+
+    fn object(&self, schema: &Map<String, Value>) -> Type {
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return match schema.get("additionalProperties") {
+                Some(Value::Bool(false)) => Type::Object(Vec::new()),
+                Some(other) => Type::Map(Box::new(self.ty(other))),
+                None => Type::Map(Box::new(Type::Any)),
+            };
+        };
+        if properties.is_empty() && !closed {
+            return Type::Map(Box::new(Type::Any));
+        }
+        let schema = Value::Object(schema.clone());
+        let needed: BTreeSet<&str> = required(&schema).collect();
+        let members = properties.iter().map(|(name, member)| Member {
+            name: name.clone(),
+            doc: description(member),
+            rule: rule(member),
+            required: needed.contains(name.as_str()),
+            default: member.get("default").cloned(),
+            ty: self.ty(member),
+        });
+        Type::Object(members.collect())
+    }
+}
+
+/// The prefix in the pattern that every id's schema has.
+fn id_prefix(pattern: &str) -> Option<&str> {
+    let prefix = pattern.strip_prefix('^')?.strip_suffix("_[0-7][0-9a-hjkmnp-tv-z]{25}$")?;
+    prefix.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_').then_some(prefix)
+}
+
+/// One of several types, as simply as it can be said.
+fn either(types: impl IntoIterator<Item = Type>) -> Type {
+    let (mut words, mut others, mut nullable) = (Vec::new(), Vec::new(), false);
+    for ty in types {
+        match ty {
+            Type::Null => nullable = true,
+            Type::OrNull(inner) => {
+                nullable = true;
+                others.push(*inner);
+            }
+            Type::Words(more) => words.extend(more),
+            other if others.contains(&other) => {}
+            other => others.push(other),
+        }
+    }
+    if !words.is_empty() {
+        others.insert(0, Type::Words(words));
+    }
+    let ty = match others.len() {
+        0 => return Type::Null,
+        1 => others.remove(0),
+        _ if others.contains(&Type::Any) => Type::Any,
+        _ => Type::Either(others),
+    };
+    if nullable && ty != Type::Any { Type::OrNull(Box::new(ty)) } else { ty }
+}
+
+fn description(schema: &Value) -> String {
+    prose::plain(schema.get("description").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// The bounds of a value, in words: `13 … 120`, `1 … 64 characters`.
+fn rule(schema: &Value) -> Option<String> {
+    // The bounds of exact integers and of times are no rule that anybody meets.
+    const TELLING_MAX: f64 = 1e15;
+    if schema.get("maximum").and_then(Value::as_f64).is_some_and(|most| most >= TELLING_MAX) {
+        return None;
+    }
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let range = |least: Option<f64>, most: Option<f64>, of: &str| match (least, most) {
+        (None, None) => None,
+        (Some(least), None) if least == 0.0 && !of.is_empty() => None,
+        (Some(least), None) => Some(format!("At least {least}{of}.")),
+        (None, Some(most)) => Some(format!("At most {most}{of}.")),
+        (Some(least), Some(most)) if least == most => Some(format!("Exactly {least}{of}.")),
+        (Some(least), Some(most)) if least == 0.0 && !of.is_empty() => Some(format!("At most {most}{of}.")),
+        (Some(least), Some(most)) => Some(format!("{least} … {most}{of}.")),
+    };
+    range(bound("minimum"), bound("maximum"), "")
+        .or_else(|| range(bound("minLength"), bound("maxLength"), " characters"))
+        .or_else(|| range(bound("minItems"), bound("maxItems"), " items"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read_type(schema: &Value) -> Type {
+        Reader { names: &BTreeMap::new() }.ty(schema)
+    }
+
+    #[test]
+    fn every_form_of_a_schema_is_a_type() {
+        let text = || Box::new(Type::Text);
+        for (schema, ty) in [
+            (json!({ "type": ["string", "null"] }), Type::OrNull(text())),
+            (
+                json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] }),
+                Type::OrNull(Box::new(Type::Named("A".into()))),
+            ),
+            (json!({ "enum": ["a", "b", null] }), Type::OrNull(Box::new(Type::Words(vec!["a".into(), "b".into()])))),
+            (
+                json!({ "type": "string", "pattern": "^note_op_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
+                Type::Id("note_op".into()),
+            ),
+            (json!({ "type": "string", "pattern": "^x+$" }), Type::Text),
+            (json!({ "type": "string", "contentEncoding": "base64" }), Type::Bytes),
+            (json!({ "type": "array", "items": { "type": "string" } }), Type::List(text())),
+            (
+                json!({ "type": "array", "prefixItems": [{ "type": "null" }, { "type": "string" }] }),
+                Type::Tuple(vec![Type::Null, Type::Text]),
+            ),
+            (json!({ "type": "object", "additionalProperties": { "type": "string" } }), Type::Map(text())),
+            (json!({ "type": "object", "additionalProperties": false }), Type::Object(vec![])),
+            (json!({ "type": "object", "additionalProperties": true }), Type::Map(Box::new(Type::Any))),
+            (json!({ "oneOf": [{ "const": "a" }, { "const": "b" }] }), Type::Words(vec!["a".into(), "b".into()])),
+            (
+                json!({ "type": ["string", "number", "boolean"] }),
+                Type::Either(vec![Type::Text, Type::Number, Type::Bool]),
+            ),
+            (json!({ "anyOf": [true, { "type": "null" }] }), Type::Any),
+            (json!(true), Type::Any),
+        ] {
+            assert_eq!(read_type(&schema), ty, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_type_whose_form_differs_by_direction_gets_a_second_name_and_so_does_what_speaks_of_it() {
+        let definitions = |text: Value| text.as_object().unwrap().clone().into_iter().collect::<BTreeMap<_, _>>();
+        let sent = definitions(
+            json!({ "A": { "type": "string" }, "B": { "items": { "$ref": "#/$defs/A" } }, "C": true, "AInput": true, "CId": true }),
+        );
+        let returned = definitions(
+            json!({ "A": { "type": "null" }, "B": { "items": { "$ref": "#/$defs/A" } }, "C": true, "Client": true }),
+        );
+        let names = Names::of(&sent, &returned, &BTreeSet::from(["c".to_owned()]));
+        let pairs =
+            |names: &BTreeMap<String, String>| names.iter().map(|(a, b)| format!("{a} {b}")).collect::<Vec<_>>();
+        assert_eq!(pairs(&names.sent), ["A AInput_", "AInput AInput", "B BInput", "C C", "CId CId_", "Client Client_"]);
+        assert_eq!(pairs(&names.returned), ["A A", "AInput AInput", "B B", "C C", "CId CId_", "Client Client_"]);
+    }
+
+    #[test]
+    fn bounds_are_said_in_words() {
+        assert_eq!(rule(&json!({ "minimum": 13, "maximum": 120 })).unwrap(), "13 … 120.");
+        assert_eq!(rule(&json!({ "minLength": 1, "maxLength": 64 })).unwrap(), "1 … 64 characters.");
+        assert_eq!(rule(&json!({ "maxItems": 50 })).unwrap(), "At most 50 items.");
+        assert_eq!(rule(&json!({ "minimum": 0 })).unwrap(), "At least 0.");
+        assert_eq!(rule(&json!({ "type": "string" })), None);
+    }
+}

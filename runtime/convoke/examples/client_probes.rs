@@ -1,0 +1,282 @@
+//! Functions for the tests of clients: every kind of value, every error, and failures that pass.
+//!
+//! `runtime/convoke/tests/clients/` drives it over HTTP with the clients that this program writes (`codegen`) and with those of
+//! the widespread convention.
+
+use std::process::ExitCode;
+
+mod probes {
+    pub mod values {
+        use convoke::prelude::*;
+        use convoke::store::table::Bytes;
+
+        /// A whole number of the full range of 64 bits.
+        #[value(integer, min = -9_223_372_036_854_775_808, max = 9_223_372_036_854_775_807)]
+        pub struct Wide(i64);
+
+        /// One of a few words.
+        #[value]
+        pub enum Color {
+            Red,
+            DeepBlue,
+        }
+
+        /// What [`echo`] takes: anything of everything.
+        #[args]
+        pub struct Echo {
+            pub text: Option<String>,
+            pub wide: Option<Wide>,
+            pub number: Option<f64>,
+            pub bytes: Option<Bytes>,
+            pub color: Option<Color>,
+            pub list: Option<Vec<Wide>>,
+        }
+
+        /// What came, as it was understood.
+        #[value(output)]
+        pub struct Echoed {
+            pub text: Option<String>,
+            /// How many Unicode scalar values `text` has.
+            pub characters: usize,
+            pub wide: Option<Wide>,
+            pub number: Option<f64>,
+            /// The bytes in the opposite order.
+            pub backwards: Option<Bytes>,
+            pub color: Option<Color>,
+            pub list: Vec<Wide>,
+        }
+
+        /// Says what came.
+        #[query]
+        pub fn echo(_ctx: &QueryCtx, args: Echo) -> Result<Echoed> {
+            info!("echo of {}", args.text.as_deref().unwrap_or("nothing"));
+            let characters = args.text.as_deref().map_or(0, |text| text.chars().count());
+            let backwards = args.bytes.map(|bytes| Bytes(bytes.0.into_iter().rev().collect()));
+            let (text, wide, number, color) = (args.text, args.wide, args.number, args.color);
+            Ok(Echoed { text, characters, wide, number, backwards, color, list: args.list.unwrap_or_default() })
+        }
+
+        /// Nothing, which is null.
+        #[query]
+        pub fn nothing(_ctx: &QueryCtx) -> Result<()> {
+            Ok(())
+        }
+
+        /// The subject of whoever calls, or null.
+        #[query]
+        pub fn who(ctx: &QueryCtx) -> Result<Option<String>> {
+            Ok(ctx.identity().map(|identity| identity.subject.clone()))
+        }
+
+        /// For operators alone.
+        #[query(admin)]
+        pub fn secret(_ctx: &QueryCtx) -> Result<String> {
+            Ok("for operators".to_owned())
+        }
+
+        #[args]
+        pub struct Many {
+            pub rows: usize,
+        }
+
+        /// One row of many.
+        #[value(output)]
+        pub struct Row {
+            pub place: usize,
+            pub text: String,
+        }
+
+        /// Many rows of about a hundred bytes.
+        #[query]
+        pub fn many(_ctx: &QueryCtx, args: Many) -> Result<Vec<Row>> {
+            Ok((0..args.rows).map(|place| Row { place, text: format!("{place:>60}") }).collect())
+        }
+    }
+
+    pub mod failures {
+        use convoke::prelude::*;
+
+        /// What fails, and how.
+        #[args]
+        pub struct Failing {
+            /// The code, as on the wire.
+            pub code: String,
+            pub message: String,
+            /// Stands in the error's data under `detail`.
+            pub detail: Option<i64>,
+            pub idempotency_key: Option<String>,
+        }
+
+        fn failure(args: &Failing) -> Error {
+            warn!("about to fail with {}", args.code);
+            let code = Code::ALL.iter().find(|code| code.as_str() == args.code).copied().unwrap_or(Code::Internal);
+            let error = Error::new(code, args.message.clone());
+            let error = if code == Code::InvalidArgument { error.with("field", "list[2].color") } else { error };
+            match args.detail {
+                Some(detail) => error.with("detail", detail),
+                None => error,
+            }
+        }
+
+        /// Fails.
+        #[query]
+        pub fn query(_ctx: &QueryCtx, args: Failing) -> Result<String> {
+            Err(failure(&args))
+        }
+
+        /// Fails.
+        #[mutation]
+        pub fn mutation(_ctx: &mut MutationCtx, args: Failing) -> Result<String> {
+            Err(failure(&args))
+        }
+
+        /// Fails.
+        #[action]
+        pub async fn action(_ctx: &ActionCtx, args: Failing) -> Result<String> {
+            Err(failure(&args))
+        }
+
+        #[args]
+        pub struct Panicking {
+            pub loudly: bool,
+        }
+
+        /// Panics.
+        #[mutation]
+        pub fn panicking(_ctx: &mut MutationCtx, args: Panicking) -> Result<()> {
+            assert!(!args.loudly, "as it was asked to");
+            Ok(())
+        }
+    }
+
+    pub mod attempts {
+        use std::collections::HashMap;
+        use std::sync::{LazyLock, Mutex};
+        use std::time::Duration;
+
+        use convoke::prelude::*;
+
+        /// How often something of a name was tried: in memory, since what a failed mutation writes is taken back.
+        static SEEN: LazyLock<Mutex<HashMap<String, u32>>> = LazyLock::new(Mutex::default);
+
+        fn count(name: &str) -> u32 {
+            let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let count = seen.entry(name.to_owned()).or_default();
+            *count += 1;
+            *count
+        }
+
+        /// A call that fails a few times before it succeeds.
+        #[args]
+        pub struct Flaky {
+            /// What is counted.
+            pub name: String,
+            /// How often it fails.
+            pub failures: u32,
+            /// With which code.
+            pub code: String,
+            pub idempotency_key: Option<String>,
+        }
+
+        fn tried(args: &Flaky) -> Result<u32> {
+            let count = count(&args.name);
+            let code = Code::ALL.iter().find(|code| code.as_str() == args.code).copied().unwrap_or(Code::Internal);
+            if count <= args.failures { Err(Error::new(code, "Not yet")) } else { Ok(count) }
+        }
+
+        /// Fails until it was tried often enough; returns how often that was.
+        #[query]
+        pub fn query(_ctx: &QueryCtx, args: Flaky) -> Result<u32> {
+            tried(&args)
+        }
+
+        /// Fails until it was tried often enough; returns how often that was.
+        #[mutation]
+        pub fn mutation(_ctx: &mut MutationCtx, args: Flaky) -> Result<u32> {
+            tried(&args)
+        }
+
+        /// Fails until it was tried often enough; returns how often that was.
+        #[action]
+        pub async fn action(_ctx: &ActionCtx, args: Flaky) -> Result<u32> {
+            tried(&args)
+        }
+
+        #[args]
+        pub struct Seen {
+            pub name: String,
+        }
+
+        /// How often something of this name was tried.
+        #[query]
+        pub fn seen(_ctx: &QueryCtx, args: Seen) -> Result<u32> {
+            let seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            Ok(seen.get(&args.name).copied().unwrap_or(0))
+        }
+
+        #[args]
+        pub struct Slow {
+            pub name: String,
+            pub ms: u64,
+        }
+
+        /// Takes its time.
+        #[action]
+        pub async fn slow(_ctx: &ActionCtx, args: Slow) -> Result<u32> {
+            let count = count(&args.name);
+            tokio::time::sleep(Duration::from_millis(args.ms)).await;
+            Ok(count)
+        }
+    }
+
+    pub mod ledger {
+        use convoke::prelude::*;
+
+        /// An amount that was written down.
+        #[table(name = "entries", prefix = "entry")]
+        pub struct Entry {
+            pub amount: i64,
+        }
+
+        /// What [`add`] takes.
+        #[args]
+        pub struct Add {
+            pub amount: i64,
+            pub idempotency_key: Option<String>,
+        }
+
+        /// What [`add`] returns.
+        #[value]
+        pub struct Added {
+            pub entry_id: Id<Entry>,
+            pub total: i64,
+        }
+
+        /// Writes an amount down, once a key.
+        #[mutation]
+        pub fn add(ctx: &mut MutationCtx, args: Add) -> Result<Added> {
+            let key = args.idempotency_key.clone();
+            ctx.once(key.as_deref(), &args.clone(), |ctx| {
+                let entry_id = ctx.db_mut().insert(Entry { amount: args.amount })?;
+                let total = ctx.db().scan::<Entry>().take(1_000)?.iter().map(|entry| entry.amount).sum();
+                Ok(Added { entry_id, total })
+            })
+        }
+
+        /// A part of the entries.
+        #[args]
+        pub struct List {
+            pub cursor: Option<convoke::store::Cursor>,
+        }
+
+        /// The entries, ten at a time.
+        #[query]
+        pub fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Entry>>> {
+            Ok(ctx.db().scan::<Entry>().page(args.cursor.as_ref(), 10)?)
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    convoke::cli::main()
+}

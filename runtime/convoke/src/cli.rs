@@ -1,0 +1,10 @@
+//! The command line that every program with functions gets.
+
+#[doc(inline)]
+pub use convoke_cli::*;
+
+/// Runs the command line of this process, on the default engine. A program's `main` is `convoke::cli::main()`.
+#[cfg(feature = "sqlite")]
+pub fn main() -> std::process::ExitCode {
+    convoke_cli::main_with(crate::default_engine())
+}

@@ -1,0 +1,484 @@
+//! The runtime in a test's process, its callers, and what they are answered.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use convoke_calls::call::Outcome;
+use convoke_calls::call::dispatch::Request;
+pub use convoke_calls::execute::Run;
+use convoke_calls::function::Function;
+use convoke_calls::outbound;
+use convoke_calls::performance::recorder::Ended;
+use convoke_calls::runtime::{Runtime, RuntimeOptions};
+use convoke_calls::scheduler::{Job, JobState};
+use convoke_core::clock::{HeldClock, Millis};
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::id::Id;
+use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
+use convoke_store::{Db, Doc, HeldDisk, Table};
+
+/// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
+pub const START: Millis = Millis(1_767_225_600_000);
+
+/// How long a query or mutation of a test may take, unless its settings say otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The issuer of a test's users.
+pub const ISSUER: &str = "https://issuer.test";
+
+/// A runtime in the test's process, on a temporary database.
+pub struct TestApp {
+    runtime: Option<Runtime>,
+    clock: Arc<HeldClock>,
+    disk: Arc<HeldDisk>,
+    executor: Arc<tokio::runtime::Runtime>,
+    options: RuntimeOptions,
+    /// Failed jobs that the test has looked at.
+    seen: Mutex<HashSet<Id<Job>>>,
+    _data: tempfile::TempDir,
+}
+
+impl TestApp {
+    /// An app with default settings and every function that is linked into the test.
+    ///
+    /// # Panics
+    /// If the runtime does not start; the message says why.
+    pub fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// An app whose options the test changes first.
+    ///
+    /// # Panics
+    /// As [`TestApp::new`].
+    pub fn with(change: impl FnOnce(&mut RuntimeOptions)) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder can be made");
+        let (clock, disk) = (Arc::new(HeldClock::at(START)), Arc::new(HeldDisk::default()));
+        let executor = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("an executor can be made");
+        let mut options = RuntimeOptions::in_folder(data.path(), crate::default_engine());
+        options.clock = clock.clone();
+        options.disk = disk.clone();
+        options.predictable_ids = true;
+        // How long a call takes says nothing on a machine whose other work takes the cores.
+        options.limits.query_timeout = PATIENCE;
+        options.limits.mutation_timeout = PATIENCE;
+        change(&mut options);
+        let executor = Arc::new(executor);
+        let mut app = Self { runtime: None, clock, disk, executor, options, seen: Mutex::default(), _data: data };
+        app.start();
+        app
+    }
+
+    /// An app with these settings, as they would stand in `convoke.toml`: `[rates]` and the application's sections.
+    ///
+    /// # Panics
+    /// If they are not TOML; as [`TestApp::new`].
+    pub fn configured(settings: &str) -> Self {
+        let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{error}"));
+        Self::with(|options| options.settings = settings)
+    }
+
+    /// Sets a secret of the installation.
+    ///
+    /// # Panics
+    /// If its file cannot be written.
+    pub fn set_secret(&self, name: &str, secret: &str) {
+        outbound::secret::write(&self.options.data, name, secret).expect("a secret can be written");
+    }
+
+    fn start(&mut self) {
+        let _within = self.executor.enter();
+        let runtime = Runtime::start(self.options.clone());
+        self.runtime = Some(runtime.unwrap_or_else(|error| panic!("the runtime does not start: {error}")));
+    }
+
+    /// Ends the runtime and starts another one on the same data, as a restart of the server would: what is in memory
+    /// is gone.
+    ///
+    /// # Panics
+    /// If the runtime does not start again; the message says why.
+    pub fn restart(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.store().close();
+        }
+        self.start();
+    }
+
+    /// The runtime itself.
+    pub fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("the runtime stands until the app is dropped")
+    }
+
+    /// A caller whose subject is `name`, with a verified e-mail address `name@example.com`.
+    pub fn user(&self, name: &str) -> TestCaller<'_> {
+        self.identity(Identity {
+            issuer: ISSUER.to_owned(),
+            subject: name.to_owned(),
+            email: Some(format!("{name}@example.com")),
+            email_verified: Some(true),
+            issued_at: Some(self.now().0 / 1_000),
+            ..Identity::default()
+        })
+    }
+
+    /// A caller with the claims of the test's choice.
+    pub fn identity(&self, identity: Identity) -> TestCaller<'_> {
+        self.caller(Caller::User(Arc::new(identity)))
+    }
+
+    /// A caller without credentials.
+    pub fn nobody(&self) -> TestCaller<'_> {
+        self.caller(Caller::Nobody)
+    }
+
+    /// A deploy key with these scopes, acting as nobody.
+    pub fn deploy_key(&self, scopes: &[&str]) -> TestCaller<'_> {
+        self.caller(Caller::DeployKey(Arc::new(DeployKeyCaller {
+            name: "test".to_owned(),
+            scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+            acting_as: None,
+        })))
+    }
+
+    /// Any caller.
+    pub fn caller(&self, caller: Caller) -> TestCaller<'_> {
+        TestCaller { app: self, caller }
+    }
+
+    /// What the clock shows.
+    pub fn now(&self) -> Millis {
+        use convoke_core::clock::Clock as _;
+        self.clock.now()
+    }
+
+    /// The clock, to set it as the test likes.
+    pub fn clock(&self) -> &HeldClock {
+        &self.clock
+    }
+
+    /// The disk, which has room however full that of the machine is, until the test sets it.
+    pub fn disk(&self) -> &HeldDisk {
+        &self.disk
+    }
+
+    /// Reads the database in one snapshot.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> R {
+        self.runtime().read(work).unwrap_or_else(|error| panic!("the read failed: {error:?}"))
+    }
+
+    /// How many rows a table has.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn count<T: Table>(&self) -> u64 {
+        self.read(|db| Ok(db.scan::<T>().count()?))
+    }
+
+    /// Waits for a future on the app's own executor.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.executor.block_on(future)
+    }
+
+    /// Moves the clock on and runs the scheduled work that becomes due, crons included, each at its time: what a job
+    /// schedules runs too, if its time comes.
+    ///
+    /// # Panics
+    /// If the store fails.
+    pub fn advance(&self, by: Duration) {
+        let end = self.now() + by;
+        let runtime = self.runtime();
+        self.block_on(async {
+            runtime.run_due().await?;
+            while let Some(next) = runtime.next_due().await?.filter(|next| *next <= end) {
+                self.clock.set(next.max(self.now()));
+                runtime.run_due().await?;
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap_or_else(|error| panic!("the scheduled work cannot be run: {error:?}"));
+        self.clock.set(end.max(self.now()));
+    }
+
+    /// Runs the scheduled work that is due now, and what it schedules for now; returns how many jobs ran.
+    ///
+    /// # Panics
+    /// If the store fails.
+    pub fn run_due(&self) -> usize {
+        let ran = self.block_on(self.runtime().run_due());
+        ran.unwrap_or_else(|error| panic!("the scheduled work cannot be run: {error:?}"))
+    }
+
+    /// The jobs that wait for their time, in the order of their ids.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn pending_jobs(&self) -> Vec<Doc<Job>> {
+        self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Pending).take(usize::MAX)?))
+    }
+
+    /// The jobs whose tries have all failed, oldest first. A test that expects one looks at it here: one that nobody
+    /// looked at fails the test when the app is dropped.
+    ///
+    /// # Panics
+    /// If the read fails.
+    pub fn failed_jobs(&self) -> Vec<Doc<Job>> {
+        let failed = self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Failed).take(usize::MAX)?));
+        self.seen.lock().extend(failed.iter().map(Doc::id));
+        failed
+    }
+
+    /// Counts a call of a function that ended now, as if it had taken `latency`: for tests of figures.
+    ///
+    /// # Panics
+    /// If there is no such function.
+    pub fn record_call(&self, path: &str, latency: Duration, ok: bool) {
+        let function = self.registry().get(path).unwrap_or_else(|| panic!("no function {path}"));
+        self.history().record(function, Ended { at: self.now(), latency, failed: !ok, scheduled: false });
+    }
+
+    /// What must hold after any test.
+    fn check(&self) {
+        // A read may still be on its way out when its call was cut off by a limit.
+        let open = || self.runtime().store().stats().readers_busy;
+        for _ in 0..200 {
+            if open() == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(open(), 0, "a read has not ended: it holds its snapshot");
+        let now = self.now();
+        let due: Vec<_> = self.pending_jobs().into_iter().filter(|job| job.run_at <= now).collect();
+        assert!(due.is_empty(), "scheduled work is due and was not run; call `app.run_due()`: {due:#?}");
+        let seen = self.seen.lock().clone();
+        let mut failed = self.failed_jobs();
+        failed.retain(|job| !seen.contains(&job.id()));
+        assert!(failed.is_empty(), "jobs failed and nobody looked at `app.failed_jobs()`: {failed:#?}");
+    }
+}
+
+impl Default for TestApp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        // A test that fails already says why by itself.
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            if !std::thread::panicking() && self.runtime.is_some() {
+                self.check();
+            }
+        }));
+        if let Some(runtime) = self.runtime.take() {
+            let _within = self.executor.enter();
+            runtime.store().close();
+        }
+        if let Err(panic) = checked {
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// Somebody who calls functions of a [`TestApp`].
+#[derive(Clone)]
+pub struct TestCaller<'app> {
+    app: &'app TestApp,
+    caller: Caller,
+}
+
+impl<'app> TestCaller<'app> {
+    pub(super) fn app(&self) -> &'app TestApp {
+        self.app
+    }
+
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Calls a function by its path, as over HTTP.
+    pub fn call(&self, path: &str, args: Value) -> Reply {
+        self.app.block_on(self.call_async(path, args))
+    }
+
+    /// As [`TestCaller::call`], to be awaited beside others.
+    pub async fn call_async(&self, path: &str, args: Value) -> Reply {
+        let runtime = self.app.runtime();
+        let args = args.to_string();
+        let request = Request::Args { path, args: &args };
+        let (outcome, _) = runtime.call(request, self.caller.clone(), runtime.request_id()).await;
+        Reply::of(outcome)
+    }
+
+    /// Calls a function by its type.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&self, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: Run<F>,
+    {
+        self.app.block_on(self.app.runtime().run::<F>(self.caller.clone(), args))
+    }
+
+    /// The same deploy key, acting as a user: issuer and subject only.
+    ///
+    /// # Panics
+    /// If the caller is no deploy key.
+    #[must_use]
+    pub fn acting_as(&self, subject: &str) -> Self {
+        let key = self.caller.deploy_key().expect("only a deploy key acts as somebody");
+        let identity = Identity { issuer: ISSUER.to_owned(), subject: subject.to_owned(), ..Identity::default() };
+        let key = DeployKeyCaller { acting_as: Some(Arc::new(identity)), ..key.clone() };
+        Self { app: self.app, caller: Caller::DeployKey(Arc::new(key)) }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct Reply {
+    value: Value,
+    error: Option<Error>,
+    log_lines: Vec<String>,
+}
+
+impl Reply {
+    fn of(outcome: Outcome) -> Self {
+        let log_lines = outcome.log_lines.into_lines();
+        match outcome.result {
+            Ok(json) => {
+                let value = serde_json::from_slice(&json.joined()).expect("the runtime writes valid JSON");
+                Self { value, error: None, log_lines }
+            }
+            Err(error) => Self { value: Value::Null, error: Some(error), log_lines },
+        }
+    }
+
+    /// The reply that the object of a result says.
+    pub(super) fn of_json(result: &Value) -> Self {
+        let lines = result["logLines"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let log_lines = lines.map(str::to_owned).collect();
+        if result["status"] == "success" {
+            return Self { value: result["value"].clone(), error: None, log_lines };
+        }
+        let data = result["errorData"].as_object().expect("an error has data");
+        let code = data["code"].as_str().and_then(|name| Code::ALL.iter().copied().find(|code| code.as_str() == name));
+        let message = result["errorMessage"].as_str().unwrap_or_default().to_owned();
+        let error = Error::new(code.expect("the code is one of the list"), message);
+        let members = data.iter().filter(|(name, _)| *name != "code");
+        let error = members.fold(error, |error, (name, value)| error.with(name, value.clone()));
+        Self { value: Value::Null, error: Some(error), log_lines }
+    }
+
+    /// The value.
+    ///
+    /// # Panics
+    /// If the call failed; the message says how.
+    #[track_caller]
+    pub fn value(&self) -> &Value {
+        if let Some(error) = &self.error {
+            panic!("the call failed: {error:?}\nlog lines: {:#?}", self.log_lines);
+        }
+        &self.value
+    }
+
+    /// The value as a Rust type.
+    ///
+    /// # Panics
+    /// If the call failed or the value is of another shape.
+    #[track_caller]
+    pub fn into_value<T: DeserializeOwned>(self) -> T {
+        let value = self.value().clone();
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("another shape: {error}: {}", self.value))
+    }
+
+    /// The spelling of the error's code.
+    ///
+    /// # Panics
+    /// If the call succeeded; the message shows the value.
+    #[track_caller]
+    pub fn code(&self) -> &'static str {
+        self.error().code().as_str()
+    }
+
+    /// The error's sentence.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn message(&self) -> &str {
+        self.error().message()
+    }
+
+    /// The argument an `INVALID_ARGUMENT` is about.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn field(&self) -> Option<&str> {
+        self.error().field()
+    }
+
+    /// `errorData`.
+    ///
+    /// # Panics
+    /// If the call succeeded.
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        json!(self.error())
+    }
+
+    /// The error.
+    ///
+    /// # Panics
+    /// If the call succeeded; the message shows the value.
+    #[track_caller]
+    pub fn error(&self) -> &Error {
+        match &self.error {
+            Some(error) => error,
+            None => panic!("the call succeeded: {}", self.value),
+        }
+    }
+
+    /// Whether the call succeeded.
+    pub fn is_success(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// What the function logged.
+    pub fn log_lines(&self) -> &[String] {
+        &self.log_lines
+    }
+
+    /// Asserts that the call was refused with this code and sentence.
+    ///
+    /// # Panics
+    /// If it was not.
+    #[track_caller]
+    pub fn assert_refused(&self, code: Code, message: &str) {
+        assert_eq!((self.code(), self.message()), (code.as_str(), message));
+    }
+}
+
+impl Deref for TestApp {
+    type Target = Runtime;
+    fn deref(&self) -> &Runtime {
+        self.runtime()
+    }
+}

@@ -1,0 +1,79 @@
+//! Live queries in a test: what their caller is told, one result after the other, without sleeping.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::app::{Reply, TestApp, TestCaller};
+use convoke_calls::call::Format;
+use convoke_calls::live::{LiveConnection, Told, Update};
+use convoke_core::error::Result;
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A live query of a [`TestCaller`]; it ends when this is dropped.
+pub struct Watch<'app> {
+    app: &'app TestApp,
+    connection: LiveConnection,
+}
+
+impl<'app> TestCaller<'app> {
+    /// Watches a query: [`Watch::next`] says its first result, and then each later one.
+    ///
+    /// # Panics
+    /// If the caller has as many live connections as may be.
+    pub fn watch(&self, path: &str, args: Value) -> Watch<'app> {
+        let mut connection = self.live().unwrap_or_else(|error| panic!("{error:?}"));
+        self.app().block_on(connection.subscribe(0, path, &args.to_string(), Format::Json));
+        Watch { app: self.app(), connection }
+    }
+
+    /// A connection for live queries, as a transport holds one.
+    ///
+    /// # Errors
+    /// `OVERLOADED`.
+    pub fn live(&self) -> Result<LiveConnection> {
+        let runtime = self.app().runtime();
+        self.app()
+            .block_on(async { runtime.live().open(self.caller().clone(), convoke_store::Flow::SYSTEM, "test".into()) })
+    }
+}
+
+impl Watch<'_> {
+    /// The next result that differs from the one before, the first one at once.
+    ///
+    /// # Panics
+    /// If none comes for a minute.
+    #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and waits")]
+    pub fn next(&mut self) -> Reply {
+        let next = self.app.block_on(async { tokio::time::timeout(PATIENCE, self.connection.next()).await });
+        let update = next.expect("a result comes").unwrap_or_else(|error| panic!("the live query ended: {error:?}"));
+        only(update)
+    }
+
+    /// The result as of the newest commit, if it differs from the one before.
+    ///
+    /// # Panics
+    /// If the live query has ended.
+    #[track_caller]
+    pub fn now(&mut self) -> Option<Reply> {
+        let update = self.app.block_on(self.connection.catch_up());
+        update.unwrap_or_else(|error| panic!("the live query ended: {error:?}")).map(only)
+    }
+}
+
+fn only(update: Update) -> Reply {
+    let [told] = &*update.results else { panic!("one query has one result: {update:?}") };
+    reply(told)
+}
+
+/// What a query's caller is told, as the reply of a call.
+///
+/// # Panics
+/// If it is no result.
+pub fn reply(told: &Told) -> Reply {
+    let json = [b"{", &*told.json].concat();
+    Reply::of_json(&serde_json::from_slice(&json).expect("the runtime writes valid JSON"))
+}

@@ -1,0 +1,25 @@
+//! In-process testing: the runtime with a database of its own, a clock that stands still, and users at will.
+//!
+//! ```no_run
+//! # use convoke::testing::TestApp; use serde_json::json;
+//! let app = TestApp::new();
+//! let ada = app.user("ada");
+//! let reply = ada.call("greetings/sayHello", json!({ "name": "Grace" }));
+//! assert_eq!(reply.value(), &json!("Hello, Grace!"));
+//!
+//! let mut seen = ada.watch("greetings/list", json!({}));
+//! seen.next(); // the first result; after a mutation that changes it, the next one
+//! ```
+//!
+//! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
+//! any test. Where the wire itself is the subject, [`TestApp::serve`] opens a real port.
+
+pub mod app;
+pub mod live;
+#[cfg(feature = "server")]
+pub mod server;
+
+pub use app::{ISSUER, Reply, START, TestApp, TestCaller};
+pub use live::Watch;
+#[cfg(feature = "server")]
+pub use server::{HttpReply, TestServer};

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Compiles the generated TypeScript clients as strictly as TypeScript can, lints them, and runs them in Node.js against
+# real servers: of the application, and of functions made to fail.
+# Needs Node.js 20 (installed where apt-get is) and the package index. Usage: runtime/convoke/tests/clients/typescript.sh
+set -euo pipefail
+cd "$(dirname "$0")/../../../.."
+source runtime/convoke/tests/clients/servers.sh
+
+need npm nodejs npm
+build_servers
+
+work=$target/clients/typescript
+mkdir -p "$work"
+cp runtime/convoke/tests/clients/typescript/* "$work"
+cp examples/typescript/client.ts "$work/example.ts"
+sed -i 's|"./convoke.js"|"./application.js"|' "$work/example.ts"
+(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+
+"$application" codegen typescript --out "$work/application.ts"
+"$probes" codegen typescript --out "$work/probes.ts"
+
+# The compiler that most programs have, and its successor.
+(cd "$work" && npx tsc -p . && node node_modules/typescript-7/bin/tsc -p . --noEmit && npx eslint application.ts probes.ts example.ts)
+
+start "$application"; application_url=$url application_data=$data
+start "$probes"
+probes_url=$url probes_data=$data
+token_of() { (cd "$1" && "$2" token --subject "$3" --email "$3@example.com"); }
+APPLICATION=$application_url APPLICATION_TOKEN=$(token_of "$application_data" "$application" ada) \
+  PROBES=$probes_url PROBES_TOKEN=$(token_of "$probes_data" "$probes" ada) \
+  node --test --test-reporter=dot "$work/out/client.test.js"
+node "$work/out/example.js" "$application_url" "$(token_of "$application_data" "$application" grace)"
+echo "typescript: the generated clients compile, and work against the servers"

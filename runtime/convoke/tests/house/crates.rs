@@ -1,0 +1,109 @@
+//! Which crate may know which. Cargo refuses circles; what it does not know is which way is down.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::root;
+
+/// From the cellar to the door: a crate may know those before it.
+const ORDER: [&str; 10] = [
+    "convoke-macros",
+    "convoke-core",
+    "convoke-store",
+    "convoke-sqlite",
+    "convoke-http",
+    "convoke-calls",
+    "convoke-server",
+    "convoke-codegen",
+    "convoke-cli",
+    "convoke",
+];
+
+/// Pairs that the order would allow, and that may not be.
+const APART: [(&str, &str); 9] = [
+    ("convoke-http", "convoke-store"),
+    ("convoke-calls", "convoke-http"),
+    ("convoke-codegen", "convoke-server"),
+    ("schema", "convoke-calls"),
+    // The facade alone chooses the engine.
+    ("convoke-http", "convoke-sqlite"),
+    ("convoke-calls", "convoke-sqlite"),
+    ("convoke-server", "convoke-sqlite"),
+    ("convoke-codegen", "convoke-sqlite"),
+    ("convoke-cli", "convoke-sqlite"),
+];
+
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Each crate of the workspace with what it needs to be built.
+fn crates() -> Vec<(String, Vec<String>)> {
+    let metadata = cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let needs = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|one| one["kind"].is_null()).map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages.map(|package| (package["name"].as_str().unwrap().to_owned(), needs(package))).collect()
+}
+
+#[test]
+fn a_crate_knows_only_those_below_it() {
+    let level = |name: &str| ORDER.iter().position(|one| *one == name);
+    let mut checked = 0;
+    for (name, needs) in crates() {
+        for need in &needs {
+            let apart = APART.contains(&(&*name, &**need));
+            assert!(!apart, "{name} may not depend on {need}");
+            if let (Some(own), Some(other)) = (level(&name), level(need)) {
+                assert!(other < own, "{name} depends on {need}, which stands above it");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 15, "only {checked} arrows were seen");
+}
+
+/// Whoever names the engine's library, its files or its ways outside of its crate ties the house to it.
+#[test]
+fn no_crate_but_its_own_names_sqlite() {
+    let names = regex_lite::Regex::new(r"(?i)sqlite|r2d2|pragma").unwrap();
+    let mut looked = 0;
+    for name in ["core", "store", "http", "calls", "server", "codegen", "cli"] {
+        let mut files = Vec::new();
+        crate::files(&root().join("runtime").join(name).join("src"), ".rs", &mut files);
+        looked += files.len();
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+            let found: Vec<_> = code.filter(|(_, line)| names.is_match(line)).collect();
+            assert!(found.is_empty(), "{} names the engine: {found:?}", file.display());
+        }
+    }
+    assert!(looked > 100, "only {looked} files were seen");
+}
+
+/// Tables alone bring neither the listener nor the command line along, nor an HTTP client.
+#[test]
+fn the_schema_needs_what_its_list_says() {
+    let tree = cargo(&["tree", "--offline", "-p", "schema", "--edges=normal", "--prefix=none", "--format={p}"]);
+    let mut names: Vec<_> =
+        tree.lines().filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let now = names.join("\n") + "\n";
+    let path = root().join("runtime/convoke/tests/house/schema_dependencies.txt");
+    if std::env::var_os("CONVOKE_BLESS").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let listed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(now, listed, "if this is meant, `.ci/renew` writes the list anew");
+    for never in ["rusqlite", "r2d2", "clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-calls"] {
+        assert!(!names.contains(&never), "{never} came back");
+    }
+}

@@ -1,0 +1,130 @@
+//! Failures: what they leave behind, what the caller sees, and that the server lives.
+
+use std::time::Duration;
+
+use convoke::Code;
+use convoke::error::INTERNAL_MESSAGE;
+use convoke::testing::TestApp;
+use serde_json::json;
+
+use super::functions::Counter;
+
+#[test]
+fn a_failed_mutation_keeps_its_logs_and_loses_its_writes() {
+    let app = TestApp::new();
+    let reply = app.user("ada").call("call/functions/incrementAndRefuse", json!({ "name": "a" }));
+    reply.assert_refused(Code::FailedPrecondition, "Not now");
+    assert_eq!(reply.data(), json!({ "code": "FAILED_PRECONDITION", "left": 3 }));
+    assert_eq!(reply.log_lines(), ["[INFO] incrementing a", "[WARN] about to refuse"]);
+    assert_eq!(app.count::<Counter>(), 0);
+}
+
+#[test]
+fn a_mutation_that_catches_a_called_ones_failure_keeps_its_own_writes_only() {
+    let app = TestApp::new();
+    assert_eq!(app.nobody().call("call/functions/incrementDespite", json!({ "name": "a" })).value(), &json!(1));
+}
+
+#[test]
+fn a_panic_is_an_internal_error_that_leaves_nothing_and_the_server_lives() {
+    let app = TestApp::new();
+    for path in ["incrementAndPanic", "panicInQuery", "panicInAction", "panicApart"] {
+        let args = if path == "incrementAndPanic" { json!({ "name": "a" }) } else { json!({}) };
+        let reply = app.nobody().call(&format!("call/functions/{path}"), args);
+        reply.assert_refused(Code::Internal, INTERNAL_MESSAGE);
+        assert!(reply.error().chain().contains("a bug "), "{}", reply.error().chain());
+    }
+    assert_eq!(app.count::<Counter>(), 0);
+    assert_eq!(app.nobody().call("call/functions/increment", json!({ "name": "a" })).value(), &json!(1));
+}
+
+#[test]
+fn a_unique_violation_is_a_conflict_and_leaves_nothing() {
+    let app = TestApp::new();
+    assert_eq!(app.nobody().call("call/functions/violate", json!({ "name": "a" })).code(), "CONFLICT");
+    assert_eq!(app.count::<Counter>(), 0);
+}
+
+#[test]
+fn an_action_is_several_transactions_and_those_before_a_failure_stay() {
+    let app = TestApp::new();
+    let reply = app.nobody().call("call/functions/half", json!({ "name": "a" }));
+    assert_eq!(reply.code(), "FAILED_PRECONDITION");
+    assert_eq!(app.nobody().call("call/functions/read", json!({ "name": "a" })).value(), &json!(1));
+}
+
+#[test]
+fn whatever_runs_past_its_limit_is_cut_and_leaves_nothing_also_if_it_swallows_the_error() {
+    let app = TestApp::with(|options| {
+        options.limits.query_timeout = Duration::from_millis(100);
+        options.limits.mutation_timeout = Duration::from_millis(100);
+        options.limits.action_timeout = Duration::from_millis(100);
+    });
+    for path in ["endless", "endlessMutation", "endlessAction"] {
+        let args = if path == "endlessAction" { json!({}) } else { json!({ "name": "a" }) };
+        let reply = app.nobody().call(&format!("call/functions/{path}"), args);
+        assert_eq!(reply.code(), "TIMEOUT", "{path}");
+    }
+    assert_eq!(app.count::<Counter>(), 0);
+    assert!(app.nobody().call("call/functions/increment", json!({ "name": "a" })).is_success());
+}
+
+#[test]
+fn a_result_that_is_too_large_is_an_internal_error_and_a_mutation_is_rolled_back() {
+    let app = TestApp::with(|options| options.limits.response_bytes_max = 1_000);
+    assert_eq!(app.nobody().call("call/functions/tooLarge", json!({ "name": "a" })).code(), "INTERNAL");
+    assert_eq!(app.count::<Counter>(), 0);
+}
+
+#[test]
+fn an_internal_function_answers_exactly_like_an_unknown_one() {
+    let app = TestApp::new();
+    let internal = app.nobody().call("call/functions/hidden", json!({}));
+    let unknown = app.nobody().call("call/functions/hiddem", json!({}));
+    assert_eq!(internal.code(), "FUNCTION_NOT_FOUND");
+    assert_eq!(internal.message().replace("hidden", "hiddem"), unknown.message());
+    let near = app.nobody().call("call/functions/incremet", json!({}));
+    assert_eq!(near.message(), "No function \"call/functions/incremet\"; did you mean \"call/functions/increment\"?");
+}
+
+#[test]
+fn each_transaction_of_an_action_has_the_time_it_began_at() {
+    let app = TestApp::new();
+    let pause = app.runtime().memory::<super::functions::Pause>();
+    let nobody = app.nobody();
+    let call = nobody.call_async("call/functions/timesAroundAPause", json!({}));
+    let meanwhile = async {
+        pause.reached.notified().await;
+        app.clock().advance(std::time::Duration::from_secs(60));
+        pause.go_on.notify_one();
+    };
+    let (reply, ()) = app.block_on(futures_util::future::join(call, meanwhile));
+    let start = convoke::testing::START.0;
+    assert_eq!(reply.value(), &json!([start, start + 60_000, start + 60_000]));
+}
+
+#[test]
+fn an_answer_that_finds_no_memory_is_overload_and_leaves_nothing() {
+    let app = TestApp::with(|options| options.limits.response_bytes_total_max = 200_000);
+    for function in ["incrementAtLength", "readAtLength"] {
+        let path = format!("call/functions/{function}");
+        let before = app.count::<Counter>();
+        let reply = app.nobody().call(&path, json!({ "name": "300000" }));
+        assert_eq!((reply.code(), reply.message().is_empty()), ("OVERLOADED", false));
+        assert_eq!(app.count::<Counter>(), before);
+        let reply = app.nobody().call(&path, json!({ "name": "100000" }));
+        assert_eq!(reply.value().as_str().map(str::len), Some(100_000));
+    }
+    assert_eq!(app.count::<Counter>(), 1);
+}
+
+#[test]
+fn an_answer_beyond_its_limit_is_an_internal_error_and_leaves_nothing() {
+    let app = TestApp::with(|options| options.limits.response_bytes_max = 100_000);
+    for function in ["incrementAtLength", "readAtLength"] {
+        let reply = app.nobody().call(&format!("call/functions/{function}"), json!({ "name": "100000" }));
+        reply.assert_refused(Code::Internal, INTERNAL_MESSAGE);
+        assert!(reply.error().chain().contains("larger than 100000 bytes"), "{}", reply.error().chain());
+    }
+    assert_eq!(app.count::<Counter>(), 0);
+}

@@ -1,0 +1,163 @@
+//! First sight of an identity, changed claims, admins and rates.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use convoke::sqlite::Sqlite;
+use convoke::testing::{ISSUER, TestApp};
+use convoke::{Caller, Identity};
+use serde_json::json;
+
+use super::functions::{Person, Runs};
+
+const SEEN: &str = "call/functions/seen";
+
+fn ada(email: &str, issued_at: i64) -> Identity {
+    Identity {
+        issuer: ISSUER.to_owned(),
+        subject: "ada".to_owned(),
+        email: Some(email.to_owned()),
+        issued_at: Some(issued_at),
+        ..Identity::default()
+    }
+}
+
+#[test]
+fn the_hook_runs_before_the_first_call_and_when_claims_change_and_not_for_an_older_token() {
+    let app = TestApp::new();
+    let call = |email, issued_at| app.identity(ada(email, issued_at)).call(SEEN, json!({})).value().clone();
+    assert_eq!(call("a@example.com", 100), json!(1));
+    assert_eq!(call("a@example.com", 200), json!(1));
+    assert_eq!(call("b@example.com", 150), json!(1), "a token between two with the same claims is older too");
+    assert_eq!(call("b@example.com", 250), json!(2));
+    assert_eq!(call("a@example.com", 120), json!(2), "an older token changes nothing");
+    assert_eq!(app.count::<Person>(), 1);
+    assert_eq!(app.read(|db| Ok(db.scan::<Person>().first()?.unwrap().email.clone())).unwrap(), "b@example.com");
+}
+
+#[test]
+fn a_hundred_first_calls_at_once_make_one_row() {
+    let app = TestApp::new();
+    let calls = (0..100).map(|_| {
+        let caller = app.identity(ada("a@example.com", 1));
+        async move { caller.call_async(SEEN, json!({})).await }
+    });
+    for reply in app.block_on(futures_util::future::join_all(calls)) {
+        assert_eq!(reply.value(), &json!(1));
+    }
+}
+
+#[test]
+fn the_hook_runs_also_when_the_call_is_refused() {
+    let app = TestApp::new();
+    assert_eq!(app.user("ada").call(SEEN, json!({ "x": 1 })).code(), "INVALID_ARGUMENT");
+    assert_eq!(app.count::<Person>(), 1);
+}
+
+#[test]
+fn nobody_and_a_deploy_key_that_acts_as_somebody_make_no_row() {
+    let app = TestApp::new();
+    app.nobody().call(SEEN, json!({})).value();
+    app.deploy_key(&["*"]).acting_as("ada").call(SEEN, json!({})).value();
+    assert_eq!(app.count::<Person>(), 0);
+}
+
+#[test]
+fn the_body_of_an_admin_function_runs_for_admins_and_deploy_keys_only() {
+    for path in ["forAdmins", "changeForAdmins", "actForAdmins"].map(|name| format!("call/functions/{name}")) {
+        let app = TestApp::new();
+        let runs = || app.runtime().memory::<Runs>().0.load(Ordering::SeqCst);
+        assert_eq!(app.nobody().call(&path, json!({})).code(), "UNAUTHENTICATED");
+        let refused = app.user("ada").call(&path, json!({}));
+        assert_eq!((refused.code(), refused.message()), ("FORBIDDEN", "Access denied: Insufficient permissions"));
+        assert_eq!(app.user("ada").call(&path, json!({ "x": 1 })).code(), "INVALID_ARGUMENT", "its form comes first");
+        assert_eq!(runs(), 0, "{path}");
+        let admin = Identity { roles: vec!["admin".to_owned()], ..ada("a@example.com", 1) };
+        assert!(app.caller(Caller::User(Arc::new(admin))).call(&path, json!({})).is_success());
+        assert!(app.deploy_key(&["*"]).call(&path, json!({})).is_success());
+        assert_eq!(runs(), 2, "{path}");
+    }
+}
+
+#[test]
+fn a_caller_past_the_rate_of_a_class_is_told_when_to_come_again() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let path = "call/functions/charged";
+    for _ in 0..3 {
+        ada.call(path, json!({})).value();
+    }
+    let refused = ada.call(path, json!({}));
+    assert_eq!(refused.code(), "RATE_LIMITED");
+    assert_eq!(refused.data()["retryAfterMs"], json!(20_000));
+    app.user("bob").call(path, json!({})).value();
+    app.advance(Duration::from_secs(20));
+    ada.call(path, json!({})).value();
+    assert_eq!(ada.call(path, json!({})).code(), "RATE_LIMITED");
+}
+
+#[test]
+fn what_is_no_call_shows_nobody() {
+    let app = TestApp::new();
+    let server = app.serve();
+    let token = server.token("ada");
+    let refused = server.post(Some(&token), &format!("/api/run/{SEEN}"), r#"{"arguments":{}}"#);
+    assert_eq!((refused.status, refused.code()), (400, "INVALID_ENVELOPE"));
+    assert_eq!(app.count::<Person>(), 0);
+    assert_eq!(server.post(Some(&token), &format!("/api/run/{SEEN}"), r#"{"args":{}}"#).value(), &json!(1));
+}
+
+#[test]
+fn a_call_by_type_is_held_to_the_same_rights() {
+    use super::functions::for_admins;
+    let app = TestApp::new();
+    assert_eq!(app.nobody().run::<for_admins>(()).unwrap_err().code(), convoke::Code::Unauthenticated);
+    assert_eq!(app.user("ada").run::<for_admins>(()).unwrap_err().code(), convoke::Code::Forbidden);
+    assert_eq!(app.deploy_key(&[]).run::<for_admins>(()).unwrap(), "yes");
+}
+
+#[test]
+fn what_costs_more_than_a_bucket_holds_needs_a_full_one_and_leaves_a_debt() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
+    charge(5).value();
+    assert_eq!(charge(1).data()["retryAfterMs"], json!(60_000));
+    app.advance(Duration::from_secs(60));
+    charge(1).value();
+    assert_eq!(charge(5).data()["retryAfterMs"], json!(60_000), "until it is full");
+}
+
+#[test]
+fn a_mutation_that_is_run_again_is_charged_once() {
+    let app =
+        TestApp::with(|options| options.engine = Arc::new(Sqlite { pages_max: Some(10_000), ..Sqlite::default() }));
+    let ada = app.user("ada");
+    assert_eq!(ada.call("call/functions/chargedAgain", json!({ "cost": 1 })).value(), &json!(2), "it ran twice");
+    let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
+    charge(1).value();
+    assert_eq!(charge(1).code(), "RATE_LIMITED", "one for the call, one beyond it, one now");
+}
+
+#[test]
+fn what_the_identity_hook_logs_is_the_operators() {
+    let app = TestApp::new();
+    let first = app.user("ada").call("call/functions/logLevels", json!({}));
+    assert_eq!(first.log_lines(), ["[DEBUG] one", "[INFO] two count=2 who=ada", "[WARN] three", "[ERROR] four"]);
+    let log = super::logs::operators_log(|| drop(app.user("bob").call("call/functions/logLevels", json!({}))));
+    let line = log.lines().find(|line| line.contains("met bob")).unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains("call/functions/onIdentity") && line.contains("request_id="), "{line}");
+}
+
+#[test]
+fn a_bucket_refills_also_after_the_clock_was_set_back() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
+    charge(3).value();
+    app.clock().set(convoke::Millis(app.now().0 - 3_600_000));
+    assert_eq!(charge(1).code(), "RATE_LIMITED");
+    app.advance(Duration::from_secs(20));
+    charge(1).value();
+}

@@ -1,0 +1,16 @@
+//! Calls, from the registry to the envelope: in process, and over a real port where the wire is the subject.
+
+mod functions;
+
+mod arguments;
+mod codes;
+mod concurrency;
+mod failures;
+mod fairness;
+mod http;
+mod idempotency;
+mod identity;
+mod logs;
+mod prepared;
+mod room;
+mod written;

@@ -1,0 +1,288 @@
+//! Ids: TypeIDs that sort by time and name their table.
+//!
+//! On the wire an id is `<prefix>_` and 26 characters of base32 (TypeID 0.3); inside it is the 128 bits of a UUIDv7.
+//! The generator strictly increases: within a millisecond, across restarts (it is told the greatest id stored), and
+//! when the clock jumps back.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use parking_lot::Mutex;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::clock::Millis;
+
+/// What rows have ids: a table. Apart from what else a table is, so that two can hold ids of each other.
+pub trait Named {
+    /// The table's name.
+    const NAME: &'static str;
+
+    /// The prefix of its ids.
+    const PREFIX: &'static str;
+}
+
+/// The id of a row of table `T`. One of another table is another type, and does not parse as this one.
+pub struct Id<T> {
+    bits: u128,
+    table: PhantomData<fn() -> T>,
+}
+
+impl<T> Id<T> {
+    /// The id with these bits.
+    pub const fn from_bits(bits: u128) -> Self {
+        Self { bits, table: PhantomData }
+    }
+
+    /// The 128 bits, as the store keeps them.
+    pub const fn bits(self) -> u128 {
+        self.bits
+    }
+}
+
+impl<T> Clone for Id<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Id<T> {}
+impl<T> PartialEq for Id<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+impl<T> Eq for Id<T> {}
+impl<T> PartialOrd for Id<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Id<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bits.cmp(&other.bits)
+    }
+}
+impl<T> Hash for Id<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits.hash(state);
+    }
+}
+
+impl<T: Named> fmt::Display for Id<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::PREFIX)?;
+        f.write_str("_")?;
+        let suffix = encode(self.bits);
+        f.write_str(std::str::from_utf8(&suffix).unwrap_or_default())
+    }
+}
+
+impl<T: Named> fmt::Debug for Id<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is no id of that table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an id of this table")]
+pub struct NotAnId;
+
+impl<T: Named> FromStr for Id<T> {
+    type Err = NotAnId;
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        parse(T::PREFIX, text).map(Self::from_bits).ok_or(NotAnId)
+    }
+}
+
+impl<T: Named> Serialize for Id<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T: Named> Deserialize<'de> for Id<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<fn() -> T>);
+        impl<T: Named> serde::de::Visitor<'_> for Visitor<T> {
+            type Value = Id<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an id of {} ({}_…)", T::NAME, T::PREFIX)
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id<T>, E> {
+                text.parse().map_err(|NotAnId| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_str(Visitor(PhantomData))
+    }
+}
+
+impl<T: Named> JsonSchema for Id<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Id_{}", T::NAME).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", T::PREFIX),
+            "description": format!("Id of a row of `{}`.", T::NAME),
+            "examples": [format!("{}_01jgfjs5r2a4n8w7k0q3d6m9vt", T::PREFIX)],
+        })
+    }
+}
+
+/// Crockford's base32 in lower case, as TypeID fixes it.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// The digit of every byte, or 255. A table, since every id in every request and reply passes here.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut i = 0;
+    while i < 32 {
+        digits[ALPHABET[i] as usize] = i as u8;
+        i += 1;
+    }
+    digits
+};
+
+/// The 26 digits of an id, most significant first.
+pub fn encode(bits: u128) -> [u8; 26] {
+    let mut text = [0; 26];
+    for (i, digit) in text.iter_mut().enumerate() {
+        *digit = ALPHABET[(bits >> (125 - 5 * i)) as usize & 31];
+    }
+    text
+}
+
+/// The bits of `<prefix>_<26 digits>`, if it is that.
+pub fn parse(prefix: &str, text: &str) -> Option<u128> {
+    let digits = text.strip_prefix(prefix)?.strip_prefix('_')?.as_bytes();
+    // 26 digits hold 130 bits: the first may not exceed 7.
+    if digits.len() != 26 || digits[0] > b'7' {
+        return None;
+    }
+    let mut bits = 0u128;
+    for &byte in digits {
+        let digit = DIGITS[usize::from(byte)];
+        if digit == 255 {
+            return None;
+        }
+        bits = bits << 5 | u128::from(digit);
+    }
+    Some(bits)
+}
+
+/// The bits that a UUIDv7 fixes: version 7 and variant 2.
+const FIXED: u128 = 0x7 << 76 | 0x2 << 62;
+
+/// Makes ids that strictly increase.
+pub struct IdGenerator {
+    last: Mutex<Free>,
+    random: fn() -> u128,
+}
+
+/// The 122 free bits of an id as one number: 48 of time, 74 of randomness, so that "next" is "plus one".
+type Free = u128;
+
+impl IdGenerator {
+    /// A generator whose ids exceed `greatest`, the greatest one stored.
+    pub fn after(greatest: u128) -> Self {
+        Self { last: Mutex::new(free(greatest)), random: machine_random }
+    }
+
+    /// A generator without randomness: for tests, which want the same ids in every run.
+    pub fn predictable() -> Self {
+        Self { last: Mutex::new(0), random: || 0 }
+    }
+
+    /// Raises the floor: the next id exceeds `greatest`.
+    pub fn exceed(&self, greatest: u128) {
+        let mut last = self.last.lock();
+        *last = (*last).max(free(greatest));
+    }
+
+    /// The next id at the time `now`.
+    pub fn next(&self, now: Millis) -> u128 {
+        let time = u128::from(now.0.max(0).unsigned_abs()) & ((1 << 48) - 1);
+        let random = (self.random)() & ((1 << 74) - 1);
+        let mut last = self.last.lock();
+        *last = (time << 74 | random).max(*last + 1);
+        fixed(*last)
+    }
+}
+
+fn machine_random() -> u128 {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the operating system has randomness once it has started");
+    u128::from_le_bytes(bytes)
+}
+
+fn free(id: u128) -> Free {
+    (id >> 80) << 74 | (id >> 64 & 0xfff) << 62 | id & ((1 << 62) - 1)
+}
+
+fn fixed(free: Free) -> u128 {
+    FIXED | (free >> 74) << 80 | (free >> 62 & 0xfff) << 64 | free & ((1 << 62) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vectors_of_the_typeid_specification_hold() {
+        // https://github.com/jetify-com/typeid: spec/valid.yml
+        for (suffix, bits) in [
+            ("00000000000000000000000000", 0),
+            ("00000000000000000000000001", 1),
+            ("0000000000000000000000000a", 10),
+            ("0000000000000000000000000g", 16),
+            ("00000000000000000000000010", 32),
+            ("7zzzzzzzzzzzzzzzzzzzzzzzzz", u128::MAX),
+            ("01h455vb4pex5vsknk084sn02q", 0x0189_0a5d_ac96_774b_bcce_b302_099a_8057),
+        ] {
+            assert_eq!(encode(bits), suffix.as_bytes());
+            assert_eq!(parse("prefix", &format!("prefix_{suffix}")), Some(bits));
+        }
+        for text in [
+            "prefix_8zzzzzzzzzzzzzzzzzzzzzzzzz",
+            "prefix_0000000000000000000000000",
+            "prefix_0000000000000000000000000I",
+            "other_00000000000000000000000000",
+            "prefix00000000000000000000000000",
+            "",
+        ] {
+            assert_eq!(parse("prefix", text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_increase_when_the_clock_stands_still_and_when_it_jumps_back() {
+        let ids = IdGenerator::after(0);
+        let mut last = 0;
+        for now in [5_000, 5_000, 5_000, 4_000, 1, 6_000, 6_000] {
+            for _ in 0..1_000 {
+                let next = ids.next(Millis(now));
+                assert!(next > last);
+                assert_eq!(next >> 76 & 0xf, 7);
+                assert_eq!(next >> 62 & 0x3, 2);
+                last = next;
+            }
+        }
+        assert_eq!(last >> 80, 6_000);
+    }
+
+    #[test]
+    fn ids_exceed_the_greatest_one_stored() {
+        let stored = IdGenerator::after(0).next(Millis(9_000_000));
+        assert!(IdGenerator::after(stored).next(Millis(1)) > stored);
+    }
+}

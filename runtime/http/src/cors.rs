@@ -1,0 +1,133 @@
+//! Which pages of other origins may call (the Fetch standard's CORS protocol).
+
+use hyper::HeaderMap;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+};
+
+use super::client_addr;
+
+/// The origins whose pages may read what calls answer.
+///
+/// Cookies play no part in a call, so credentials mode is never allowed, and `*` is safe to configure.
+pub(super) struct Cors {
+    origins: Vec<HeaderValue>,
+    any: bool,
+    loopback: bool,
+}
+
+impl Cors {
+    /// `loopback` admits every origin of this machine, on any port.
+    ///
+    /// # Errors
+    /// The first of `origins` that no browser would ever send.
+    pub(super) fn new(origins: &[String], loopback: bool) -> Result<Self, String> {
+        let mut cors = Self { origins: Vec::new(), any: false, loopback };
+        for origin in origins {
+            if origin == "*" {
+                cors.any = true;
+            } else if is_origin(origin) {
+                cors.origins.push(HeaderValue::from_str(origin).map_err(|_| origin.clone())?);
+            } else {
+                return Err(origin.clone());
+            }
+        }
+        Ok(cors)
+    }
+
+    /// Whether nothing is ever allowed, so that no field needs to say so.
+    pub(super) fn is_off(&self) -> bool {
+        self.origins.is_empty() && !self.any && !self.loopback
+    }
+
+    /// The origin to answer to; `None` if the request has none or it is not allowed.
+    pub(super) fn allowed(&self, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let origin = origin?;
+        let allowed = self.any || self.origins.contains(origin) || self.loopback && is_loopback(origin);
+        allowed.then(|| origin.clone())
+    }
+}
+
+/// Lets a page of `origin` read the response.
+pub(super) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
+    // A cache must not hand one origin's answer, or the lack of it, to another.
+    response.insert(VARY, HeaderValue::from_static("origin"));
+    if let Some(origin) = origin {
+        response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        response.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("x-request-id, retry-after, www-authenticate"),
+        );
+    }
+}
+
+/// Says what a page may send, in answer to a preflight of an allowed origin.
+pub(super) fn answer_preflight(response: &mut HeaderMap) {
+    response.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+    response.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "authorization, content-type, x-request-id, traceparent, tracestate, convex-client, last-event-id",
+        ),
+    );
+    // Two hours, the most that the widespread browsers keep it for.
+    response.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
+}
+
+/// `scheme://host` or `scheme://host:port` in lower case, without a path: as browsers serialize it.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, authority)| {
+        let plain = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && !b"/?#@,*".contains(&byte);
+        !scheme.is_empty() && scheme.bytes().all(plain) && !authority.is_empty() && authority.bytes().all(plain)
+    })
+}
+
+fn is_loopback(origin: &HeaderValue) -> bool {
+    let Some((scheme, authority)) = origin.to_str().ok().and_then(|origin| origin.split_once("://")) else {
+        return false;
+    };
+    matches!(scheme, "http" | "https") && client_addr::names_this_machine(authority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(cors: &Cors, origin: &str) -> bool {
+        let origin = HeaderValue::from_str(origin).unwrap();
+        cors.allowed(Some(&origin)).is_some_and(|echoed| echoed == origin)
+    }
+
+    #[test]
+    fn a_configured_origin_is_allowed_to_the_letter() {
+        let cors = Cors::new(&["https://app.example.com".to_owned()], false).unwrap();
+        assert!(allowed(&cors, "https://app.example.com"));
+        for other in
+            ["http://app.example.com", "https://app.example.com:8443", "https://app.example.com.evil.net", "null"]
+        {
+            assert!(!allowed(&cors, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn loopback_origins_are_those_of_this_machine_and_no_look_alike() {
+        let cors = Cors::new(&[], true).unwrap();
+        for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:5173", "http://app.localhost"] {
+            assert!(allowed(&cors, origin), "{origin}");
+        }
+        for origin in ["http://localhost.evil.net", "http://127.0.0.1.evil.net", "ftp://localhost", "http://evil.net"] {
+            assert!(!allowed(&cors, origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn an_origin_that_no_browser_sends_is_a_mistake_in_the_configuration() {
+        for wrong in ["app.example.com", "https://app.example.com/", "https://App.example.com", "https://*.example.com"]
+        {
+            assert_eq!(Cors::new(&[wrong.to_owned()], false).err().as_deref(), Some(wrong));
+        }
+        assert!(allowed(&Cors::new(&["*".to_owned()], false).unwrap(), "https://anyone.example"));
+        assert!(Cors::new(&[], false).unwrap().is_off());
+    }
+}

@@ -1,0 +1,496 @@
+//! The socket as hyper sees it: only checked heads come in, and nothing may take forever.
+//!
+//! hyper reads HTTP/1 from a [`GuardedIo`], which follows where each request begins and ends, holds back a head until it is
+//! whole, and checks it (see [`head`](super::head)). In place of a head that breaks a rule, comes too slowly or grows
+//! too large, hyper gets [`STAND_IN`], which the service answers with the refusal. So a refusal is an ordinary
+//! response: it waits for the answers to the requests before it, has a request id, and closes the connection in good
+//! order.
+//!
+//! A head that comes in one piece, as nearly all do, is checked where hyper wants it and not copied. Deadlines cost a
+//! request nothing: each connection has one timer, and how long it has been idle, or has taken nothing of a response,
+//! is told by looking now and then, not by asking the clock after every call.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use super::chunked::Chunked;
+use super::connection::Activity;
+use super::head::{Framing, Head, HeadLimits};
+use super::rejection::Rejection;
+use super::waiting::STALL_TICKS;
+use convoke_core::error::Code;
+use convoke_core::limits::Limits;
+
+/// A request that no client can send, since [`Head`] refuses its target: the service answers it with
+/// [`Activity::rejection`].
+const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
+
+/// How long, and usually how much of, unread input is awaited after the last response (see
+/// [`Activity::lingers_for`]).
+const LINGER: Duration = Duration::from_secs(2);
+pub(super) const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// How often, within the time a connection may be idle, it is looked at.
+const LOOKS: u32 = 8;
+
+/// Pieces of a response up to this many bytes in all are joined: copying them costs less than a vectored write.
+const JOINED_BYTES_MAX: usize = 1024;
+
+const HEAD_TOO_SLOW: Rejection =
+    Rejection { code: Code::RequestTimeout, message: "The request's head did not arrive in time." };
+
+/// The protocol that the first bytes of a connection tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// Followed and checked here.
+    Http1,
+    /// Passed through: h2 frames and checks for itself.
+    Http2,
+}
+
+/// A socket, its place in the protocol, and its deadlines.
+pub(super) struct GuardedIo<S> {
+    stream: S,
+    place: Place,
+    /// Input that hyper has not got yet: first what is checked, then the beginning of a head.
+    held: BytesMut,
+    checked: usize,
+    activity: Arc<Activity>,
+    limits: GuardedIoLimits,
+    timer: Pin<Box<Sleep>>,
+    /// Whether the timer is set for the next look, and nothing else.
+    timer_is_for_look: bool,
+    /// Since when at least the connection has been idle, and how many calls it had begun by then.
+    idle_since: Instant,
+    calls_seen: u64,
+    /// Whether the connection was asked to close for being idle.
+    closing: bool,
+    /// When the next tick of the responses that are not taken is due, and since when one of them is stalled.
+    next_tick: Instant,
+    stalled_since: Option<Instant>,
+    /// Since when the head that is held has been awaited.
+    head_since: Option<Instant>,
+    /// Since when the client has not taken what was written.
+    blocked_since: Option<Instant>,
+    /// After the last response: how much of unread input was thrown away.
+    lingering: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct GuardedIoLimits {
+    head: HeadLimits,
+    header_timeout: Duration,
+    idle_timeout: Duration,
+    stall_timeout: Duration,
+}
+
+/// Where in a request the next byte to come lies.
+enum Place {
+    Head(Head),
+    Body(u64),
+    Chunks(Chunked),
+    /// Behind a rejected head: nothing more is read.
+    Rejected,
+    /// Not followed (HTTP/2).
+    Through,
+}
+
+impl<S> GuardedIo<S> {
+    /// A socket whose first bytes, of which there is at least one, were read already.
+    pub(super) fn new(
+        stream: S,
+        protocol: Protocol,
+        first: BytesMut,
+        activity: Arc<Activity>,
+        limits: &Limits,
+    ) -> Self {
+        let (place, checked) = match protocol {
+            Protocol::Http1 => (Place::Head(Head::default()), 0),
+            Protocol::Http2 => (Place::Through, first.len()),
+        };
+        let limits = GuardedIoLimits {
+            head: HeadLimits { bytes_max: limits.header_bytes_max, fields_max: limits.header_fields_max },
+            header_timeout: limits.header_timeout,
+            idle_timeout: limits.idle_timeout,
+            stall_timeout: limits.response_stall_timeout,
+        };
+        let now = Instant::now();
+        let mut wire = Self {
+            stream,
+            place,
+            held: first,
+            checked,
+            activity,
+            limits,
+            timer: Box::pin(tokio::time::sleep(limits.header_timeout)),
+            timer_is_for_look: false,
+            idle_since: now,
+            calls_seen: 0,
+            closing: false,
+            next_tick: now + limits.stall_timeout / STALL_TICKS,
+            stalled_since: None,
+            head_since: None,
+            blocked_since: None,
+            lingering: None,
+        };
+        if protocol == Protocol::Http1 {
+            wire.check_held();
+        }
+        wire
+    }
+
+    /// Follows `bytes`, the next of the input, and tells how many of them hyper may have. A deploy key in them is taken
+    /// out: see [`credentials`](super::credentials).
+    ///
+    /// # Errors
+    /// The count, and why what comes behind it is refused.
+    fn follow(&mut self, bytes: &mut [u8]) -> Result<usize, (usize, Rejection)> {
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &mut bytes[at..];
+            match &mut self.place {
+                Place::Head(head) => {
+                    let whole = head.advance(rest, self.limits.head);
+                    if let Some(value) = head.take_credentials() {
+                        self.activity.credentials.take(&mut rest[value]);
+                    }
+                    let Some((end, framing)) = whole.map_err(|refused| (at, refused))? else { break };
+                    at += end;
+                    self.place = Place::behind(framing, self.limits.head);
+                }
+                Place::Body(left) => {
+                    let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    at += here;
+                    *left -= here as u64;
+                    if *left == 0 {
+                        self.place = Place::Head(Head::default());
+                    }
+                }
+                Place::Chunks(chunks) => {
+                    // What follows cannot be told from the body any more, so nothing of it may pass as a request: hyper,
+                    // which takes some of what is refused here, meets the end of the input within the body instead.
+                    let Ok(here) = chunks.advance(rest) else {
+                        self.place = Place::Rejected;
+                        return Ok(at);
+                    };
+                    at += here;
+                    if chunks.is_done() {
+                        self.place = Place::Head(Head::default());
+                    }
+                }
+                Place::Rejected | Place::Through => return Ok(bytes.len()),
+            }
+        }
+        Ok(at)
+    }
+
+    /// Follows what is held; nothing of it was checked before.
+    fn check_held(&mut self) {
+        let mut held = std::mem::take(&mut self.held);
+        let followed = self.follow(&mut held);
+        self.held = held;
+        match followed {
+            Ok(checked) => {
+                self.checked = checked;
+                if checked > 0 {
+                    self.head_since = None;
+                }
+                self.forget_blank_lines();
+            }
+            Err((checked, refused)) => {
+                self.checked = checked;
+                self.refuse(refused);
+            }
+        }
+    }
+
+    /// Blank lines between requests are no beginning of one: they start no deadline and are not kept.
+    fn forget_blank_lines(&mut self) {
+        if let Place::Head(head) = &mut self.place
+            && head.is_blank()
+        {
+            *head = Head::default();
+            self.held.truncate(self.checked);
+        }
+    }
+
+    /// Ends the input with the stand-in, behind what is checked; what is held beyond that is forgotten.
+    fn refuse(&mut self, refused: Rejection) {
+        self.activity.refuse(refused);
+        self.place = Place::Rejected;
+        self.held.truncate(self.checked);
+        self.held.extend_from_slice(STAND_IN);
+        self.checked = self.held.len();
+    }
+}
+
+impl Place {
+    fn behind(framing: Framing, limits: HeadLimits) -> Self {
+        match framing {
+            Framing::Length(0) => Place::Head(Head::default()),
+            Framing::Length(bytes) => Place::Body(bytes),
+            Framing::Chunked => Place::Chunks(Chunked::new(limits.bytes_max)),
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> GuardedIo<S> {
+    /// Reads once from the socket and follows what came. `true` at the end of the input.
+    fn poll_more(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() == before {
+            return Poll::Ready(Ok(true));
+        }
+        if !self.held.is_empty() {
+            self.held.extend_from_slice(&buf.filled()[before..]);
+            buf.set_filled(before);
+            self.check_held();
+            return Poll::Ready(Ok(false));
+        }
+        match self.follow(&mut buf.filled_mut()[before..]) {
+            Ok(checked) => {
+                self.held.extend_from_slice(&buf.filled()[before + checked..]);
+                buf.set_filled(before + checked);
+                self.forget_blank_lines();
+            }
+            Err((checked, refused)) => {
+                buf.set_filled(before + checked);
+                self.refuse(refused);
+            }
+        }
+        Poll::Ready(Ok(false))
+    }
+
+    /// What to do while no input comes: nothing yet, or what its deadline demands.
+    ///
+    /// # Errors
+    /// When the client takes nothing of a response (an HTTP/2 window that stays shut), or the connection was asked to
+    /// close a whole idle time ago and is still there.
+    fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &self.place {
+            Place::Head(_) if !self.held.is_empty() => {
+                let since = *self.head_since.get_or_insert_with(Instant::now);
+                ready!(self.poll_deadline(cx, since + self.limits.header_timeout));
+                self.head_since = None;
+                self.refuse(HEAD_TOO_SLOW);
+            }
+            Place::Head(_) | Place::Through if self.activity.calls() == 0 || self.activity.untaken.is_any() => {
+                return self.poll_looks(cx).map(Err);
+            }
+            // While a call runs there is nothing to wait for, and within a body its reader keeps the time.
+            Place::Head(_) | Place::Through | Place::Body(_) | Place::Chunks(_) | Place::Rejected => {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S> GuardedIo<S> {
+    /// Looks now and then whether the connection is idle or its client takes nothing of a response, and has it close
+    /// then. Ready once it must end at once.
+    fn poll_looks(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        // Set and polled before: it wakes this connection when it is time to look.
+        if self.timer_is_for_look && !self.timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        loop {
+            let now = Instant::now();
+            if self.looks_idle(now) || self.looks_stalled(now) {
+                return Poll::Ready(stuck());
+            }
+            let mut next = (self.idle_since + self.idle_timeout()).min(now + self.idle_timeout() / LOOKS);
+            if self.activity.untaken.is_any() {
+                next = next.min(self.next_tick);
+            }
+            if let Some(since) = self.stalled_since {
+                next = next.min(since + LINGER);
+            }
+            self.timer.as_mut().reset(next);
+            self.timer_is_for_look = true;
+            ready!(self.timer.as_mut().poll(cx));
+        }
+    }
+
+    /// A connection that has never asked for anything is held to the time for a first head.
+    fn idle_timeout(&self) -> Duration {
+        if self.activity.started() == 0 { self.limits.header_timeout } else { self.limits.idle_timeout }
+    }
+
+    /// Asks the connection to close once it has been idle for its time. Input that begins no call, such as blank lines
+    /// or HTTP/2 pings, does not end a pause. `true` once it was asked that long ago.
+    fn looks_idle(&mut self, now: Instant) -> bool {
+        let started = self.activity.started();
+        if self.calls_seen != started || self.activity.calls() > 0 || self.activity.untaken.is_any() {
+            self.calls_seen = started;
+            self.idle_since = now;
+        }
+        if now < self.idle_since + self.idle_timeout() {
+            return false;
+        }
+        let was_asked = std::mem::replace(&mut self.closing, true);
+        self.activity.ask_to_close();
+        self.idle_since = now;
+        was_asked
+    }
+
+    /// Asks the connection to close once nothing of a response was taken for its time. `true` soon after: only whoever
+    /// takes it could end it in good order.
+    fn looks_stalled(&mut self, now: Instant) -> bool {
+        if now >= self.next_tick {
+            self.next_tick = now + self.limits.stall_timeout / STALL_TICKS;
+            if self.activity.untaken.tick() && self.stalled_since.is_none() {
+                self.stalled_since = Some(now);
+                self.activity.set_stalled();
+                self.activity.ask_to_close();
+            }
+        }
+        self.stalled_since.is_some_and(|since| now >= since + LINGER)
+    }
+
+    /// Ready once `deadline` has passed.
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        self.timer_is_for_look = false;
+        if self.timer.deadline() != deadline {
+            self.timer.as_mut().reset(deadline);
+        }
+        self.timer.as_mut().poll(cx)
+    }
+
+    /// Keeps the time while the client does not take what was written, and tells the drain that it does not.
+    fn watch_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            if self.blocked_since.take().is_some() {
+                self.activity.set_write_blocked(false);
+            }
+            return written;
+        }
+        let since = *self.blocked_since.get_or_insert_with(|| {
+            self.activity.set_write_blocked(true);
+            Instant::now()
+        });
+        ready!(self.poll_deadline(cx, since + self.limits.stall_timeout));
+        self.activity.set_stalled();
+        Poll::Ready(Err(stuck()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for GuardedIo<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let wire = &mut *self;
+        let before = buf.filled().len();
+        loop {
+            if wire.checked > 0 {
+                let here = wire.checked.min(buf.remaining());
+                buf.put_slice(&wire.held[..here]);
+                wire.held.advance(here);
+                wire.checked -= here;
+                return Poll::Ready(Ok(()));
+            }
+            if matches!(wire.place, Place::Rejected) {
+                return Poll::Ready(Ok(()));
+            }
+            match wire.poll_more(cx, buf) {
+                Poll::Ready(ended) => {
+                    if ended? || buf.filled().len() > before {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                Poll::Pending => {
+                    ready!(wire.poll_wait(cx))?;
+                    // An idle connection is closed by its driver, which was asked to; a late head goes on above.
+                    if wire.checked == 0 {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watch_write(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let stream = Pin::new(&mut self.stream);
+        let mut joined = [0; JOINED_BYTES_MAX];
+        let written = match join(bytes, &mut joined) {
+            Some(length) => stream.poll_write(cx, &joined[..length]),
+            None => stream.poll_write_vectored(cx, bytes),
+        };
+        self.watch_write(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.watch_write(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let wire = &mut *self;
+        if wire.lingering.is_none() {
+            let shut = Pin::new(&mut wire.stream).poll_shutdown(cx);
+            ready!(wire.watch_write(cx, shut))?;
+            if matches!(wire.place, Place::Head(_) | Place::Through) && wire.held.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            wire.lingering = Some(0);
+            wire.timer.as_mut().reset(Instant::now() + LINGER);
+        }
+        wire.poll_linger(cx).map(Ok)
+    }
+}
+
+impl<S: AsyncRead + Unpin> GuardedIo<S> {
+    /// Reads on and throws away, until the client closes too or it has been enough.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut scrap = [0; 4096];
+        while let Some(thrown_away) = &mut self.lingering {
+            let mut buf = ReadBuf::new(&mut scrap);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    *thrown_away += buf.filled().len();
+                    if *thrown_away > self.activity.lingers_for() {
+                        return Poll::Ready(());
+                    }
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.timer.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+fn stuck() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the client does not take the response")
+}
+
+/// Copies `pieces` into `joined`; the length, or `None` if they do not fit.
+fn join(pieces: &[IoSlice<'_>], joined: &mut [u8]) -> Option<usize> {
+    let mut length = 0;
+    for piece in pieces {
+        joined.get_mut(length..length + piece.len())?.copy_from_slice(piece);
+        length += piece.len();
+    }
+    Some(length)
+}

@@ -1,0 +1,49 @@
+//! A request that comes by no socket: the operator's, in the process that holds the data folder.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+use hyper::{Method, Uri};
+
+use super::handler::{Incoming, Reply};
+use super::rejection::Rejection;
+use super::routes::{Leads, Listener, Next, Routes};
+use convoke_core::error::Code;
+
+/// What the handler would get if the operator sent this by the control socket.
+///
+/// # Errors
+/// The answer to a request that leads to no handler.
+pub fn operator_request<E: Copy>(
+    routes: &Routes<E>,
+    method: Method,
+    path_and_query: &str,
+    act_as: Option<HeaderValue>,
+    request_id: Arc<str>,
+    body: Bytes,
+) -> Result<Incoming<E>, Box<Reply>> {
+    const NO_PATH: Rejection = Rejection { code: Code::BadRequest, message: "The path cannot be read." };
+    const NOT_HERE: Rejection =
+        Rejection { code: Code::RouteNotFound, message: "Only a running server has this route." };
+    let uri: Uri = path_and_query.parse().map_err(|_| Box::new(NO_PATH.reply()))?;
+    let found = routes.find(Listener::Control, true, &method, &uri);
+    let next = found.next.map_err(|refused| Box::new(refused.reply()))?;
+    let Next::Lead(Leads::To(endpoint), params) = next else { return Err(Box::new(NOT_HERE.reply())) };
+    Ok(Incoming {
+        endpoint,
+        method,
+        uri,
+        params,
+        authorization: None,
+        is_operator: true,
+        act_as,
+        request_id,
+        trace_parent: None,
+        if_none_match: None,
+        last_event: None,
+        accepts_gzip: false,
+        peer: std::net::Ipv4Addr::LOCALHOST.into(),
+        body,
+    })
+}

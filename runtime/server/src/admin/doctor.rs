@@ -1,0 +1,62 @@
+//! What a running server finds about itself. Its database is looked through in a copy, so that no snapshot is held.
+
+use serde_json::json;
+
+use super::export::Copying;
+use super::{Admin, AdminRequest, success};
+use crate::archive::space;
+use crate::doctor::finding::Finding;
+use crate::doctor::{database, machine};
+use convoke_core::error::{Error, Result};
+use convoke_http::Reply;
+use convoke_store::Thoroughness;
+
+/// A larger database is looked through when that is asked for only.
+const LOOKED_THROUGH_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// `GET doctor`: the program's version and its findings; with `full=true` the database is checked in full.
+///
+/// # Errors
+/// None: what cannot be looked at is a finding.
+pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let full = request.query_as("full")?.unwrap_or(false);
+    let mut findings = vec![
+        match admin.runtime.ready() {
+            Ok(()) => Finding::ok("server", format!("it serves, with version {}", env!("CARGO_PKG_VERSION"))),
+            Err(reason) => Finding::problem("server", reason, "see the server's log and the findings below"),
+        },
+        machine::open_files(admin.runtime.limits()),
+    ];
+    let bytes = admin.runtime.store().files().bytes();
+    if bytes > LOOKED_THROUGH_BYTES && !full {
+        let says = format!("{} were not looked through while the server runs; --full does", space::human(bytes));
+        findings.push(Finding::ok("integrity", says));
+    } else {
+        findings.extend(database_findings(admin, full).await?);
+    }
+    success(&json!({ "version": env!("CARGO_PKG_VERSION"), "findings": findings }))
+}
+
+async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
+    let copying = match Copying::begin(&admin.runtime) {
+        Ok(copying) => copying,
+        Err(error) => {
+            let says = format!("the database was not looked through: {}", error.message());
+            return Ok(vec![Finding::warning("integrity", says, "look again later")]);
+        }
+    };
+    let runtime = admin.runtime.clone();
+    let looked = tokio::task::spawn_blocking(move || {
+        let _copying = copying;
+        let store = runtime.store();
+        let thoroughness = if full { Thoroughness::Full } else { Thoroughness::Quick };
+        match store.snapshot(|_| {}) {
+            Ok(copy) => database::look(&*copy, store.tables(), thoroughness, runtime.clock().now()),
+            Err(error) => {
+                let says = format!("the database cannot be copied: {error}");
+                vec![Finding::problem("integrity", says, "see disk and permissions, and the server's log")]
+            }
+        }
+    });
+    looked.await.map_err(Error::internal)
+}

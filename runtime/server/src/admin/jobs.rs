@@ -1,0 +1,108 @@
+//! Scheduled work, for the operator: what waits, runs and failed; to be run again, or taken back.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Admin, AdminRequest, success};
+use convoke_calls::scheduler::{Job, JobState};
+use convoke_core::error::{Error, Result};
+use convoke_core::id::Id;
+use convoke_http::Reply;
+use convoke_store::Doc;
+
+/// Jobs of one answer.
+const PAGE_MAX: usize = 500;
+
+/// `GET jobs?state=&cursor=&limit=`: the jobs of a state (failed unless told), with how many each state has and, on the
+/// first page, the functions that run by themselves.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a state that is none or a cursor of another list; a failure of the store.
+pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let state = request.query_as::<JobState>("state")?.unwrap_or(JobState::Failed);
+    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let cursor = request.cursor()?;
+    let is_first = cursor.is_none();
+    let jobs = admin.runtime.jobs();
+    let page = jobs.list(state, cursor, limit).await?;
+    let mut counts = serde_json::Map::new();
+    for state in [JobState::Pending, JobState::Running, JobState::Failed] {
+        counts.insert(state.as_str().to_owned(), jobs.count(state).await?.into());
+    }
+    let crons: Vec<Value> = if is_first {
+        let crons = jobs.crons().await?;
+        crons
+            .iter()
+            .map(|cron| json!({ "path": cron.path, "expression": cron.expression, "nextAt": cron.next_at }))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let items: Vec<Value> = page.items.iter().map(shown).collect();
+    success(&Jobs { items, cursor: page.cursor, counts, crons })
+}
+
+#[derive(Serialize)]
+struct Jobs<C> {
+    items: Vec<Value>,
+    cursor: Option<C>,
+    counts: serde_json::Map<String, Value>,
+    crons: Vec<Value>,
+}
+
+/// `GET jobs/{id}`: one job, with its arguments.
+///
+/// # Errors
+/// `NOT_FOUND`: it has succeeded, was cancelled, or never was.
+pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let id = id(&request)?;
+    let job = admin.runtime.database().read_admin(move |db| Ok(db.get(id)?)).await?;
+    let job =
+        job.ok_or_else(|| Error::not_found("No job has this id: it has succeeded, was cancelled, or never was"))?;
+    let mut value = shown(&job);
+    value["args"] = serde_json::from_str(&job.args).unwrap_or_else(|_| job.args.as_str().into());
+    success(&value)
+}
+
+/// `POST jobs/{id}/retry`: makes a failed job pending again, at once and with all its tries.
+///
+/// # Errors
+/// `NOT_FOUND`; `CONFLICT` if one of its function and key is pending; a failure of the store.
+pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    admin.runtime.jobs().retry(id(&request)?).await?;
+    success(&Value::Null)
+}
+
+/// `POST jobs/{id}/cancel`: takes a pending job back.
+///
+/// # Errors
+/// `NOT_FOUND` if no pending job has the id; a failure of the store.
+pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    if admin.runtime.jobs().cancel(id(&request)?).await? {
+        return success(&Value::Null);
+    }
+    Err(Error::not_found("No pending job has this id"))
+}
+
+fn id(request: &AdminRequest) -> Result<Id<Job>> {
+    let given = request.part();
+    given.parse().map_err(|error| Error::invalid("id", format!("id: {error} (got {given:?})")))
+}
+
+fn shown(job: &Doc<Job>) -> Value {
+    let acting = job.issuer.as_deref().zip(job.subject.as_deref());
+    json!({
+        "id": job.id(),
+        "path": job.path,
+        "kind": job.kind,
+        "state": job.state,
+        "runAt": job.run_at,
+        "key": job.key,
+        "runsAs": acting.map(|(issuer, subject)| format!("{issuer}|{subject}")),
+        "attempts": job.attempts,
+        "lastError": job.last_error,
+        "createdAt": job.creation_time(),
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+    })
+}

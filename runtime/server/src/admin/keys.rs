@@ -1,0 +1,255 @@
+//! Deploy keys: made, given a new secret, taken back.
+//!
+//! A change holds from its answer on, in the process that made it, which is the one that serves. Nobody can give a key
+//! a scope that his own has not.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Admin, AdminRequest, operator, success, success_once};
+use crate::auth::Environment;
+use crate::auth::deploy_key::{self, MintError, NewKey, Scope};
+use crate::auth::deploy_key_cache::{self, DeployKey};
+use convoke_core::clock::Millis;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::id::Id;
+use convoke_core::identity::DeployKeyCaller;
+use convoke_http::Reply;
+use convoke_store::{DbMut, Doc};
+
+/// Keys of one installation. Each is held in memory, and a list of more is nobody's to read.
+pub const KEYS_MAX: usize = 1_000;
+
+/// The longest life of a key: longer ones end never.
+pub const LIFE_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+/// The longest time for which two secrets of a key are accepted.
+pub const OVERLAP_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// `GET keys`: all keys by name, without their secrets.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+    let rows = admin.runtime.database().read_admin(deploy_key_cache::all).await?;
+    let keys: Vec<_> = rows.iter().map(|row| shown(admin, row)).collect();
+    success(&keys)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Create {
+    name: String,
+    #[serde(default)]
+    scopes: Vec<Scope>,
+    environment: Option<Environment>,
+    /// Milliseconds from now.
+    expires_in: Option<u64>,
+}
+
+/// `POST keys` with `{name, scopes, environment?, expiresIn?}` (milliseconds): makes a key. The answer is the only one
+/// with its text, as `key`. What a key may do has no default: whoever makes it says so.
+///
+/// # Errors
+/// `INVALID_ARGUMENT`; `CONFLICT` for a name that was ever used; `INSUFFICIENT_SCOPE`; a failure of the store.
+pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let Create { name, mut scopes, environment, expires_in } = request.args()?;
+    scopes.sort_unstable();
+    scopes.dedup();
+    if scopes.is_empty() {
+        let choice = Scope::ALL.map(|scope| format!("{scope} ({})", scope.allows())).join(", ");
+        return Err(Error::invalid("scopes", format!("scopes: say what the key may do, by at least one of {choice}")));
+    }
+    may_grant(&request.caller, &scopes)?;
+    if name == operator::NAME {
+        return Err(Error::invalid("name", "`operator` is who holds the data folder; choose another name"));
+    }
+    let environment = environment.unwrap_or(admin.environment);
+    if environment != admin.environment {
+        let here = admin.environment;
+        let message = format!("this deployment is {here}, where a key for {environment} is refused; make it there");
+        return Err(Error::invalid("environment", message));
+    }
+    let now = admin.runtime.clock().now();
+    let expires_in = expires_in.map(|millis| at_most("expiresIn", millis, LIFE_MAX)).transpose()?;
+    let expires_at = expires_in.map(|life| now + life);
+    let (text, stored) = deploy_key::mint(environment, &name, scopes, expires_at).map_err(|error| match error {
+        MintError::Name => Error::invalid("name", error.to_string()),
+        MintError::NoRandomness(_) => Error::internal(error),
+    })?;
+    let created_by = request.caller.name.clone();
+    let row = DeployKey {
+        name,
+        environment: environment.to_string(),
+        scopes: stored.scopes.iter().map(ToString::to_string).collect(),
+        secrets: deploy_key_cache::secrets(&stored),
+        created_by,
+        expires_at,
+        rotated_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    let row = change(admin, "make a deploy key", move |db| {
+        if db.query(DeployKey::by_name).eq(&row.name).unique()?.is_some() {
+            let message = "A deploy key of this name exists, or did; choose another name";
+            return Err(Error::conflict(message).with("name", row.name.as_str()));
+        }
+        if db.query(DeployKey::by_name).take(KEYS_MAX)?.len() >= KEYS_MAX {
+            return Err(Error::failed_precondition(format!("There are {KEYS_MAX} deploy keys; revoke some")));
+        }
+        Ok(db.insert(row.clone())?)
+    })
+    .await?;
+    with_text(admin, &row, &text)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Rotate {
+    /// Milliseconds.
+    overlap: Option<u64>,
+}
+
+/// `POST keys/{name}/rotate` with `{overlap?}` (milliseconds): a new secret; the former one is accepted as long as the
+/// overlap lasts, and not at all without one.
+///
+/// # Errors
+/// `NOT_FOUND`; `FAILED_PRECONDITION` for a key that was revoked or has expired; `INSUFFICIENT_SCOPE`; a failure of the
+/// store.
+pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let Rotate { overlap } = request.args()?;
+    let overlap = at_most("overlap", overlap.unwrap_or(0), OVERLAP_MAX)?;
+    let name = request.part().to_owned();
+    let now = admin.runtime.clock().now();
+    let held = admin.runtime.database().read_admin({
+        let name = name.clone();
+        move |db| deploy_key_cache::named(db, &name)
+    });
+    let held = held.await?;
+    require_valid(&held, now)?;
+    let mut stored = held.stored().ok_or_else(|| Error::internal("the key's row cannot be read"))?;
+    may_grant(&request.caller, &stored.scopes)?;
+    // The secret is drawn once, here: the write may run more than once.
+    let text = stored.rotate(&name, now, overlap).map_err(Error::internal)?;
+    let (before, secrets) = (held.secrets.clone(), deploy_key_cache::secrets(&stored));
+    let row = change(admin, "rotate a deploy key", move |db| {
+        let held = deploy_key_cache::named(db, &name)?;
+        require_valid(&held, now)?;
+        if held.secrets != before {
+            return Err(Error::conflict("The key was rotated by somebody else just now; look at it again"));
+        }
+        let id = held.id();
+        let secrets = secrets.clone();
+        db.patch(id, |row| {
+            row.secrets = secrets;
+            row.rotated_at = Some(now);
+        })?;
+        Ok(id)
+    })
+    .await?;
+    with_text(admin, &row, &text)
+}
+
+/// `POST keys/{name}/revoke`: refused from the answer on, in every call, and in streams within a second.
+///
+/// # Errors
+/// `NOT_FOUND`; a failure of the store.
+pub async fn revoke(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let name = request.part().to_owned();
+    let now = admin.runtime.clock().now();
+    let row = change(admin, "revoke a deploy key", move |db| {
+        let held = deploy_key_cache::named(db, &name)?;
+        if held.revoked_at.is_none() {
+            db.patch(held.id(), |row| row.revoked_at = Some(now))?;
+        }
+        Ok(held.id())
+    })
+    .await?;
+    success(&shown(admin, &row))
+}
+
+/// Writes, and then has the memory follow, whatever became of the write: it may stand although its commit failed.
+async fn change(
+    admin: &Admin,
+    name: &'static str,
+    work: impl Fn(&mut DbMut) -> Result<Id<DeployKey>> + Send + 'static,
+) -> Result<Doc<DeployKey>> {
+    let keys = &admin.keys;
+    let _changing = keys.change().await;
+    let written = admin.runtime.database().write_admin(name, move |db| {
+        let id = work(db)?;
+        db.get(id)?.ok_or_else(|| Error::internal("a deploy key is gone in its own transaction"))
+    });
+    let written = written.await;
+    match (&written, keys.refresh(admin.runtime.database()).await) {
+        (_, Ok(())) => {}
+        // What is written holds at once, also while nothing can be read.
+        (Ok(row), Err(_)) => keys.put(row),
+        (Err(_), Err(error)) => return Err(error),
+    }
+    written
+}
+
+/// What a key may not do, nobody gets by making another one with it.
+fn may_grant(caller: &DeployKeyCaller, scopes: &[Scope]) -> Result<()> {
+    match scopes.iter().find(|scope| !scope.is_held_by(caller)) {
+        None => Ok(()),
+        Some(scope) => {
+            let message = format!("A key cannot give the scope `{scope}`, which it lacks itself");
+            Err(Error::new(Code::InsufficientScope, message).with("scope", scope.as_str()))
+        }
+    }
+}
+
+fn at_most(field: &str, millis: u64, max: Duration) -> Result<Duration> {
+    let given = Duration::from_millis(millis);
+    if given <= max {
+        return Ok(given);
+    }
+    let max = humantime::format_duration(max);
+    Err(Error::invalid(field, format!("{field} is at most {max} (got {millis} milliseconds)")))
+}
+
+fn require_valid(key: &DeployKey, now: Millis) -> Result<()> {
+    match state(key, now) {
+        "active" => Ok(()),
+        other => Err(Error::failed_precondition(format!("The key is {other}; make a new one")).with("state", other)),
+    }
+}
+
+fn state(key: &DeployKey, now: Millis) -> &'static str {
+    match key {
+        _ if key.revoked_at.is_some() => "revoked",
+        _ if key.expires_at.is_some_and(|end| now >= end) => "expired",
+        _ => "active",
+    }
+}
+
+fn shown(admin: &Admin, key: &Doc<DeployKey>) -> Value {
+    let now = admin.runtime.clock().now();
+    let overlap = key.secrets.iter().filter_map(|secret| secret.until).filter(|until| now < *until).max();
+    json!({
+        "name": key.name,
+        "environment": key.environment,
+        "scopes": key.scopes,
+        "state": state(key, now),
+        "createdAt": key.creation_time(),
+        "createdBy": key.created_by,
+        "expiresAt": key.expires_at,
+        "rotatedAt": key.rotated_at,
+        "formerSecretUntil": overlap,
+        "revokedAt": key.revoked_at,
+        "lastUsedAt": admin.keys.last_used(&key.name).max(key.last_used_at),
+    })
+}
+
+fn with_text(admin: &Admin, key: &Doc<DeployKey>, text: &NewKey) -> Result<Reply> {
+    #[derive(Serialize)]
+    struct Revealed<'a> {
+        key: &'a str,
+        #[serde(flatten)]
+        shown: Value,
+    }
+    success_once(&Revealed { key: text.reveal(), shown: shown(admin, key) })
+}

@@ -1,0 +1,73 @@
+//! The calls of a running server: those that ended lately, and those that end from now on.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Admin, AdminRequest};
+use convoke_calls::recent_calls::{CallRecord, Filter, Followed, Follower, RECENT_MAX};
+use convoke_core::error::Result;
+use convoke_http::{Body, BodySender, Ending, Reply};
+
+/// The type of the body: one JSON object a line.
+const NDJSON: &str = "application/x-ndjson";
+
+/// `GET logs?function=&outcome=&requestId=&last=&follow=`: one line of JSON a call ([`CallRecord`]), oldest first.
+///
+/// At most `last` calls that have ended (all that are remembered, unless `follow` is given: then none); with
+/// `follow=true` also those that end from now on, until the reader goes or the server ends. A reader that is too slow is
+/// told how many he lost: `{"lost":12}`.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for an outcome that there is not; `OVERLOADED` if as many follow as may.
+pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let filter = Filter {
+        function: request.query("function"),
+        outcome: request.query_as("outcome")?,
+        request_id: request.query("requestId"),
+    };
+    let follow = request.query_as("follow")?.unwrap_or(false);
+    let last = request.query_as("last")?.unwrap_or(if follow { 0 } else { RECENT_MAX });
+    // Followed before it is looked back, so that no call falls between; one that is found both ways is shown once.
+    let follower = if follow { Some(admin.runtime.follow_calls(filter.clone())?) } else { None };
+    let recent = admin.runtime.recent_calls(&filter, last);
+    let Some(follower) = follower else {
+        let lines: Vec<u8> = recent.iter().flat_map(line).collect();
+        return Ok(Reply::of(200, NDJSON, Body::from(lines)));
+    };
+    let (sender, body) = Body::stream(Ending::Never);
+    tokio::spawn(tell(sender, recent, follower));
+    Ok(Reply::of(200, NDJSON, body))
+}
+
+async fn tell(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follower) {
+    let name = |entry: &CallRecord| (entry.time, entry.request_id.clone(), entry.function.clone());
+    let mut shown: HashSet<_> = recent.iter().map(name).collect();
+    for entry in &recent {
+        if sender.send(line(entry)).await.is_err() {
+            return;
+        }
+    }
+    loop {
+        let next = tokio::select! {
+            () = sender.gone() => return,
+            next = follower.next() => next,
+        };
+        let line = match next {
+            None => return,
+            Some(Followed::Ended(entry)) if shown.remove(&name(&entry)) => continue,
+            Some(Followed::Ended(entry)) => line(&*entry),
+            Some(Followed::Lost(lost)) => line(&json!({ "lost": lost })),
+        };
+        if sender.send(line).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn line(value: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}

@@ -1,0 +1,34 @@
+//! Data in and out: a table's rows as JSON, an archive of all of them, and the way back.
+//!
+//! An archive is a tar file, gzipped: `manifest.json` (what is in it, with counts and checksums), `schema.json` (tables,
+//! columns, indexes), and `tables/<name>.jsonl`, one row a line, by id. The same rows give the same bytes. It is written
+//! from a finished copy of the database, and so as of one commit. In reading order: a row, the schema, the archive's
+//! members, writing one, reading one, and room for it on the disk.
+
+pub mod row;
+pub mod shape;
+pub mod members;
+pub mod writer;
+pub mod reader;
+pub mod space;
+
+/// Tables whose rows never leave an installation: what opens the door of one must not open another's.
+pub const KEPT_BACK: &[&str] = &["_deployKeys"];
+
+/// Columns that are shown to nobody, by table and name.
+const HIDDEN: &[(&str, &str)] = &[("_deployKeys", "secrets")];
+
+/// Whether a column is shown to nobody, as a key's hash.
+pub fn is_hidden(table: &convoke_store::TableDef, field: &convoke_store::FieldDef) -> bool {
+    HIDDEN.contains(&(table.name, field.name))
+}
+
+/// Whether a table is one of the runtime's own.
+pub fn is_system(table: &convoke_store::TableDef) -> bool {
+    table.name.starts_with('_')
+}
+
+/// Whether a table's rows leave the installation at all.
+pub fn leaves(table: &convoke_store::TableDef) -> bool {
+    !KEPT_BACK.contains(&table.name)
+}

@@ -1,0 +1,157 @@
+//! From a bearer token to an identity: which provider, which key, do the claims hold.
+//!
+//! The order of these steps is written here and only here. What each of them asks stands in its own module.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::claims;
+use super::error::AuthError;
+use super::key_set::VerifyingKey;
+use super::key_source::Fetcher;
+use super::keys::Keys;
+use super::provider::{AuthConfig, ConfigError, ProviderConfig};
+use super::token::{TokenError, Unverified};
+use super::token_cache::TokenCache;
+use convoke_core::clock::Clock;
+use convoke_core::clock::Millis;
+use convoke_core::identity::Identity;
+use convoke_core::limits::Limits;
+
+/// Verifies the tokens of all configured providers.
+pub struct BearerTokens {
+    providers: HashMap<String, Provider>,
+    remembered: TokenCache,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    stats: Stats,
+}
+
+/// What is counted of tokens, for metrics.
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Tokens that were verified before, and looked up.
+    pub remembered: AtomicU64,
+    /// Tokens whose signature was checked, and that were accepted.
+    pub accepted: AtomicU64,
+    /// Tokens that were refused.
+    pub refused: AtomicU64,
+}
+
+struct Provider {
+    config: ProviderConfig,
+    keys: Keys,
+}
+
+impl BearerTokens {
+    /// Verifies by the providers of `config`. Nothing is fetched yet; key files are read.
+    ///
+    /// # Errors
+    /// A provider's setting that cannot work.
+    pub fn new(
+        config: &AuthConfig,
+        clock: Arc<dyn Clock>,
+        limits: &Limits,
+        http: reqwest::Client,
+    ) -> Result<Self, ConfigError> {
+        // The program may have linked a second cryptography into the same library; then it must be told which to use.
+        // It fails when one was chosen before, which is as good.
+        let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
+        let mut providers = HashMap::new();
+        for provider in &config.providers {
+            let issuer = provider.issuer.clone();
+            let fetcher = Fetcher::new(provider, config.environment, limits, http.clone())?;
+            let at_hand = fetcher
+                .at_hand()
+                .map_err(|error| ConfigError::Keys { issuer: issuer.clone(), reason: error.to_string() })?;
+            let keys = Keys::new(&issuer, fetcher, at_hand, Arc::clone(&clock), limits);
+            providers.insert(issuer, Provider { config: provider.clone(), keys });
+        }
+        Ok(Self {
+            providers,
+            remembered: TokenCache::new(limits),
+            clock,
+            limits: limits.clone(),
+            stats: Stats::default(),
+        })
+    }
+
+    /// The key caches of all providers.
+    pub fn keys(&self) -> impl Iterator<Item = &Keys> {
+        self.providers.values().map(|provider| &provider.keys)
+    }
+
+    /// The issuers whose keys were never fetched: their users cannot be let in yet.
+    pub fn without_keys(&self) -> Vec<&str> {
+        let without = self.providers.iter().filter(|(_, provider)| provider.keys.current().is_none());
+        without.map(|(issuer, _)| issuer.as_str()).collect()
+    }
+
+    /// Whether there are providers and none of them has keys.
+    pub fn has_no_keys(&self) -> bool {
+        !self.providers.is_empty() && self.providers.iter().all(|(_, provider)| provider.keys.current().is_none())
+    }
+
+    /// Whom a token names that was verified before.
+    pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
+        self.remembered.get(token, self.clock.now()).inspect(|_| {
+            self.stats.remembered.fetch_add(1, Relaxed);
+        })
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// How many tokens are remembered.
+    pub fn remembered_count(&self) -> usize {
+        self.remembered.len()
+    }
+
+    /// Whom a token names. Waits only when its signing key is not known.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it; [`AuthError::KeysUnreachable`] if its provider's keys were never fetched.
+    pub async fn verify(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        let verified = self.check(token).await;
+        let counter = if verified.is_ok() { &self.stats.accepted } else { &self.stats.refused };
+        counter.fetch_add(1, Relaxed);
+        verified
+    }
+
+    async fn check(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        let unverified = Unverified::parse(token, self.limits.token_bytes_max)?;
+        let provider = self.providers.get(&unverified.issuer).ok_or(TokenError::Issuer)?;
+        if !provider.config.algorithms.contains(&unverified.algorithm) {
+            return Err(TokenError::Algorithm.into());
+        }
+        let key = provider.signing_key(&unverified).await?;
+        let leeway = self.limits.token_leeway;
+        let (times, claims) = unverified.accept(&provider.config, self.clock.now(), leeway)?;
+        let identity = Arc::new(claims::identity(&provider.config, times, claims)?);
+        let until = Millis(times.expires_at) + leeway;
+        self.remembered.insert(token.as_bytes(), key, Arc::clone(&identity), until);
+        Ok(identity)
+    }
+}
+
+impl Provider {
+    /// The key that signed the token. If it is not known, the keys are fetched again, as far as the interval allows.
+    async fn signing_key(&self, token: &Unverified<'_>) -> Result<Arc<VerifyingKey>, AuthError> {
+        if let Some(keys) = self.keys.current() {
+            match token.signed_by(&keys) {
+                Err(TokenError::KeyNotKnown) => {}
+                // Without a name, a new key shows only as a signature that no known key made.
+                Err(TokenError::Signature) if token.key_id.is_none() => {}
+                known => return Ok(known?),
+            }
+        }
+        self.keys.refresh().await;
+        match self.keys.current() {
+            Some(keys) => Ok(token.signed_by(&keys)?),
+            None => Err(AuthError::KeysUnreachable { retry_after: self.keys.retry_after() }),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! From the claims of a verified token to the identity that functions see.
+//!
+//! What the claims must satisfy for the token to be accepted stands in `token`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::provider::ProviderConfig;
+use super::token::{Times, TokenError};
+use convoke_core::identity::Identity;
+
+/// Which claim feeds which field of the identity. A name that begins with `/` is a JSON pointer into nested claims
+/// (RFC 6901); any other is the name of a claim as it stands, dots and colons included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClaimNames {
+    /// Whom the issuer means.
+    pub subject: String,
+    /// The e-mail address.
+    pub email: String,
+    /// Whether the provider vouches for the address.
+    pub email_verified: String,
+    /// A name to show.
+    pub name: String,
+    /// The address of a picture.
+    pub picture: String,
+    /// The organization.
+    pub org_id: String,
+    /// All of these together are the roles; each an array of texts or one text.
+    pub roles: Vec<String>,
+}
+
+impl Default for ClaimNames {
+    fn default() -> Self {
+        Self {
+            subject: "sub".into(),
+            email: "email".into(),
+            email_verified: "email_verified".into(),
+            name: "name".into(),
+            picture: "picture".into(),
+            org_id: "org_id".into(),
+            roles: vec!["roles".into(), "role".into()],
+        }
+    }
+}
+
+/// The longest subject, in characters (OpenID Connect Core §2).
+const SUBJECT_CHARS_MAX: usize = 255;
+
+/// The identity that verified claims name. Texts that are empty count as absent.
+///
+/// # Errors
+/// [`TokenError::Subject`] without a subject of 1 … 255 characters.
+pub fn identity(provider: &ProviderConfig, times: Times, claims: Map<String, Value>) -> Result<Identity, TokenError> {
+    let names = &provider.claims;
+    let text = |name: &str| find(&claims, name).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+
+    let subject = text(&names.subject).filter(|subject| subject.chars().count() <= SUBJECT_CHARS_MAX);
+    let email = text(&names.email);
+    // A claim that is absent is not one that is false: it takes nothing back.
+    let claimed = find(&claims, &names.email_verified).map(is_true);
+    let vouched = if provider.trusted_for_email { Some(true) } else { claimed };
+    Ok(Identity {
+        issuer: provider.issuer.clone(),
+        subject: subject.ok_or(TokenError::Subject)?,
+        email_verified: vouched.filter(|_| email.is_some()),
+        email,
+        name: text(&names.name),
+        picture: text(&names.picture),
+        org_id: text(&names.org_id),
+        roles: roles(&claims, &names.roles),
+        issued_at: times.issued_at.map(to_seconds),
+        expires_at: Some(to_seconds(times.expires_at)),
+        claims,
+    })
+}
+
+fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let Some(pointer) = name.strip_prefix('/') else { return claims.get(name) };
+    let (first, rest) = match pointer.find('/') {
+        Some(end) => pointer.split_at(end),
+        None => (pointer, ""),
+    };
+    claims.get(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)
+}
+
+/// Some providers write the flag as a text.
+fn is_true(value: &Value) -> bool {
+    value.as_bool() == Some(true) || value.as_str() == Some("true")
+}
+
+fn roles(claims: &Map<String, Value>, names: &[String]) -> Vec<String> {
+    let mut roles: Vec<String> = Vec::new();
+    for value in names.iter().filter_map(|name| find(claims, name)) {
+        let listed = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for role in listed.iter().filter_map(Value::as_str).filter(|role| !role.is_empty()) {
+            if !roles.iter().any(|known| known == role) {
+                roles.push(role.to_owned());
+            }
+        }
+    }
+    roles
+}
+
+fn to_seconds(millis: i64) -> i64 {
+    millis.div_euclid(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TIMES: Times = Times { issued_at: Some(1_000_999), expires_at: 2_000_000 };
+
+    fn identity_of(provider: &ProviderConfig, claims: Value) -> Result<Identity, TokenError> {
+        let Value::Object(claims) = claims else { panic!("an object") };
+        identity(provider, TIMES, claims)
+    }
+
+    fn provider() -> ProviderConfig {
+        ProviderConfig::new("https://id.example", "api")
+    }
+
+    #[test]
+    fn every_field_comes_from_its_claim() {
+        let claims = json!({
+            "sub": "u1", "email": "a@b.example", "email_verified": true, "name": "Ada", "picture": "https://p.example",
+            "org_id": "o1", "roles": ["admin", "editor"], "role": "admin", "extra": {"a": 1},
+        });
+        let identity = identity_of(&provider(), claims.clone()).unwrap();
+        assert_eq!(identity.token_identifier(), "https://id.example|u1");
+        assert_eq!(identity.email.as_deref(), Some("a@b.example"));
+        assert_eq!(identity.email_verified, Some(true));
+        assert_eq!(identity.name.as_deref(), Some("Ada"));
+        assert_eq!(identity.picture.as_deref(), Some("https://p.example"));
+        assert_eq!(identity.org_id.as_deref(), Some("o1"));
+        assert_eq!(identity.roles, ["admin", "editor"]);
+        assert_eq!((identity.issued_at, identity.expires_at), (Some(1000), Some(2000)));
+        assert_eq!(Value::Object(identity.claims), claims);
+    }
+
+    #[test]
+    fn a_provider_can_feed_a_field_from_another_claim_also_a_nested_one() {
+        let claims = ClaimNames {
+            subject: "uid".into(),
+            org_id: "https://x.example/org".into(),
+            roles: vec!["/realm/roles".into(), "/a~1b".into()],
+            ..ClaimNames::default()
+        };
+        let provider = ProviderConfig { claims, ..provider() };
+        let token = json!({
+            "uid": "u2", "sub": "no", "https://x.example/org": "o2", "realm": {"roles": ["one"]}, "a/b": "two", "roles": ["no"],
+        });
+        let identity = identity_of(&provider, token).unwrap();
+        assert_eq!(identity.subject, "u2");
+        assert_eq!(identity.org_id.as_deref(), Some("o2"));
+        assert_eq!(identity.roles, ["one", "two"]);
+    }
+
+    #[test]
+    fn an_address_is_verified_by_its_claim_or_by_a_trusted_provider_but_never_without_an_address() {
+        let trusted = ProviderConfig { trusted_for_email: true, ..provider() };
+        let verified = |provider: &ProviderConfig, claims| identity_of(provider, claims).unwrap().email_verified;
+        let with = |claim: Value| json!({"sub": "u", "email": "a@b.example", "email_verified": claim});
+        assert_eq!(verified(&provider(), json!({"sub": "u", "email": "a@b.example"})), None);
+        for no in [json!(false), json!("yes"), json!(null)] {
+            assert_eq!(verified(&provider(), with(no)), Some(false));
+        }
+        for yes in [json!(true), json!("true")] {
+            assert_eq!(verified(&provider(), with(yes)), Some(true));
+        }
+        assert_eq!(verified(&trusted, with(json!(false))), Some(true));
+        assert_eq!(verified(&trusted, json!({"sub": "u"})), None);
+    }
+
+    #[test]
+    fn a_subject_is_a_text_of_1_to_255_characters() {
+        for subject in [json!(null), json!(""), json!(7), json!("x".repeat(256))] {
+            assert_eq!(identity_of(&provider(), json!({ "sub": subject })), Err(TokenError::Subject));
+        }
+        assert_eq!(identity_of(&provider(), json!({})), Err(TokenError::Subject));
+        assert!(identity_of(&provider(), json!({ "sub": "é".repeat(255) })).is_ok());
+    }
+
+    #[test]
+    fn claims_of_another_type_count_as_absent() {
+        let claims = json!({"sub": "u", "email": 1, "name": "", "org_id": [], "roles": {"a": 1}, "role": ["x", 2, ""]});
+        let identity = identity_of(&provider(), claims).unwrap();
+        assert_eq!((identity.email, identity.name, identity.org_id), (None, None, None));
+        assert_eq!(identity.roles, ["x"]);
+    }
+}

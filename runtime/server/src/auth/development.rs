@@ -1,0 +1,160 @@
+//! The development issuer: tokens without an identity provider, for a developer's machine and for tests.
+//!
+//! Its key is made at the first start and stays in the data folder. It is refused in production: whoever can read the
+//! folder can be anyone.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse, ThumbprintHash};
+use jsonwebtoken::{EncodingKey, Header};
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::provider::{Algorithm, KeySource, ProviderConfig};
+use convoke_calls::outbound::secret_file;
+use convoke_core::clock::Clock;
+
+/// The `iss` of its tokens. The top-level domain is reserved never to exist (RFC 2606 §2), so no provider can own it.
+pub const ISSUER: &str = "https://development.convoke.invalid";
+
+/// The `aud` of its tokens.
+pub const AUDIENCE: &str = "convoke";
+
+/// The file in the data folder that holds its private key (PKCS#8).
+pub const KEY_FILE: &str = "development-issuer.key";
+
+/// Mints tokens that this server accepts.
+#[derive(Clone)]
+pub struct DevelopmentIssuer {
+    key: EncodingKey,
+    jwk: Jwk,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why there is no development issuer.
+#[derive(Debug, thiserror::Error)]
+pub enum DevelopmentError {
+    /// Not here.
+    #[error("the development issuer is refused in production; configure an identity provider in auth.providers")]
+    Production,
+    /// Its key cannot be kept.
+    #[error("the development issuer's key cannot be kept: {0}")]
+    File(#[from] io::Error),
+    /// Its key file holds something else.
+    #[error("the development issuer's key file cannot be used; delete it and start again ({0})")]
+    Key(#[from] jsonwebtoken::errors::Error),
+}
+
+/// Whom a token shall name: everything but the subject may be absent.
+///
+/// ```json
+/// {"sub": "ada", "email": "ada@example.com", "email_verified": true, "name": "Ada", "roles": ["admin"], "org_id": "o1"}
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DevelopmentUser {
+    /// Whom the issuer means.
+    #[serde(rename = "sub")]
+    pub subject: String,
+    /// The e-mail address.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub email: Option<String>,
+    /// Whether the address counts as verified.
+    #[serde(default)]
+    pub email_verified: bool,
+    /// A name to show.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    /// The address of a picture.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub picture: Option<String>,
+    /// Roles, e.g. `admin`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub roles: Vec<String>,
+    /// The organization.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub org_id: Option<String>,
+}
+
+impl DevelopmentUser {
+    /// A user of this subject, and nothing else.
+    pub fn new(subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..Self::default() }
+    }
+}
+
+impl DevelopmentIssuer {
+    /// The issuer whose key is in `data_folder`, where it is made if there is none.
+    ///
+    /// # Errors
+    /// In production, and when the key cannot be kept or read.
+    pub fn open(data_folder: &Path, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
+        match environment {
+            Environment::Development | Environment::Staging => {}
+            Environment::Production => return Err(DevelopmentError::Production),
+        }
+        Self::from_pkcs8(&secret_file::read_or_create(&data_folder.join(KEY_FILE), new_key)?, clock)
+    }
+
+    /// An issuer whose key is kept nowhere, for tests.
+    ///
+    /// # Errors
+    /// When no key can be made.
+    pub fn ephemeral(clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
+        Self::from_pkcs8(&new_key()?, clock)
+    }
+
+    fn from_pkcs8(pkcs8: &[u8], clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
+        let key = EncodingKey::from_ec_der(pkcs8);
+        let mut jwk = Jwk::from_encoding_key(&key, jsonwebtoken::Algorithm::ES256)?;
+        jwk.common.key_id = Some(jwk.thumbprint(ThumbprintHash::SHA256)?);
+        jwk.common.public_key_use = Some(PublicKeyUse::Signature);
+        Ok(Self { key, jwk, clock })
+    }
+
+    /// Its public key, as a JSON Web Key Set.
+    pub fn key_set(&self) -> JwkSet {
+        JwkSet { keys: vec![self.jwk.clone()] }
+    }
+
+    /// The settings with which a server accepts its tokens.
+    pub fn provider(&self) -> ProviderConfig {
+        let set = serde_json::to_value(self.key_set()).expect("a key set of texts is always JSON");
+        ProviderConfig {
+            keys: KeySource::Set(set),
+            algorithms: vec![Algorithm::ES256],
+            ..ProviderConfig::new(ISSUER, AUDIENCE)
+        }
+    }
+
+    /// A token that names `user` from now for `lifetime`, in whole seconds.
+    ///
+    /// # Errors
+    /// When signing fails.
+    pub fn mint(&self, user: &DevelopmentUser, lifetime: Duration) -> Result<String, DevelopmentError> {
+        #[derive(Serialize)]
+        struct Claims<'a> {
+            iss: &'a str,
+            aud: &'a str,
+            iat: i64,
+            exp: i64,
+            #[serde(flatten)]
+            user: &'a DevelopmentUser,
+        }
+        let iat = self.clock.now().get().div_euclid(1000);
+        let exp = iat.saturating_add(i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
+        let mut header = Header::new(jsonwebtoken::Algorithm::ES256);
+        header.kid.clone_from(&self.jwk.common.key_id);
+        let claims = Claims { iss: ISSUER, aud: AUDIENCE, iat, exp, user };
+        Ok(jsonwebtoken::encode(&header, &claims, &self.key)?)
+    }
+}
+
+fn new_key() -> io::Result<Vec<u8>> {
+    let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+    Ok(key.map_err(|_| io::Error::other("no key could be made"))?.as_ref().to_vec())
+}

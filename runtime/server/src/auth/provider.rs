@@ -1,0 +1,279 @@
+//! What an identity provider is to this server: its settings, and which of them cannot work.
+//!
+//! ```toml
+//! [auth]
+//! environment = "production"
+//!
+//! [[auth.providers]]
+//! issuer = "https://id.example.com/"
+//! audiences = ["https://api.example.com"]
+//! keys = "discovery"                   # or { url = "https://…" } or { file = "keys.json" }
+//! algorithms = ["RS256", "ES256", "EdDSA"]
+//! trusted_for_email = false
+//!
+//! [auth.providers.claims]
+//! org_id = "organization"
+//! roles = ["roles", "role", "/realm_access/roles"]
+//! ```
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::claims::ClaimNames;
+use super::environment::Environment;
+use super::header::Schemes;
+
+/// The settings of this module (`[auth]` in `convoke.toml`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(description = "Who is let in.")]
+pub struct AuthConfig {
+    /// Which deployment this is. A setting of its own.
+    #[serde(skip)]
+    pub environment: Environment,
+    /// Whose tokens are accepted. None: every bearer token is refused.
+    pub providers: Vec<ProviderConfig>,
+    /// The keywords before a deploy key in `Authorization`; the first is the one that challenges name.
+    pub deploy_key_schemes: Schemes,
+}
+
+/// One identity provider.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// What `iss` must equal, to the character.
+    #[schemars(example = "https://id.example.com/")]
+    pub issuer: String,
+    /// `aud` must contain one of these.
+    #[schemars(example = ["https://api.example.com"])]
+    pub audiences: Vec<String>,
+    /// Where its keys come from: `"discovery"` (OpenID Connect), `{ url = "https://…" }` or `{ file = "keys.json" }`,
+    /// a JSON Web Key Set that is read again when it changes.
+    #[serde(default)]
+    pub keys: KeySource,
+    /// The signature algorithms that are accepted, of RS256, ES256 and EdDSA.
+    #[serde(default = "Algorithm::all")]
+    pub algorithms: Vec<Algorithm>,
+    /// Which claim feeds which field of the identity.
+    #[serde(default)]
+    pub claims: ClaimNames,
+    /// Whether every e-mail address it names counts as verified, whatever `email_verified` says.
+    #[serde(default)]
+    pub trusted_for_email: bool,
+}
+
+impl ProviderConfig {
+    /// A provider with the default settings, its keys found by discovery.
+    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            audiences: vec![audience.into()],
+            keys: KeySource::Discovery,
+            algorithms: Algorithm::all(),
+            claims: ClaimNames::default(),
+            trusted_for_email: false,
+        }
+    }
+}
+
+/// Where a provider's keys come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeySource {
+    /// The `jwks_uri` of the issuer's `/.well-known/openid-configuration`.
+    #[default]
+    Discovery,
+    /// A JSON Web Key Set at this address.
+    Url(String),
+    /// A JSON Web Key Set in this file, read again when it changes.
+    File(PathBuf),
+    /// A JSON Web Key Set that stands in the settings and never changes.
+    Set(serde_json::Value),
+}
+
+/// A signature algorithm that can be allowed. There is no `none` and no HMAC here, so neither can be configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Algorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256, keys of 2048 bits and more.
+    RS256,
+    /// ECDSA on P-256 with SHA-256.
+    ES256,
+    /// Ed25519.
+    EdDSA,
+}
+
+impl Algorithm {
+    /// All that are supported.
+    pub fn all() -> Vec<Algorithm> {
+        vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA]
+    }
+
+    /// The algorithm that `alg` spells, if it is supported.
+    pub fn named(alg: &str) -> Option<Algorithm> {
+        match alg {
+            "RS256" => Some(Algorithm::RS256),
+            "ES256" => Some(Algorithm::ES256),
+            "EdDSA" => Some(Algorithm::EdDSA),
+            _ => None,
+        }
+    }
+
+    /// The same in the verifier's library.
+    pub(super) const fn jsonwebtoken(self) -> jsonwebtoken::Algorithm {
+        match self {
+            Algorithm::RS256 => jsonwebtoken::Algorithm::RS256,
+            Algorithm::ES256 => jsonwebtoken::Algorithm::ES256,
+            Algorithm::EdDSA => jsonwebtoken::Algorithm::EdDSA,
+        }
+    }
+}
+
+/// A setting with which the server does not start, and what to write instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The issuer's text cannot be one.
+    #[error("auth.providers: issuer {issuer:?} must be 1 to 512 characters, without `|`, spaces or control characters")]
+    Issuer {
+        /// As configured.
+        issuer: String,
+    },
+    /// Two providers share an issuer.
+    #[error("auth.providers: issuer {issuer:?} stands twice; list all audiences in one provider")]
+    IssuerTwice {
+        /// As configured.
+        issuer: String,
+    },
+    /// A token could never be accepted.
+    #[error("auth.providers: {issuer:?} needs at least one {what}")]
+    Empty {
+        /// Whose setting.
+        issuer: String,
+        /// `audience` or `algorithm`.
+        what: &'static str,
+    },
+    /// The address of the keys is no URL.
+    #[error("auth.providers: {issuer:?}: {address:?} is not an http or https address")]
+    Address {
+        /// Whose setting.
+        issuer: String,
+        /// As configured.
+        address: String,
+    },
+    /// The keys would come over a connection that anyone can alter.
+    #[error(
+        "auth.providers: {issuer:?}: keys come from {address:?}; use https (plain http is for loopback addresses and the development environment)"
+    )]
+    Insecure {
+        /// Whose setting.
+        issuer: String,
+        /// As configured, or made from the issuer.
+        address: String,
+    },
+    /// The key file or the inline set cannot be used.
+    #[error("auth.providers: {issuer:?}: keys cannot be read: {reason}")]
+    Keys {
+        /// Whose setting.
+        issuer: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A deploy-key keyword that cannot stand in the header.
+    #[error("auth.deploy_key_schemes: {scheme:?} must be letters, digits or `-`, and not `Bearer`")]
+    Scheme {
+        /// As configured.
+        scheme: String,
+    },
+}
+
+impl AuthConfig {
+    /// Refuses what could never work, before anything is fetched. Addresses and key files are checked where they are read.
+    ///
+    /// # Errors
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        for (index, provider) in self.providers.iter().enumerate() {
+            provider.check()?;
+            if self.providers[..index].iter().any(|other| other.issuer == provider.issuer) {
+                return Err(ConfigError::IssuerTwice { issuer: provider.issuer.clone() });
+            }
+        }
+        self.deploy_key_schemes.check()
+    }
+}
+
+impl ProviderConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        let issuer = || self.issuer.clone();
+        if !is_issuer(&self.issuer) {
+            return Err(ConfigError::Issuer { issuer: issuer() });
+        }
+        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
+            return Err(ConfigError::Empty { issuer: issuer(), what: "audience" });
+        }
+        if self.algorithms.is_empty() {
+            return Err(ConfigError::Empty { issuer: issuer(), what: "algorithm" });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text can be an issuer: `issuer|subject` names an identity, and a `|` in the issuer could make two of them one.
+pub(super) fn is_issuer(text: &str) -> bool {
+    let unfit = |c: char| c == '|' || c.is_whitespace() || c.is_control();
+    (1..=512).contains(&text.chars().count()) && !text.contains(unfit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<AuthConfig, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn a_provider_needs_an_issuer_and_an_audience_and_has_defaults_for_the_rest() {
+        let config = parse("[[providers]]\nissuer = 'https://id.example'\naudiences = ['api']").unwrap();
+        let provider = &config.providers[0];
+        assert_eq!(provider.keys, KeySource::Discovery);
+        assert_eq!(provider.algorithms, Algorithm::all());
+        assert!(!provider.trusted_for_email);
+        assert_eq!(config.environment, Environment::Production);
+        config.check().unwrap();
+        assert!(parse("[[providers]]\nissuer = 'https://id.example'").is_err());
+    }
+
+    #[test]
+    fn keys_are_found_by_discovery_at_an_address_or_in_a_file() {
+        let keys = |line: &str| {
+            parse(&format!("[[providers]]\nissuer = 'i'\naudiences = ['a']\n{line}")).unwrap().providers[0].keys.clone()
+        };
+        assert_eq!(keys("keys = 'discovery'"), KeySource::Discovery);
+        assert_eq!(keys("keys = { url = 'https://k.example' }"), KeySource::Url("https://k.example".into()));
+        assert_eq!(keys("keys = { file = 'keys.json' }"), KeySource::File("keys.json".into()));
+    }
+
+    #[test]
+    fn neither_hmac_nor_none_can_be_configured() {
+        for algorithm in ["HS256", "none", "RS512", "es256"] {
+            let text = format!("[[providers]]\nissuer = 'i'\naudiences = ['a']\nalgorithms = ['{algorithm}']");
+            assert!(parse(&text).is_err(), "{algorithm}");
+        }
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused() {
+        let config = |providers: Vec<ProviderConfig>| AuthConfig { providers, ..AuthConfig::default() }.check();
+        let good = || ProviderConfig::new("https://id.example", "api");
+        config(vec![good()]).unwrap();
+        assert!(matches!(config(vec![good(), good()]), Err(ConfigError::IssuerTwice { .. })));
+        assert!(matches!(config(vec![ProviderConfig::new("a|b", "api")]), Err(ConfigError::Issuer { .. })));
+        assert!(matches!(config(vec![ProviderConfig::new("", "api")]), Err(ConfigError::Issuer { .. })));
+        let none = ProviderConfig { audiences: vec![], ..good() };
+        assert!(matches!(config(vec![none]), Err(ConfigError::Empty { what: "audience", .. })));
+        let none = ProviderConfig { algorithms: vec![], ..good() };
+        assert!(matches!(config(vec![none]), Err(ConfigError::Empty { what: "algorithm", .. })));
+    }
+}

@@ -1,0 +1,425 @@
+//! What one token must satisfy (RFC 7519, RFC 8725).
+//!
+//! A token is first taken apart ([`Unverified`]), then its signature is checked against a key set, and only then are
+//! its claims looked at. Headers that would lead to other keys (`jku`, `x5u`, `jwk`) are not even read.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
+
+use super::key_set::{KeySet, VerifyingKey};
+use super::provider::{Algorithm, ProviderConfig};
+use convoke_calls::codec::decode;
+use convoke_core::clock::Millis;
+use std::sync::Arc;
+
+/// Why a token is refused. `Display` is for the client: it says what is wrong and repeats nothing of the token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Longer than the limit.
+    #[error("token is larger than {0} bytes")]
+    TooLarge(usize),
+    /// Not three parts, or a part that is not base64url of a JSON object.
+    #[error("token is not a signed JWT")]
+    NotAJwt,
+    /// An object in the header or the claims has a name twice: readers differ in which of the two they believe
+    /// (RFC 7519 §4, RFC 8725 §2.4).
+    #[error("token has a name twice in its header or claims")]
+    NameTwice,
+    /// `alg` is absent, unknown, or not on the provider's list.
+    #[error("token algorithm not accepted")]
+    Algorithm,
+    /// `alg` is accepted, but the key that `kid` names is of another type.
+    #[error("token algorithm does not match its signing key")]
+    AlgorithmOfKey,
+    /// `typ` is neither absent nor one of those accepted.
+    #[error("token type not accepted; expected JWT or at+jwt")]
+    Type,
+    /// `zip` is present: only encrypted tokens are compressed (RFC 7516 §4.1.3).
+    #[error("compressed token not accepted")]
+    Compressed,
+    /// `cty` is present: the payload is said to be something else than claims, such as another token.
+    #[error("token with a content type not accepted")]
+    ContentType,
+    /// `crit` names an extension, and none is understood.
+    #[error("token has a critical header parameter that is not understood")]
+    Critical,
+    /// `b64` is not true.
+    #[error("token with an unencoded payload not accepted")]
+    UnencodedPayload,
+    /// `iss` is absent or not a text.
+    #[error("token has no issuer")]
+    NoIssuer,
+    /// No provider has this `iss`.
+    #[error("issuer not accepted")]
+    Issuer,
+    /// No key of the provider has this `kid`.
+    #[error("signing key not known")]
+    KeyNotKnown,
+    /// The signature is not the key's.
+    #[error("token signature does not match")]
+    Signature,
+    /// `aud` is absent, empty, or neither a text nor a list of texts.
+    #[error("token has no audience")]
+    NoAudience,
+    /// `aud` contains none of the provider's audiences.
+    #[error("audience not accepted")]
+    Audience,
+    /// `exp` is absent.
+    #[error("token has no expiry")]
+    NoExpiry,
+    /// `exp`, `nbf` or `iat` is not a number.
+    #[error("token claim `{0}` must be a number of seconds")]
+    NotATime(&'static str),
+    /// `exp`, `nbf` or `iat` is no time that could be meant.
+    #[error("token claim `{0}` must be from 0 to 2^53 seconds")]
+    TimeOutOfRange(&'static str),
+    /// `exp` is past, by this many seconds.
+    #[error("token expired {0} s ago")]
+    Expired(i64),
+    /// `nbf` is to come, in this many seconds.
+    #[error("token is not valid yet, in {0} s it will be")]
+    NotYet(i64),
+    /// `iat` is to come, in this many seconds.
+    #[error("token was issued {0} s in the future")]
+    IssuedInTheFuture(i64),
+    /// The subject claim is absent, empty, too long, or not a text.
+    #[error("token has no subject")]
+    Subject,
+}
+
+/// A token taken apart. Nothing in it is to be believed yet.
+pub struct Unverified<'a> {
+    message: &'a [u8],
+    signature: &'a str,
+    /// `alg`.
+    pub algorithm: Algorithm,
+    /// `kid`.
+    pub key_id: Option<String>,
+    /// `iss`: whose keys to ask.
+    pub issuer: String,
+    claims: Map<String, Value>,
+}
+
+impl<'a> Unverified<'a> {
+    /// Takes a token apart and refuses what no provider could make good.
+    ///
+    /// # Errors
+    /// Everything that its size, form, header or missing issuer shows.
+    pub fn parse(token: &'a str, bytes_max: usize) -> Result<Self, TokenError> {
+        if token.len() > bytes_max {
+            return Err(TokenError::TooLarge(bytes_max));
+        }
+        let (message, signature) = token.rsplit_once('.').ok_or(TokenError::NotAJwt)?;
+        let (header, payload) = message.split_once('.').ok_or(TokenError::NotAJwt)?;
+        let header = object(header)?;
+        check_header(&header)?;
+        let algorithm = header.get("alg").and_then(Value::as_str).and_then(Algorithm::named);
+        let key_id = match header.get("kid") {
+            None => None,
+            Some(Value::String(id)) => Some(id.clone()),
+            Some(_) => return Err(TokenError::KeyNotKnown),
+        };
+        let algorithm = algorithm.ok_or(TokenError::Algorithm)?;
+        let claims = object(payload)?;
+        let issuer = claims.get("iss").and_then(Value::as_str).ok_or(TokenError::NoIssuer)?.to_owned();
+        Ok(Self { message: message.as_bytes(), signature, algorithm, key_id, issuer, claims })
+    }
+
+    /// The key of the set that made the signature. A token without `kid` may be of any key of its algorithm.
+    ///
+    /// # Errors
+    /// [`TokenError::KeyNotKnown`], [`TokenError::AlgorithmOfKey`], [`TokenError::Signature`].
+    pub fn signed_by(&self, keys: &KeySet) -> Result<Arc<VerifyingKey>, TokenError> {
+        let mut refusal = TokenError::KeyNotKnown;
+        let named = |key: &&Arc<VerifyingKey>| self.key_id.is_none() || key.id() == self.key_id.as_deref();
+        let (mut mismatched, mut tried) = (false, 0);
+        for key in keys.iter().filter(named) {
+            if key.algorithm() != self.algorithm {
+                mismatched = true;
+                continue;
+            }
+            // A set may hold several keys of one name; a token must not make the server try them without end.
+            if tried == CANDIDATES_MAX {
+                break;
+            }
+            tried += 1;
+            if key.verifies(self.message, self.signature) {
+                return Ok(Arc::clone(key));
+            }
+            refusal = TokenError::Signature;
+        }
+        if tried == 0 && mismatched && self.key_id.is_some() {
+            refusal = TokenError::AlgorithmOfKey;
+        }
+        Err(refusal)
+    }
+
+    /// Checks the claims of a token whose signature was found good, and hands them out.
+    ///
+    /// # Errors
+    /// What `aud`, `exp`, `nbf` or `iat` shows.
+    pub fn accept(
+        self,
+        provider: &ProviderConfig,
+        now: Millis,
+        leeway: Duration,
+    ) -> Result<(Times, Map<String, Value>), TokenError> {
+        check_audience(&self.claims, &provider.audiences)?;
+        let times = check_times(&self.claims, now, leeway)?;
+        Ok((times, self.claims))
+    }
+}
+
+/// How many keys of one name (or, without `kid`, of one algorithm) are tried.
+const CANDIDATES_MAX: usize = 8;
+
+/// The times of an accepted token, in milliseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// `iat`.
+    pub issued_at: Option<i64>,
+    /// `exp`.
+    pub expires_at: i64,
+}
+
+fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
+    let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::NotAJwt)?;
+    let object = serde_json::from_slice(&bytes).map_err(|_| TokenError::NotAJwt)?;
+    // It is an object and not too deep, so nothing but a name that stands twice is left to find.
+    decode::strict(&bytes, usize::MAX).map_err(|_| TokenError::NameTwice)?;
+    Ok(object)
+}
+
+fn check_header(header: &Map<String, Value>) -> Result<(), TokenError> {
+    match header.get("typ") {
+        None => {}
+        Some(Value::String(typ)) if typ.eq_ignore_ascii_case("JWT") || typ.eq_ignore_ascii_case("at+jwt") => {}
+        Some(_) => return Err(TokenError::Type),
+    }
+    if header.contains_key("zip") {
+        return Err(TokenError::Compressed);
+    }
+    if header.contains_key("cty") {
+        return Err(TokenError::ContentType);
+    }
+    if header.get("b64").is_some_and(|b64| *b64 != Value::Bool(true)) {
+        return Err(TokenError::UnencodedPayload);
+    }
+    // No extension is understood here, so whatever `crit` lists is unknown, and it must not be empty (RFC 7515 §4.1.11).
+    if header.contains_key("crit") {
+        return Err(TokenError::Critical);
+    }
+    Ok(())
+}
+
+fn check_audience(claims: &Map<String, Value>, accepted: &[String]) -> Result<(), TokenError> {
+    let audience = claims.get("aud").ok_or(TokenError::NoAudience)?;
+    let listed = audience.as_array().map_or(std::slice::from_ref(audience), Vec::as_slice);
+    if listed.is_empty() || !listed.iter().all(Value::is_string) {
+        return Err(TokenError::NoAudience);
+    }
+    let meant = listed.iter().filter_map(Value::as_str).any(|one| accepted.iter().any(|own| own == one));
+    if meant { Ok(()) } else { Err(TokenError::Audience) }
+}
+
+fn check_times(claims: &Map<String, Value>, now: Millis, leeway: Duration) -> Result<Times, TokenError> {
+    let leeway = i64::try_from(leeway.as_millis()).unwrap_or(i64::MAX);
+    let now = now.get();
+    let expires_at = time(claims, "exp")?.ok_or(TokenError::NoExpiry)?;
+    // RFC 7519 §4.1.4: on or after `exp` it is too late.
+    if now >= expires_at.saturating_add(leeway) {
+        return Err(TokenError::Expired(now.saturating_sub(expires_at) / 1000));
+    }
+    if let Some(not_before) = time(claims, "nbf")?.filter(|at| now.saturating_add(leeway) < *at) {
+        return Err(TokenError::NotYet(seconds_up(not_before.saturating_sub(now))));
+    }
+    let issued_at = time(claims, "iat")?;
+    if let Some(issued_at) = issued_at.filter(|at| now.saturating_add(leeway) < *at) {
+        return Err(TokenError::IssuedInTheFuture(seconds_up(issued_at.saturating_sub(now))));
+    }
+    Ok(Times { issued_at, expires_at })
+}
+
+/// The greatest NumericDate: up to it every reader of JSON sees the same whole number (RFC 8259 §6).
+const SECONDS_MAX: i64 = 1 << 53;
+
+/// A NumericDate in milliseconds: seconds since the epoch, whole or not (RFC 7519 §2).
+fn time(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, TokenError> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let millis = match (value.as_i64(), value.as_f64()) {
+        (Some(seconds), _) => (0..=SECONDS_MAX).contains(&seconds).then(|| seconds * 1000),
+        (None, Some(seconds)) => (0.0..=SECONDS_MAX as f64).contains(&seconds).then_some((seconds * 1000.0) as i64),
+        (None, None) => return Err(TokenError::NotATime(name)),
+    };
+    millis.map(Some).ok_or(TokenError::TimeOutOfRange(name))
+}
+
+fn seconds_up(millis: i64) -> i64 {
+    millis.saturating_add(999) / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_000_000_000);
+    const LEEWAY: Duration = Duration::from_secs(5);
+
+    fn map(value: Value) -> Map<String, Value> {
+        let Value::Object(map) = value else { panic!("an object") };
+        map
+    }
+
+    fn times(claims: Value) -> Result<Times, TokenError> {
+        check_times(&map(claims), NOW, LEEWAY)
+    }
+
+    #[test]
+    fn an_expiry_is_required_and_forgiven_for_five_seconds() {
+        assert_eq!(times(json!({})), Err(TokenError::NoExpiry));
+        assert_eq!(times(json!({"exp": "1000000"})), Err(TokenError::NotATime("exp")));
+        assert_eq!(times(json!({"exp": null})), Err(TokenError::NotATime("exp")));
+        assert_eq!(times(json!({"exp": 1_000_001})).unwrap().expires_at, 1_000_001_000);
+        assert_eq!(times(json!({"exp": 999_995.001})).unwrap().expires_at, 999_995_001);
+        assert_eq!(times(json!({"exp": 999_995})), Err(TokenError::Expired(5)));
+        assert_eq!(times(json!({"exp": 999_988})), Err(TokenError::Expired(12)));
+    }
+
+    #[test]
+    fn a_time_is_from_0_to_2_to_the_53_seconds() {
+        let last = 9_007_199_254_740_992_i64;
+        assert_eq!(times(json!({"exp": last})).unwrap().expires_at, last * 1000);
+        assert_eq!(times(json!({"exp": last as f64})).unwrap().expires_at, last * 1000);
+        assert_eq!(times(json!({"exp": last, "iat": 0, "nbf": 0.0})).unwrap().issued_at, Some(0));
+        for beyond in
+            [json!(last + 1), json!(u64::MAX), json!(1e16), json!(1e308), json!(-1), json!(-0.5), json!(-1e300)]
+        {
+            for name in ["exp", "nbf", "iat"] {
+                let mut claims = json!({"exp": 2_000_000});
+                claims[name] = beyond.clone();
+                assert_eq!(times(claims), Err(TokenError::TimeOutOfRange(name)), "{name}: {beyond}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_of_the_future_is_forgiven_five_seconds() {
+        let with = |name: &str, at: Value| times(json!({"exp": 2_000_000, name: at}));
+        assert!(with("nbf", json!(1_000_005)).is_ok());
+        assert_eq!(with("nbf", json!(1_000_006)), Err(TokenError::NotYet(6)));
+        assert_eq!(with("nbf", json!([])), Err(TokenError::NotATime("nbf")));
+        assert!(with("iat", json!(1_000_005)).is_ok());
+        assert_eq!(with("iat", json!(1_000_005.5)), Err(TokenError::IssuedInTheFuture(6)));
+        assert_eq!(with("iat", json!("now")), Err(TokenError::NotATime("iat")));
+        assert_eq!(with("iat", json!(7)).unwrap().issued_at, Some(7000));
+    }
+
+    #[test]
+    fn an_audience_is_required_and_one_of_the_accepted() {
+        let check = |audience: Value| check_audience(&map(json!({ "aud": audience })), &["a".into(), "b".into()]);
+        assert_eq!(check(json!("a")), Ok(()));
+        assert_eq!(check(json!(["x", "b"])), Ok(()));
+        assert_eq!(check(json!("x")), Err(TokenError::Audience));
+        assert_eq!(check(json!("ab")), Err(TokenError::Audience));
+        assert_eq!(check(json!(["x"])), Err(TokenError::Audience));
+        for none in [json!([]), json!(null), json!(1), json!({"a": 1}), json!(["a", 1])] {
+            assert_eq!(check(none), Err(TokenError::NoAudience));
+        }
+        assert_eq!(check_audience(&Map::new(), &["a".into()]), Err(TokenError::NoAudience));
+    }
+
+    #[test]
+    fn a_header_that_asks_for_more_than_a_plain_jwt_is_refused() {
+        let check = |header: Value| check_header(&map(header));
+        for fine in
+            [json!({}), json!({"typ": "JWT"}), json!({"typ": "at+jwt"}), json!({"typ": "jwt"}), json!({"b64": true})]
+        {
+            assert_eq!(check(fine), Ok(()));
+        }
+        for typ in [json!("dpop+jwt"), json!("logout+jwt"), json!(""), json!(null), json!(1)] {
+            assert_eq!(check(json!({ "typ": typ })), Err(TokenError::Type));
+        }
+        for crit in [json!(["exp"]), json!(["b64"]), json!([]), json!(null)] {
+            assert_eq!(check(json!({ "crit": crit })), Err(TokenError::Critical));
+        }
+        for any in [json!("DEF"), json!("JWT"), json!(""), json!(null)] {
+            assert_eq!(check(json!({ "zip": any })), Err(TokenError::Compressed));
+            assert_eq!(check(json!({ "cty": any })), Err(TokenError::ContentType));
+        }
+        for b64 in [json!(false), json!(null), json!("true")] {
+            assert_eq!(check(json!({ "b64": b64 })), Err(TokenError::UnencodedPayload));
+        }
+    }
+
+    #[test]
+    fn a_token_is_three_parts_of_base64url_and_at_most_the_limit() {
+        let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let (header, claims) = (part(json!({"alg": "ES256"})), part(json!({"iss": "i"})));
+        let parse = |text: String| Unverified::parse(&text, 100).map(|_| ());
+        assert_eq!(parse(format!("{header}.{claims}.x")), Ok(()));
+        for text in [
+            "",
+            "a",
+            "a.b",
+            "..",
+            ". .",
+            &format!("{header}.{claims}"),
+            &format!("{header}.{claims}.x.y"),
+            "e30=.e30.x",
+        ] {
+            assert_eq!(parse(text.to_owned()), Err(TokenError::NotAJwt), "{text}");
+        }
+        let list = part(json!([]));
+        assert_eq!(parse(format!("{header}.{list}.x")), Err(TokenError::NotAJwt));
+        let token = format!("{header}.{claims}.");
+        assert_eq!(parse(format!("{token}{}", "x".repeat(100 - token.len()))), Ok(()));
+        assert_eq!(parse(format!("{token}{}", "x".repeat(101 - token.len()))), Err(TokenError::TooLarge(100)));
+    }
+
+    #[test]
+    fn no_name_stands_twice_in_the_header_or_the_claims() {
+        let parse = |header: &str, claims: &str| {
+            let token = format!("{}.{}.x", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
+            Unverified::parse(&token, 8192).map(|_| ())
+        };
+        let (header, claims) = (r#"{"alg":"ES256"}"#, r#"{"iss":"i"}"#);
+        assert_eq!(parse(header, claims), Ok(()));
+        for twice in [r#"{"alg":"ES256","alg":"ES256"}"#, r#"{"alg":"ES256","kid":"a","k\u0069d":"b"}"#] {
+            assert_eq!(parse(twice, claims), Err(TokenError::NameTwice), "{twice}");
+        }
+        for twice in [r#"{"iss":"i","sub":"ada","sub":"bob"}"#, r#"{"iss":"i","realm":{"roles":[],"roles":["admin"]}}"#]
+        {
+            assert_eq!(parse(header, twice), Err(TokenError::NameTwice), "{twice}");
+        }
+    }
+
+    #[test]
+    fn no_issuer_or_no_accepted_algorithm_is_refused_before_any_key_is_asked() {
+        let parse = |header: Value, claims: Value| {
+            let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+            Unverified::parse(&format!("{}.{}.x", part(header), part(claims)), 8192).map(|_| ())
+        };
+        for iss in [json!(null), json!(["i"]), json!(1)] {
+            assert_eq!(parse(json!({"alg": "ES256"}), json!({ "iss": iss })), Err(TokenError::NoIssuer));
+        }
+        assert_eq!(parse(json!({"alg": "ES256"}), json!({})), Err(TokenError::NoIssuer));
+        for alg in [
+            json!("none"),
+            json!("None"),
+            json!("HS256"),
+            json!("RS512"),
+            json!("es256"),
+            json!(null),
+            json!(["ES256"]),
+        ] {
+            assert_eq!(parse(json!({ "alg": alg }), json!({"iss": "i"})), Err(TokenError::Algorithm));
+        }
+        assert_eq!(parse(json!({}), json!({"iss": "i"})), Err(TokenError::Algorithm));
+        assert_eq!(parse(json!({"alg": "ES256", "kid": 1}), json!({"iss": "i"})), Err(TokenError::KeyNotKnown));
+    }
+}

@@ -1,0 +1,141 @@
+//! Verified tokens, remembered until they expire, in bounded memory.
+//!
+//! A signature costs tens of microseconds to check, this look-up less than one: it stands before every call. The key
+//! is the SHA-256 of the whole token, so the memory holds no token that could be read out of it, and no two tokens
+//! share an entry.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use super::key_set::VerifyingKey;
+use convoke_core::clock::Millis;
+use convoke_core::identity::Identity;
+use convoke_core::limits::Limits;
+
+/// The tokens whose signature need not be checked again.
+pub struct TokenCache {
+    entries: Cache<TokenHash, Entry, Weight>,
+}
+
+type TokenHash = [u8; 32];
+
+#[derive(Clone)]
+struct Entry {
+    identity: Arc<Identity>,
+    key: Arc<VerifyingKey>,
+    /// First moment at which the token is refused.
+    until: Millis,
+    bytes: u64,
+}
+
+#[derive(Clone)]
+struct Weight {
+    entry_min: u64,
+}
+
+impl Weighter<TokenHash, Entry> for Weight {
+    fn weight(&self, _: &TokenHash, entry: &Entry) -> u64 {
+        entry.bytes.max(self.entry_min)
+    }
+}
+
+/// What an entry takes beside its claims: identity, hash, and the cache's own bookkeeping.
+const ENTRY_BYTES: u64 = 768;
+
+/// Claims as values in memory against their base64 text, roughly and upward.
+const CLAIMS_FACTOR: u64 = 4;
+
+impl TokenCache {
+    /// An empty memory, bounded by number and by bytes.
+    pub fn new(limits: &Limits) -> Self {
+        let bytes_max = limits.tokens_remembered_bytes_max as u64;
+        let tokens_max = limits.tokens_remembered_max.max(1);
+        // No entry weighs less than its share, so the bound in bytes holds the bound in number too.
+        let weight = Weight { entry_min: bytes_max.div_ceil(tokens_max as u64).max(1) };
+        Self { entries: Cache::with_weighter(tokens_max, bytes_max, weight) }
+    }
+
+    /// Whom `token` names, if it was verified before, has not expired, and its key is still listed.
+    pub fn get(&self, token: &[u8], now: Millis) -> Option<Arc<Identity>> {
+        let hash = hash(token);
+        let entry = self.entries.get(&hash)?;
+        if now < entry.until && entry.key.is_listed() {
+            return Some(entry.identity);
+        }
+        self.entries.remove(&hash);
+        None
+    }
+
+    /// Remembers that `token`, signed by `key`, names `identity` until `until`.
+    pub fn insert(&self, token: &[u8], key: Arc<VerifyingKey>, identity: Arc<Identity>, until: Millis) {
+        let bytes = ENTRY_BYTES + CLAIMS_FACTOR * token.len() as u64;
+        self.entries.insert(hash(token), Entry { identity, key, until, bytes });
+    }
+
+    /// How many tokens are remembered.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+fn hash(token: &[u8]) -> TokenHash {
+    Sha256::digest(token).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key_set::KeySet;
+    use super::*;
+
+    const SET: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
+    fn set(json: &str) -> KeySet {
+        KeySet::parse(json.as_bytes(), 10).unwrap()
+    }
+
+    fn insert(memory: &TokenCache, keys: &KeySet, token: &[u8], until: i64) {
+        let key = Arc::clone(keys.iter().next().unwrap());
+        memory.insert(token, key, Arc::new(Identity::default()), Millis(until));
+    }
+
+    #[test]
+    fn a_token_is_remembered_until_it_expires() {
+        let (memory, keys) = (TokenCache::new(&Limits::default()), set(SET));
+        insert(&memory, &keys, b"token", 1000);
+        assert!(memory.get(b"token", Millis(999)).is_some());
+        assert!(memory.get(b"toker", Millis(999)).is_none());
+        assert!(memory.get(b"token", Millis(1000)).is_none());
+        assert!(memory.is_empty(), "and then its place is free");
+    }
+
+    #[test]
+    fn a_token_is_forgotten_when_its_key_leaves_the_set() {
+        let (memory, keys) = (TokenCache::new(&Limits::default()), set(SET));
+        insert(&memory, &keys, b"token", 1000);
+        let same = set(SET).succeed(Some(&keys));
+        assert!(memory.get(b"token", Millis(0)).is_some());
+        set(&SET.replace("\"}", "\",\"kid\":\"renamed\"}")).succeed(Some(&same));
+        assert!(memory.get(b"token", Millis(0)).is_none());
+    }
+
+    #[test]
+    fn memory_is_bounded_by_number_and_by_bytes() {
+        let keys = set(SET);
+        let few = TokenCache::new(&Limits { tokens_remembered_max: 64, ..Limits::default() });
+        let small = TokenCache::new(&Limits { tokens_remembered_bytes_max: 64 * 1024, ..Limits::default() });
+        for number in 0..1000_u32 {
+            insert(&few, &keys, &number.to_be_bytes(), 1000);
+            insert(&small, &keys, &[&number.to_be_bytes()[..], &[0; 1000]].concat(), 1000);
+        }
+        assert!((1..=64).contains(&few.len()), "{}", few.len());
+        assert!((1..=14).contains(&small.len()), "{}", small.len());
+    }
+}

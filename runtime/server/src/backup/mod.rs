@@ -1,0 +1,244 @@
+//! The folder of backups: names, checksums beside them, and how many are kept.
+
+pub mod secrets;
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::archive::members::hex;
+use convoke_core::clock::{self, Millis};
+use convoke_store::{private_file, sync_folder};
+
+/// The folder within the data folder where a server puts its backups.
+pub const FOLDER: &str = "backups";
+const BEGINNING: &str = "convoke-";
+const END: &str = ".db";
+/// Characters of a stamp.
+const STAMP: usize = 15;
+
+/// The folder of backups of a data folder, made where it is missing, for its owner alone.
+///
+/// # Errors
+/// Those of the file system.
+pub fn folder(data: &Path) -> io::Result<PathBuf> {
+    let folder = data.join(FOLDER);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    Ok(folder)
+}
+
+/// The name of a backup made now: `convoke-20260131-235959.db`, or with a number behind it if that is taken.
+pub fn name(folder: &Path, now: Millis) -> String {
+    free_name(folder, &format!("{BEGINNING}{}{END}", clock::stamp(now)))
+}
+
+/// The name of a backup in a folder where this one, or others of its second, may be taken: behind all of that second, also
+/// where older ones were removed.
+pub fn free_name(folder: &Path, name: &str) -> String {
+    let plain = name.get(..BEGINNING.len() + STAMP).unwrap_or(name);
+    let number_of = |path: &PathBuf| {
+        let rest = path.file_stem()?.to_str()?.strip_prefix(plain)?;
+        if rest.is_empty() { Some(1) } else { rest.strip_prefix('-')?.parse::<u64>().ok() }
+    };
+    // A folder that cannot be read is told of when the backup is written.
+    let newest = list(folder).unwrap_or_default().iter().filter_map(number_of).max();
+    let numbered = (newest.unwrap_or(1).saturating_add(1)..).map(|number| format!("{plain}-{number}{END}"));
+    let mut names = newest.is_none().then(|| name.to_owned()).into_iter().chain(numbered);
+    names.find(|name| !folder.join(name).exists()).unwrap_or_default()
+}
+
+/// Whether a file has the name of a backup, and no path in it.
+pub fn is_backup(name: &str) -> bool {
+    let Some(stamp) = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(END)) else { return false };
+    let mut parts = stamp.split('-');
+    let mut digits = |count: Option<usize>| {
+        parts.next().is_some_and(|part| {
+            !part.is_empty()
+                && count.is_none_or(|count| part.len() == count)
+                && part.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    digits(Some(8)) && digits(Some(6)) && (stamp.len() == 15 || digits(None)) && parts.next().is_none()
+}
+
+/// The backups in a folder, oldest first.
+///
+/// # Errors
+/// Those of the file system.
+pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(is_backup) && entry.file_type()?.is_file() {
+            found.push(entry.path());
+        }
+    }
+    // The time stands in the name; a second one of the same second is longer, and newer.
+    found.sort_by_key(|path| {
+        (path.file_stem().map(|stem| stem.to_string_lossy()[..23].to_owned()), path.as_os_str().len(), path.clone())
+    });
+    Ok(found)
+}
+
+/// Removes all backups of a folder but the newest `keep`, with what lies beside them; says which.
+///
+/// # Errors
+/// Those of the file system.
+pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
+    let mut backups = list(folder)?;
+    backups.truncate(backups.len().saturating_sub(keep.max(1)));
+    for backup in &backups {
+        remove(backup)?;
+    }
+    Ok(backups)
+}
+
+/// Removes a backup and what lies beside it. The secrets go first, so that they are not left without their backup, and
+/// the checksum last, so that no backup is left without it.
+///
+/// # Errors
+/// Those of the file system.
+pub fn remove(backup: &Path) -> io::Result<()> {
+    for file in [secrets_of(backup), backup.to_owned(), checksum_of(backup)] {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The file with a backup's checksum, as `sha256sum -c` reads it.
+pub fn checksum_of(backup: &Path) -> PathBuf {
+    with_ending(backup, ".sha256")
+}
+
+/// The archive with the secrets of the installation a backup is of.
+pub fn secrets_of(backup: &Path) -> PathBuf {
+    with_ending(backup, ".secrets.tar")
+}
+
+/// A file's path with something behind its name.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Writes a backup's checksum beside it.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_checksum(backup: &Path, sha256: &str) -> io::Result<()> {
+    let name = backup.file_name().unwrap_or_default().to_string_lossy();
+    write_private(&checksum_of(backup), format!("{sha256}  {name}\n").as_bytes())
+}
+
+/// The checksum that stands beside a backup, if one does.
+///
+/// # Errors
+/// Those of the file system.
+pub fn read_checksum(backup: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(checksum_of(backup)) {
+        Ok(text) => Ok(text.split_whitespace().next().map(str::to_owned)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The SHA-256 of a file, in hexadecimal, and its length. `progress` is told the bytes read so far.
+///
+/// # Errors
+/// Those of the file system.
+pub fn measure(path: &Path, progress: &mut dyn FnMut(u64)) -> io::Result<(String, u64)> {
+    let (mut file, mut digest, mut bytes) = (File::open(path)?, Sha256::new(), 0);
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((hex(&digest.finalize()), bytes));
+        }
+        digest.update(&buffer[..read]);
+        bytes += read as u64;
+        progress(bytes);
+    }
+}
+
+/// Writes a file for its owner alone, whole or not at all.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let partial = with_ending(path, ".partial");
+    let write = || {
+        let mut file = private_file(&partial)?;
+        file.set_len(0)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)?;
+        sync_folder(path)
+    };
+    write().inspect_err(|_| {
+        // The error that is reported is the first one.
+        let _ = fs::remove_file(&partial);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_backups_are_names_of_backups() {
+        for name in ["convoke-20260131-235959.db", "convoke-20260131-235959-2.db", "convoke-20260131-235959-11.db"] {
+            assert!(is_backup(name), "{name}");
+        }
+        for name in [
+            "convoke.db",
+            "convoke-20260131.db",
+            "convoke-2026013a-235959.db",
+            "convoke-20260131-235959-.db",
+            "convoke-20260131-235959-2-3.db",
+            "convoke-20260131-235959.db.sha256",
+            "../convoke-20260131-235959.db",
+            "convoke-20260131-235959-../.db",
+        ] {
+            assert!(!is_backup(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn rotation_keeps_the_newest_and_touches_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["convoke-20260101-000000.db", "convoke-20260102-000000.db", "convoke-20260102-000000-2.db"];
+        for name in names {
+            fs::write(folder.path().join(name), "x").unwrap();
+            write_checksum(&folder.path().join(name), "00").unwrap();
+        }
+        fs::write(folder.path().join("other.db"), "x").unwrap();
+        let removed = rotate(folder.path(), 2).unwrap();
+        assert_eq!(removed, [folder.path().join(names[0])]);
+        assert!(!checksum_of(&removed[0]).exists());
+        assert_eq!(rotate(folder.path(), 1).unwrap(), [folder.path().join(names[1])]);
+        assert!(folder.path().join("other.db").exists());
+        // The removed one's name would be an older backup's.
+        assert_eq!(free_name(folder.path(), names[1]), "convoke-20260102-000000-3.db");
+        assert_eq!(free_name(folder.path(), names[0]), names[0]);
+        assert_eq!(rotate(folder.path(), 0).unwrap(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn a_second_backup_of_one_second_has_another_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = name(folder.path(), Millis(0));
+        assert_eq!(first, "convoke-19700101-000000.db");
+        fs::write(folder.path().join(&first), "").unwrap();
+        let second = name(folder.path(), Millis(0));
+        assert_eq!(second, "convoke-19700101-000000-2.db");
+        fs::write(folder.path().join(&second), "").unwrap();
+        assert_eq!(free_name(folder.path(), &second), "convoke-19700101-000000-3.db");
+    }
+}

@@ -1,0 +1,245 @@
+//! The settings of an installation: flags over environment over `convoke.toml` over defaults.
+//!
+//! clap resolves flags and environment; this module reads the file, lays the two together, and refuses what cannot
+//! work, each time with the sentence that says what to write.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::auth::Environment;
+use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
+use crate::settings::check;
+use crate::settings::describe::{self, Table, describe};
+use crate::settings::sources::File;
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::runtime::RuntimeOptions;
+use convoke_core::limits::Limits;
+use convoke_http::{HttpOptions, TlsFiles};
+use convoke_store::EngineFactory;
+
+pub use crate::settings::sources::{EnvironmentFlag, Flags, LogFormat};
+
+/// Where calls are served by default.
+pub const LISTEN: &str = "127.0.0.1:3210";
+/// Where the data lies by default.
+pub const DATA: &str = "./data";
+/// The file of settings that is read if it is there and no other is named.
+pub const FILE: &str = "convoke.toml";
+
+/// Everything an installation runs with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Which deployment this is.
+    pub environment: Environment,
+    /// Where everything of it lies.
+    pub data: PathBuf,
+    /// The listener.
+    pub http: HttpOptions,
+    /// Whose tokens are accepted.
+    pub auth: AuthConfig,
+    /// When a success carries its log lines.
+    pub log_lines: LogLinesOn,
+    /// What the operator's log holds, if it was said.
+    pub log: Option<String>,
+    /// How it is written.
+    pub log_format: LogFormat,
+    /// The bounds.
+    pub limits: Limits,
+    /// `[rates]` and the sections of the application.
+    pub sections: toml::Table,
+}
+
+/// Settings that cannot work, with what to write instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub(crate) String);
+
+impl Config {
+    /// Lays flags and environment over the file.
+    ///
+    /// `environment` is the flag, if it was given; without it and the file, `unless_told`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a setting that does not exist or does not fit.
+    pub fn resolve(
+        flags: &Flags,
+        environment: Option<Environment>,
+        unless_told: Environment,
+    ) -> Result<Self, ConfigError> {
+        Self::lay_over(read_file(flags.config.as_deref())?, flags, environment, unless_told)
+    }
+
+    /// The settings of a server in production that this file alone makes.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn of_text(text: &str) -> Result<Self, ConfigError> {
+        let file = parse(text).map_err(ConfigError)?;
+        Self::lay_over(file, &Flags::default(), None, Environment::Production)
+    }
+
+    fn lay_over(
+        file: File,
+        flags: &Flags,
+        environment: Option<Environment>,
+        unless_told: Environment,
+    ) -> Result<Self, ConfigError> {
+        let sections = file.rest;
+        let environment = environment.or(file.environment).unwrap_or(unless_told);
+        let is_dev = environment == Environment::Development;
+        let mut limits = Limits::default();
+        limits.set(&file.limits).map_err(ConfigError)?;
+        let default_listen = || LISTEN.parse().expect("the default address is one");
+        let tls = match (flags.tls_cert.clone().or(file.tls.cert), flags.tls_key.clone().or(file.tls.key)) {
+            (Some(cert), Some(key)) => Some(TlsFiles::new(cert, key)),
+            (None, None) => None,
+            (Some(_), None) => return Err(ConfigError("tls.cert needs tls.key, the certificate's key".to_owned())),
+            (None, Some(_)) => return Err(ConfigError("tls.key needs tls.cert, the certificate".to_owned())),
+        };
+        let http = HttpOptions {
+            ops_listen: flags.ops_listen.or(file.ops_listen),
+            tls,
+            cors_origins: given(&flags.cors_origin, file.cors_origins),
+            trusted_proxies: given(&flags.trusted_proxy, file.trusted_proxies),
+            limits: limits.clone(),
+            dev: is_dev,
+            ..HttpOptions::new(flags.listen.or(file.listen).unwrap_or_else(default_listen))
+        };
+        let mut auth = file.auth;
+        auth.environment = environment;
+        if let Some(provider) = provider_of(flags)? {
+            auth.providers = vec![provider];
+        }
+        let log_lines = flags.log_lines.or(file.log_lines).unwrap_or_default();
+        let data = flags.data.clone().or(file.data).unwrap_or_else(|| DATA.into());
+        let log = flags.log.clone().or(file.log);
+        let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
+        Ok(Self { environment, data, http, auth, log_lines, log, log_format, limits, sections })
+    }
+
+    /// Refuses what must not serve strangers: no identity provider, or the development issuer.
+    ///
+    /// # Errors
+    /// A sentence that says how to add a provider.
+    pub fn require_provider(&self) -> Result<(), ConfigError> {
+        if self.auth.providers.is_empty() {
+            return Err(ConfigError(format!(
+                "no identity provider is configured, so nobody could call in {}.\n\
+                 Name the issuer of your users' tokens:\n\
+                 \n    convoke serve --auth-issuer https://id.example.com/ --auth-audience https://api.example.com\n\
+                 \n(its keys are found by OpenID Connect discovery, or give --auth-jwks URL-or-FILE), or write \
+                 [[auth.providers]] in {FILE}.\nTo try things on this machine without a provider: convoke dev",
+                self.environment
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What `convoke help serve` says of the file: its tables, and what holds by default.
+pub fn file_help() -> String {
+    use std::fmt::Write as _;
+    let mut text = format!(
+        "{FILE} takes the same settings, with underscores, and the tables below. `convoke config example` prints it whole,
+`convoke config check` holds it against them, `convoke config show` says what is in force and where it comes from.\n
+    listen = \"0.0.0.0:3210\"
+    cors_origins = [\"https://app.example.com\"]
+
+    [[auth.providers]]
+    issuer = \"https://id.example.com/\"
+    audiences = [\"https://api.example.com\"]
+
+    [limits]
+    mutation_timeout = \"1s\"\n"
+    );
+    for table in &describe().tables {
+        list(&mut text, table);
+    }
+    let _ = write!(text, "\nSecrets: CONVOKE_SECRET_<NAME> in the environment, or files in <data>/secrets.");
+    text
+}
+
+fn list(text: &mut String, table: &Table) {
+    use std::fmt::Write as _;
+    let (open, close) = if table.many { ("[[", "]]") } else { ("[", "]") };
+    let _ = writeln!(text, "\n{open}{}{close}  {}", table.path, table.doc);
+    let shown = |setting: &describe::Setting| match &setting.default {
+        Some(value) => value.to_string(),
+        None => "-".to_owned(),
+    };
+    let width = table.settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
+    let value_width = table.settings.iter().map(|setting| shown(setting).len()).max().unwrap_or(0).min(20);
+    for setting in &table.settings {
+        let _ = writeln!(text, "    {:width$}  {:>value_width$}  {}", setting.name, shown(setting), setting.doc);
+    }
+    for inner in &table.tables {
+        list(text, inner);
+    }
+}
+
+impl Config {
+    /// What a runtime with these settings is started with.
+    pub fn into_options(self, engine: Arc<dyn EngineFactory>) -> RuntimeOptions {
+        RuntimeOptions { limits: self.limits, settings: self.sections, ..RuntimeOptions::in_folder(self.data, engine) }
+    }
+}
+
+fn given<T: Clone>(flags: &[T], file: Vec<T>) -> Vec<T> {
+    if flags.is_empty() { file } else { flags.to_vec() }
+}
+
+/// The file as it stands, and its path; empty if none is named and none is there.
+pub fn read_table(named: Option<&Path>) -> Result<(PathBuf, toml::Table), ConfigError> {
+    let (path, text) = read_text(named)?;
+    let table = toml::from_str(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
+    Ok((path, table))
+}
+
+fn read_text(named: Option<&Path>) -> Result<(PathBuf, String), ConfigError> {
+    let path = named.unwrap_or(Path::new(FILE));
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((path.to_owned(), text)),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            Ok((path.to_owned(), String::new()))
+        }
+        Err(error) => Err(ConfigError(format!("{} cannot be read: {error}", path.display()))),
+    }
+}
+
+fn read_file(named: Option<&Path>) -> Result<File, ConfigError> {
+    let (path, text) = read_text(named)?;
+    parse(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))
+}
+
+/// # Errors
+/// What is no TOML, what is no setting, or what does not fit its setting.
+fn parse(text: &str) -> Result<File, String> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    let unknown = check::unknown(&table, &describe());
+    if !unknown.is_empty() {
+        return Err(unknown.join("\n"));
+    }
+    toml::from_str(text).map_err(|error| error.to_string())
+}
+
+fn provider_of(flags: &Flags) -> Result<Option<ProviderConfig>, ConfigError> {
+    let Some(issuer) = &flags.auth_issuer else {
+        return match flags.auth_jwks.is_some() || !flags.auth_audience.is_empty() {
+            true => Err(ConfigError("--auth-audience and --auth-jwks need --auth-issuer".to_owned())),
+            false => Ok(None),
+        };
+    };
+    let Some((first, rest)) = flags.auth_audience.split_first() else {
+        return Err(ConfigError(
+            "--auth-issuer needs --auth-audience: a token for another service must not open this one".to_owned(),
+        ));
+    };
+    let mut provider = ProviderConfig::new(issuer, first);
+    provider.audiences.extend(rest.iter().cloned());
+    provider.keys = match &flags.auth_jwks {
+        None => KeySource::Discovery,
+        Some(url) if url.starts_with("https://") || url.starts_with("http://") => KeySource::Url(url.clone()),
+        Some(file) => KeySource::File(file.into()),
+    };
+    Ok(Some(provider))
+}

@@ -1,0 +1,329 @@
+//! The machine and the settings from outside: what a start would refuse, who may read what, room, certificates, and
+//! whether identity providers answer.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+
+use super::finding::Finding;
+use crate::archive::space::human;
+use crate::auth::Environment;
+use crate::auth::development::KEY_FILE;
+use crate::auth::key_source::{Fetcher, http_client};
+use crate::auth::provider::{KeySource, ProviderConfig};
+use crate::backup::{self, secrets};
+use crate::config::Config;
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_core::clock::Millis;
+use convoke_core::limits::Limits;
+use convoke_store::disk::Floor;
+use convoke_store::{Disk as _, Files, SystemDisk};
+
+/// The least room in which a log may grow to its bound and be copied back.
+const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
+/// Before a certificate ends, somebody must have time.
+const CERTIFICATE_DAYS_MIN: i64 = 14;
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+/// A clock that shows an earlier time was never set.
+const EPOCH_OF_THIS_PROGRAM: Millis = Millis(1_735_689_600_000);
+
+/// What a start would refuse, and what is dangerous to serve with.
+pub fn settings(config: &Config) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let is_dev = config.environment == Environment::Development;
+    let refused = |says: String| Finding::problem("settings", says, "`convoke config check FILE` shows all of them");
+    found.extend(convoke_calls::services::section_problems(&config.sections).into_iter().map(refused));
+    if !is_dev && let Err(error) = config.require_provider() {
+        let says = error.to_string().lines().next().unwrap_or_default().to_owned();
+        found.push(Finding::problem(
+            "settings",
+            says,
+            "name the issuer of your users' tokens in [[auth.providers]]; for a folder of `convoke dev`: --env development",
+        ));
+    }
+    found.extend(config.http.check().err().map(|error| refused(error.to_string())));
+    let is_open = !config.http.listen.ip().is_loopback();
+    if is_dev && is_open {
+        let says =
+            format!("development serves on {}: whoever reads the data folder can make tokens", config.http.listen);
+        found.push(Finding::warning("settings", says, "listen on 127.0.0.1, or serve with an identity provider"));
+    }
+    if is_open && config.http.tls.is_none() && config.http.trusted_proxies.is_empty() {
+        let says = format!("tokens come to {} in clear text", config.http.listen);
+        let advice = "set tls.cert and tls.key, or name the proxy that ends TLS in trusted_proxies";
+        found.push(Finding::warning("settings", says, advice));
+    }
+    if !is_dev && config.http.cors_origins.iter().any(|origin| origin == "*") {
+        found.push(Finding::warning("settings", "pages of every origin may call", "name the origins in cors_origins"));
+    }
+    if !is_dev && config.log_lines == LogLinesOn::Always {
+        let says = "log lines of functions go to every caller";
+        found.push(Finding::warning("settings", says, "leave log_lines at `error`"));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok("settings", format!("a server would start with them, in {}", config.environment)));
+    }
+    found
+}
+
+/// Who may read and write the data folder with the engine's `files`, and what was left in it.
+pub fn folder(data: &Path, files: &Files, is_served: bool, now: Millis) -> Vec<Finding> {
+    let owner = match fs::metadata(data) {
+        Ok(metadata) if metadata.is_dir() => metadata,
+        Ok(_) => return vec![Finding::problem("data", format!("{} is no folder", data.display()), "set --data")],
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return vec![Finding::ok("data", format!("{} is not there yet; the first start makes it", data.display()))];
+        }
+        Err(error) => {
+            let says = format!("{} cannot be looked at: {error}", data.display());
+            return vec![Finding::problem("data", says, "run as the server's user")];
+        }
+    };
+    let mut found = permissions(data, files, &owner);
+    if found.is_empty() {
+        found.push(Finding::ok("permissions", format!("{} and its secrets are its owner's alone", data.display())));
+    }
+    found.extend(leftovers(data, files, is_served));
+    found.extend(newest_backup(data, now));
+    found
+}
+
+fn permissions(data: &Path, files: &Files, owner: &Metadata) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut check = |path: PathBuf, mode: u32, is_secret: bool| {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { return };
+        let (shown, has) = (path.display(), metadata.permissions().mode() & 0o777);
+        if has & !mode & 0o077 != 0 {
+            let says = format!("{shown} has mode {has:04o}: others on this machine can read it");
+            let advice = format!("chmod {mode:o} {shown}");
+            found.push(match is_secret {
+                true => Finding::problem("permissions", says, advice),
+                false => Finding::warning("permissions", says, advice),
+            });
+        }
+        if metadata.uid() != owner.uid() {
+            let says = format!("{shown} is not of the user whom the data folder is of; the server may not open it");
+            let advice = format!("chown {}:{} {shown}", owner.uid(), owner.gid());
+            found.push(Finding::problem("permissions", says, advice));
+        }
+    };
+    check(data.to_owned(), 0o700, false);
+    for file in files.database.iter().chain(&files.others) {
+        check(file.clone(), 0o600, false);
+    }
+    check(data.join(secrets::FOLDER), 0o700, true);
+    for file in secrets::files(data).unwrap_or_default() {
+        check(data.join(file), 0o600, true);
+    }
+    check(data.join(KEY_FILE), 0o600, true);
+    check(data.join(backup::FOLDER), 0o700, false);
+    for backup in backup::list(&data.join(backup::FOLDER)).unwrap_or_default() {
+        check(backup::secrets_of(&backup), 0o600, true);
+        check(backup, 0o600, false);
+    }
+    found
+}
+
+fn leftovers(data: &Path, files: &Files, is_served: bool) -> Vec<Finding> {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut found = Vec::new();
+    if files.is_half_replaced {
+        let says = "a replacement of the database was cut off";
+        found.push(Finding::warning("leftovers", says, "nothing is lost: the next start, or any command, ends it"));
+    }
+    if let Some(scratch) = &files.scratch {
+        let left = names(scratch);
+        if !is_served && !left.is_empty() {
+            let says = format!("{}/ holds what killed work left: {}", file_name(scratch), left.join(", "));
+            found.push(Finding::warning("leftovers", says, "the next start removes it"));
+        }
+    }
+    let kept = data.join(backup::FOLDER);
+    let is_half = |name: &String| match name.strip_suffix(".sha256") {
+        Some(backup) => !kept.join(backup).exists(),
+        None => name.ends_with(".partial"),
+    };
+    let half: Vec<String> = names(&kept).into_iter().filter(is_half).collect();
+    if !is_served && !half.is_empty() {
+        let says = format!("half-made backups in {}: {}", kept.display(), half.join(", "));
+        found.push(Finding::warning("leftovers", says, "remove them"));
+    }
+    if !files.former.is_empty() {
+        let bytes = files.former.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
+        let names: Vec<String> = files.former.iter().map(|file| file_name(file)).collect();
+        let says = format!("former databases that restore and import kept take {}: {}", human(bytes), names.join(", "));
+        found.push(Finding::warning("leftovers", says, "remove those that nobody goes back to"));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok("leftovers", "none"));
+    }
+    found
+}
+
+fn file_name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn newest_backup(data: &Path, now: Millis) -> Option<Finding> {
+    let folder = data.join(backup::FOLDER);
+    let newest = backup::list(&folder).ok()?.pop()?;
+    let made = fs::metadata(&newest).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let age_ms = now.0 - i64::try_from(made.as_millis()).ok()?;
+    let says = format!("the newest one in {} is {} h old", folder.display(), age_ms / 3_600_000);
+    Some(if age_ms > 2 * DAY_MS {
+        Finding::warning("backups", says, "run `convoke backup --keep 7` every day, and keep copies elsewhere")
+    } else {
+        Finding::ok("backups", says)
+    })
+}
+
+/// Room for the database to grow, and for a copy of it.
+pub fn disk(data: &Path, files: &Files, limits: &Limits) -> Vec<Finding> {
+    let place = data.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+    let mut found = Vec::new();
+    let bytes = files.bytes();
+    match SystemDisk.room(place) {
+        Err(error) => found.push(Finding::warning("disk", error.to_string(), "see whether the file system is mounted")),
+        Ok(room) => {
+            let (free, floor) = (room.free_bytes, Floor::of(limits).bytes(room.total_bytes));
+            let says = format!("{} free, the database takes {}", human(free), human(bytes));
+            found.push(if free < floor {
+                let advice = format!("make room: below {} free, calls of users write nothing", human(floor));
+                Finding::problem("disk", says, advice)
+            } else if free < FREE_BYTES_MIN {
+                Finding::problem("disk", says, "make room: without it writes are refused")
+            } else if free < bytes {
+                Finding::warning("disk", says, "make room: a backup or an export needs a copy's worth of it")
+            } else {
+                Finding::ok("disk", says)
+            });
+        }
+    }
+    if files.log.is_some() {
+        found.push(log(files.log_bytes(), limits));
+    }
+    found
+}
+
+fn log(bytes: u64, limits: &Limits) -> Finding {
+    let says = format!("{} of log", human(bytes));
+    if bytes > limits.wal_bytes_max {
+        Finding::problem("log", says, "writes are refused: a reader holds an old state open, see the server's log")
+    } else if bytes > limits.wal_bytes_interrupt {
+        Finding::warning("log", says, "a reader holds an old state open, see the server's log")
+    } else {
+        Finding::ok("log", says)
+    }
+}
+
+/// Whether as many connections can be open as may be.
+pub fn open_files(limits: &Limits) -> Finding {
+    let needed = limits.connections_max as u64 + 2 * limits.readers as u64 + 64;
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    match allowed {
+        Some(allowed) if allowed < needed => Finding::warning(
+            "files",
+            format!("a process may have {allowed} files open, and {needed} may be needed"),
+            format!("raise it (`LimitNOFILE={needed}` in the systemd unit), or lower limits.connections_max"),
+        ),
+        Some(allowed) => Finding::ok("files", format!("a process may have {allowed} open")),
+        None => Finding::ok("files", "a process may have any number open"),
+    }
+}
+
+/// When the certificate ends.
+pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
+    let files = config.http.tls.as_ref()?;
+    let advice = "renew it; the server takes the new files up by itself";
+    let ends = CertificateDer::pem_file_iter(&files.cert)
+        .ok()?
+        .filter_map(Result::ok)
+        .filter_map(|der| {
+            let (_, certificate) = x509_parser::parse_x509_certificate(&der).ok()?;
+            Some(certificate.validity().not_after.timestamp())
+        })
+        .min()?;
+    let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
+    let says = format!("{} ends in {days} days", files.cert.display());
+    Some(if days < 0 {
+        Finding::problem("certificate", format!("{} ended {} days ago", files.cert.display(), -days), advice)
+    } else if days < CERTIFICATE_DAYS_MIN {
+        Finding::warning("certificate", says, advice)
+    } else {
+        Finding::ok("certificate", says)
+    })
+}
+
+/// Whether the keys of each identity provider can be had, and whether its clock and this one agree.
+pub async fn providers(config: &Config, now: impl Fn() -> Millis) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if now() < EPOCH_OF_THIS_PROGRAM {
+        let says = "this machine's clock was never set";
+        found.push(Finding::problem("clock", says, "set it: `timedatectl set-ntp true`; no token is valid before"));
+    }
+    let client = match http_client().timeout(config.limits.key_fetch_timeout).build() {
+        Ok(client) => client,
+        Err(error) => return vec![Finding::problem("provider", error.to_string(), "no client for HTTPS can be made")],
+    };
+    for provider in &config.auth.providers {
+        found.push(keys(provider, config, client.clone()).await);
+        if let Some(url) = address(provider) {
+            found.extend(clocks(&client, &url, config.limits.token_leeway, &now).await);
+        }
+    }
+    found
+}
+
+async fn keys(provider: &ProviderConfig, config: &Config, client: reqwest::Client) -> Finding {
+    let issuer = &provider.issuer;
+    let fetcher = match Fetcher::new(provider, config.environment, &config.limits, client) {
+        Ok(fetcher) => fetcher,
+        Err(error) => return Finding::problem("provider", error.to_string(), "see [[auth.providers]]"),
+    };
+    match fetcher.fetch().await {
+        Ok(_) => Finding::ok("provider", format!("the keys of {issuer} were fetched")),
+        Err(error) => Finding::problem(
+            "provider",
+            format!("the keys of {issuer} cannot be had: {error}"),
+            "see whether this machine reaches it (network, proxy, certificates), and whether the issuer is written to \
+             the letter",
+        ),
+    }
+}
+
+fn address(provider: &ProviderConfig) -> Option<String> {
+    match &provider.keys {
+        KeySource::Discovery => {
+            Some(format!("{}/.well-known/openid-configuration", provider.issuer.trim_end_matches('/')))
+        }
+        KeySource::Url(url) => Some(url.clone()),
+        KeySource::File(_) | KeySource::Set(_) => None,
+    }
+}
+
+/// The time in an answer's `Date`, whole seconds, beside this machine's.
+async fn clocks(client: &reqwest::Client, url: &str, leeway: Duration, now: &impl Fn() -> Millis) -> Option<Finding> {
+    let answer = client.get(url).send().await.ok()?;
+    let date = httpdate::parse_http_date(answer.headers().get("date")?.to_str().ok()?).ok()?;
+    let theirs = i64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()?;
+    let apart_s = (now().0 - theirs).abs() / 1_000;
+    Some(if apart_s > i64::try_from(leeway.as_secs()).unwrap_or(i64::MAX) + 1 {
+        Finding::problem(
+            "clock",
+            format!(
+                "this machine's clock and that of {url} are {apart_s} s apart; {} s are forgiven",
+                leeway.as_secs()
+            ),
+            "let the clock be set by NTP: `timedatectl set-ntp true`",
+        )
+    } else {
+        Finding::ok("clock", format!("it agrees with that of {url}"))
+    })
+}

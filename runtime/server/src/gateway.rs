@@ -1,0 +1,392 @@
+//! Between the listener and the calls: credentials, scopes, then dispatch, then the envelope; and the record of every
+//! admin request.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hyper::Method;
+use hyper::header::{ALLOW, HeaderValue};
+use percent_encoding::percent_decode_str;
+use tracing::Instrument as _;
+
+use crate::admin::audit::KeyUse;
+use crate::admin::{Admin, AdminRequest, operator};
+use crate::auth::deploy_key::Scope;
+use crate::auth::{AuthError, Authenticator, acting_as};
+use crate::live::{self, Watcher};
+use crate::metrics;
+use crate::openapi::pages::Pages;
+use crate::routes::{self, AdminRoute, Endpoint};
+use convoke_calls::call::Format;
+use convoke_calls::call::dispatch::{Outcome, Request};
+use convoke_calls::call::envelope::{self, LogLinesOn};
+use convoke_calls::call::flow::flow_of;
+use convoke_calls::function::Kind;
+use convoke_calls::live::AskedQuery;
+use convoke_calls::logs::LogLines;
+use convoke_calls::observe::{Rejection, Stage, UsedKey};
+use convoke_calls::runtime::Runtime;
+use convoke_core::answer::budget::Budget;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::{Caller, DeployKeyCaller};
+use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
+use convoke_store::Flow;
+
+/// How often a stream looks whether its key is still accepted.
+const KEY_LOOKED_AT: Duration = Duration::from_millis(250);
+
+/// Answers the listener's requests with the runtime's functions.
+pub struct Gateway {
+    runtime: Runtime,
+    routes: Routes<Endpoint>,
+    authenticator: Authenticator,
+    log_lines: LogLinesOn,
+    pages: Pages,
+    traffic: OnceLock<Arc<Traffic>>,
+    admin: Admin,
+}
+
+impl Gateway {
+    /// A gateway to this runtime, for callers that `authenticator` knows and those with one of its deploy keys.
+    pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
+        let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
+        let runtime = admin.runtime.clone();
+        let (routes, pages, traffic) = (routes::table(), Pages::default(), OnceLock::new());
+        Self { runtime, routes, authenticator, log_lines, pages, traffic, admin }
+    }
+
+    async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
+        let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
+            return if incoming.is_operator { self.operator(incoming).await } else { Ok(Caller::Nobody) };
+        };
+        match self.authenticator.remembered(header) {
+            Some(caller) => Ok(caller),
+            None => self.authenticator.authenticate(Some(header)).await.map_err(|error| self.reject(incoming, error)),
+        }
+    }
+
+    async fn operator(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
+        let identity = match &incoming.act_as {
+            None => None,
+            Some(given) => {
+                let identity = given.to_str().ok().and_then(acting_as::read);
+                let problem = || Error::new(Code::BadRequest, "X-Convoke-Act-As is not the base64 JSON of an identity");
+                Some(identity.ok_or_else(|| failed(&problem()))?)
+            }
+        };
+        operator::caller(&self.runtime, identity).await.map_err(|error| failed(&error))
+    }
+
+    /// Who calls functions, and the deploy key that they do it with.
+    async fn function_caller(
+        &self,
+        incoming: &Incoming<Endpoint>,
+    ) -> Result<(Caller, Option<Arc<DeployKeyCaller>>), Reply> {
+        let caller = self.caller(incoming).await?;
+        let key = match &caller {
+            Caller::DeployKey(key) => Some(key.clone()),
+            // The operator, as a user who is seen for the first time.
+            Caller::User(identity) if incoming.is_operator && incoming.authorization.is_none() => {
+                Some(operator::key(Some(identity.clone())))
+            }
+            Caller::Nobody | Caller::User(_) | Caller::System => None,
+        };
+        if let Some(key) = &key
+            && !Scope::Functions.is_held_by(key)
+        {
+            let what = format!("run {}", shortened(&asked(incoming)));
+            return Err(self.lacks(incoming, key, what, Scope::Functions));
+        }
+        Ok((caller, key))
+    }
+
+    /// Queries whose results are told as they change.
+    async fn live(&self, incoming: &Incoming<Endpoint>) -> Reply {
+        let (caller, key) = match self.function_caller(incoming).await {
+            Ok(found) => found,
+            Err(reply) => return reply,
+        };
+        let limits = self.runtime.limits();
+        let asked = match incoming.method {
+            Method::GET => {
+                AskedQuery::read(incoming.query("path"), incoming.query("args").as_deref(), limits).map(|one| vec![one])
+            }
+            _ => AskedQuery::read_all(&incoming.body, limits),
+        };
+        let queries = match asked {
+            Ok(queries) => queries,
+            Err(error) => {
+                self.rejected(incoming, Stage::Envelope, &caller, &error);
+                return failed(&error);
+            }
+        };
+        if let Some(key) = &key {
+            for query in &queries {
+                let used = self.used(incoming, key, format!("live {}", shortened(&query.path)), None);
+                self.admin.audit.record(self.runtime.database(), used);
+            }
+        }
+        let address = counted_as(incoming.peer);
+        let who = caller.identity().map(|identity| identity.token_identifier());
+        let key_name = key.as_ref().map(|key| key.name.as_str());
+        let watcher = Watcher {
+            flow: flow_of(&caller, Some(address)),
+            owner: format!("{who:?} {key_name:?} {address}").into(),
+            authorization: incoming.authorization.clone(),
+            last_event: incoming.last_event.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned),
+            caller,
+        };
+        match live::answer(&self.runtime, &self.authenticator, watcher, &queries).await {
+            Ok(reply) => reply,
+            Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
+        }
+    }
+
+    async fn function(&self, incoming: &Incoming<Endpoint>, request: Request<'_>) -> Reply {
+        let (caller, key) = match self.function_caller(incoming).await {
+            Ok(found) => found,
+            Err(reply) => return reply,
+        };
+        let flow = flow_of(&caller, Some(counted_as(incoming.peer)));
+        let peer = (!incoming.is_operator).then_some(incoming.peer);
+        let used = key.as_deref().map(|key| UsedKey { key, peer });
+        let call = self.runtime.call_of(request, caller, flow, used, incoming.request_id.clone());
+        let (outcome, format) = match incoming.trace_parent {
+            // The operator's lines of this call stand in the caller's trace.
+            Some(trace) => {
+                call.instrument(tracing::info_span!(target: "convoke::call", "trace", parent = %trace)).await
+            }
+            None => call.await,
+        };
+        let log_lines = if incoming.is_operator { LogLinesOn::Always } else { self.log_lines };
+        reply(outcome, format, log_lines)
+    }
+
+    /// An admin request: the caller, the route's scope, its handler, the record.
+    async fn admin(&self, incoming: &Incoming<Endpoint>, route: Option<AdminRoute>) -> Reply {
+        let key = match self.caller(incoming).await {
+            Ok(Caller::DeployKey(key)) => key,
+            // Whoever opened the control socket is the operator, whomever they call functions as.
+            Ok(_) if incoming.is_operator && incoming.authorization.is_none() => operator::key(None),
+            Ok(Caller::Nobody | Caller::User(_) | Caller::System) => {
+                return self.reject(incoming, self.authenticator.deploy_key_required());
+            }
+            Err(reply) => return reply,
+        };
+        let Some(route) = route else { return self.no_admin_route(incoming, &key) };
+        let (method, path) = (&incoming.method, &*admin_path(incoming));
+        let what = format!("{method} {path}");
+        if !route.scope.is_held_by(&key) {
+            return self.lacks(incoming, &key, what, route.scope);
+        }
+        let began = self.runtime.clock().monotonic();
+        let request = AdminRequest::new(&key, incoming);
+        let answered = (route.handler)(&self.admin, request).await;
+        let took = self.runtime.clock().monotonic().saturating_sub(began);
+        tracing::info!(
+            target: "convoke::admin",
+            request_id = &*incoming.request_id,
+            method = method.as_str(),
+            path,
+            outcome = answered.as_ref().err().map_or("OK", |error| error.code().as_str()),
+            took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            deploy_key = key.name,
+            "admin"
+        );
+        let used = self.used(incoming, &key, what, answered.as_ref().err().map(Error::code));
+        match *method {
+            Method::GET => self.admin.audit.record(self.runtime.database(), used),
+            _ => self.admin.audit.record_change(self.runtime.database(), used).await,
+        }
+        match answered {
+            Ok(reply) => self.while_accepted(reply, incoming),
+            Err(error) => {
+                if error.code().status() >= 500 {
+                    let request_id = &*incoming.request_id;
+                    tracing::error!(target: "convoke::admin", request_id, path, "{}", error.chain());
+                }
+                failed(&error)
+            }
+        }
+    }
+
+    /// What there is not is told only to who may ask for what there is.
+    fn no_admin_route(&self, incoming: &Incoming<Endpoint>, key: &Arc<DeployKeyCaller>) -> Reply {
+        let methods: Vec<&str> = self.routes.methods(incoming.uri.path()).map(Method::as_str).collect();
+        if methods.is_empty() {
+            let error = Error::new(Code::RouteNotFound, "There is no such route.");
+            self.rejected(incoming, Stage::Envelope, &Caller::DeployKey(key.clone()), &error);
+            return failed(&error);
+        }
+        let error = Error::new(Code::MethodNotAllowed, "This route has no such method.");
+        self.rejected(incoming, Stage::Envelope, &Caller::DeployKey(key.clone()), &error);
+        let allow = HeaderValue::try_from(methods.join(", ")).map(|allow| (ALLOW, allow));
+        Reply { fields: allow.into_iter().collect(), ..failed(&error) }
+    }
+
+    /// A stream ends soon after its key is refused: revoked, expired, or without its former secret.
+    fn while_accepted(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
+        let Some(header) = incoming.authorization.clone().filter(|_| reply.body.is_stream()) else { return reply };
+        let authenticator = self.authenticator.clone();
+        let refused = async move {
+            while authenticator.authenticate(Some(header.as_bytes())).await.is_ok() {
+                tokio::time::sleep(KEY_LOOKED_AT).await;
+            }
+        };
+        Reply { body: reply.body.until(refused), ..reply }
+    }
+
+    fn lacks(&self, incoming: &Incoming<Endpoint>, key: &DeployKeyCaller, what: String, scope: Scope) -> Reply {
+        let used = self.used(incoming, key, what, Some(Code::InsufficientScope));
+        self.admin.audit.record(self.runtime.database(), used);
+        let header = incoming.authorization.as_ref().map_or(&b""[..], |value| value.as_bytes());
+        self.reject(incoming, self.authenticator.insufficient(header, scope))
+    }
+
+    /// Tells the client why their credentials are not accepted, and the observers that they were not.
+    fn reject(&self, incoming: &Incoming<Endpoint>, error: AuthError) -> Reply {
+        let (www_authenticate, retry_after) = (error.challenge(), error.retry_after_seconds());
+        let retry_after_s = retry_after.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+        let error = Error::from(error);
+        self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
+        Reply { www_authenticate, retry_after_s, ..failed(&error) }
+    }
+
+    fn rejected(&self, incoming: &Incoming<Endpoint>, stage: Stage, caller: &Caller, error: &Error) {
+        let rejection = Rejection { stage, asked: &asked(incoming), peer: Some(incoming.peer) };
+        self.runtime.rejected(rejection, &incoming.request_id, caller, error);
+    }
+
+    fn used(
+        &self,
+        incoming: &Incoming<Endpoint>,
+        key: &DeployKeyCaller,
+        what: String,
+        refused: Option<Code>,
+    ) -> KeyUse {
+        KeyUse {
+            key: key.name.clone(),
+            what,
+            outcome: refused.map_or("OK", Code::as_str).to_owned(),
+            request_id: incoming.request_id.to_string(),
+            acting_as: key.acting_as.as_ref().map(|identity| identity.token_identifier()),
+            peer: (!incoming.is_operator).then(|| incoming.peer.to_string()),
+            at: self.runtime.clock().now(),
+        }
+    }
+}
+
+impl Handler for Gateway {
+    type Endpoint = Endpoint;
+
+    fn routes(&self) -> &Routes<Endpoint> {
+        &self.routes
+    }
+
+    async fn call(&self, incoming: Incoming<Endpoint>) -> Reply {
+        match incoming.endpoint {
+            Endpoint::Run => {
+                self.function(&incoming, Request::Run { path: incoming.param(0), body: &incoming.body }).await
+            }
+            Endpoint::Kind(kind) => self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await,
+            Endpoint::Live => self.live(&incoming).await,
+            Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
+            Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
+            Endpoint::Metrics => {
+                let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
+                let page = metrics::Page { runtime: &self.runtime, authenticator, traffic };
+                Reply { content_type: metrics::CONTENT_TYPE, ..Reply::json(200, page.text().await) }
+            }
+            Endpoint::Admin(route) => self.admin(&incoming, Some(route)).await,
+            Endpoint::NoAdminRoute => self.admin(&incoming, None).await,
+        }
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.runtime.ready()?;
+        match self.authenticator.has_no_keys() {
+            true => Err("the keys of no identity provider could be fetched yet, so nobody can be let in".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn rejections(&self) -> &dyn RejectionObserver {
+        self
+    }
+
+    fn room(&self, incoming: &Incoming<Endpoint>) -> Result<(), &'static str> {
+        let kind = match incoming.endpoint {
+            Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
+            Endpoint::Kind(kind) => Some(kind),
+            Endpoint::Live => Some(Kind::Query),
+            Endpoint::Admin(_) | Endpoint::NoAdminRoute | Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs => {
+                None
+            }
+        };
+        // What is no call of a function is told so when it is read.
+        let Some(kind) = kind else { return Ok(()) };
+        let address = counted_as(incoming.peer);
+        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.remembered(header.as_bytes()))
+        {
+            None => flow_of(&Caller::Nobody, Some(address)),
+            Some(Some(caller)) => flow_of(&caller, Some(address)),
+            // Nobody's share is full yet whose token was not looked at.
+            Some(None) => Flow::of(("unknown", address)),
+        };
+        self.runtime.room(kind, flow).map_err(|_overloaded| "Too many calls are waiting; try again in a second")
+    }
+
+    fn answers(&self) -> Option<Arc<Budget>> {
+        Some(Arc::clone(self.runtime.answers()))
+    }
+
+    fn bound(&self, traffic: &Arc<Traffic>) {
+        // A gateway behind two servers shows the first one's.
+        let _ = self.traffic.set(traffic.clone());
+    }
+}
+
+impl RejectionObserver for Gateway {
+    fn rejected(&self, request: RejectedRequest<'_>) {
+        let RejectedRequest { code, message, request_id, method, path, peer } = request;
+        let rejection = Rejection { stage: Stage::Listener, asked: &format!("{method} {path}"), peer: Some(peer) };
+        self.runtime.rejected(rejection, &request_id.into(), &Caller::Nobody, &Error::new(code, message));
+    }
+}
+
+fn reply(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> Reply {
+    // Whoever is told to come again is told when.
+    let retry_after_s = match &outcome.result {
+        Err(error) if error.code().status() == 503 => Some(1),
+        Err(_) | Ok(_) => None,
+    };
+    let (status, body) = envelope::write(outcome, format, log_lines);
+    Reply { retry_after_s, ..Reply::json(status, body) }
+}
+
+/// What a request is addressed to, as far as that is known before its body is read, for logs and records.
+fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
+    match incoming.endpoint {
+        Endpoint::Run => incoming.param(0).into(),
+        Endpoint::Kind(kind) => kind.as_str().into(),
+        Endpoint::Live => "live".into(),
+        Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
+        Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs => incoming.uri.path().trim_start_matches('/').into(),
+    }
+}
+
+/// The path of an admin request behind what all of them begin with, decoded.
+fn admin_path(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
+    let path = incoming.uri.path();
+    percent_decode_str(path.strip_prefix(routes::ADMIN).unwrap_or(path)).decode_utf8_lossy()
+}
+
+fn shortened(text: &str) -> &str {
+    const REPEATED_BYTES_MAX: usize = 200;
+    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
+}
+
+fn failed(error: &Error) -> Reply {
+    Reply::json(error.code().status(), envelope::failure(error, &LogLines::default()))
+}

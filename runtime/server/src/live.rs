@@ -1,0 +1,182 @@
+//! Live queries as server-sent events: one response that goes on, an event for each change.
+//!
+//! An event's id is the commit as of which it is true, and a digest of what was asked by whom: who comes back with it is
+//! told only what has changed since. The response ends with an event that says why, when the server ends it.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use sha2::{Digest, Sha256};
+
+use crate::auth::Authenticator;
+use convoke_calls::call::envelope;
+use convoke_calls::live::{AskedQuery, LiveConnection, Owner, Told, Update};
+use convoke_calls::logs::LogLines;
+use convoke_calls::runtime::Runtime;
+use convoke_core::answer::budget::Budget;
+use convoke_core::answer::pieces::Piece;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::Caller;
+use convoke_http::{Authorization, Body, BodySender, Ending, Reply};
+use convoke_store::{Commit, Flow};
+
+/// The type of the body.
+const EVENT_STREAM: &str = "text/event-stream";
+/// How often it is looked whether a token is still accepted, and a deploy key, whose revocation holds within a second.
+const TOKEN_LOOKED_AT: Duration = Duration::from_secs(1);
+const KEY_LOOKED_AT: Duration = Duration::from_millis(250);
+
+/// Who asks for live results.
+pub(crate) struct Watcher {
+    pub caller: Caller,
+    pub authorization: Option<Authorization>,
+    pub flow: Flow,
+    pub owner: Owner,
+    /// The `Last-Event-ID` field.
+    pub last_event: Option<String>,
+}
+
+/// Answers with the results of these queries, and each later one.
+///
+/// # Errors
+/// `OVERLOADED` if the caller has as many live connections as may be.
+pub(crate) async fn answer(
+    runtime: &Runtime,
+    authenticator: &Authenticator,
+    watcher: Watcher,
+    queries: &[AskedQuery],
+) -> Result<Reply> {
+    let Watcher { caller, authorization, flow, owner, last_event } = watcher;
+    let digest = digest(runtime, &caller, queries);
+    let mut connection = runtime.live().open(caller.clone(), flow, owner)?;
+    if let Some(commit) = last_event.and_then(|id| known(&id, &digest)) {
+        connection.resume(commit);
+    }
+    for (number, query) in (0..).zip(queries) {
+        connection.subscribe(number, &query.path, &query.args, query.format).await;
+    }
+    let (sender, body) = Body::stream(Ending::Events);
+    let draining = Error::new(Code::NotReady, "The server is shutting down.");
+    let body = body.with_farewell(end(&draining));
+    let refused = refused(authenticator.clone(), caller, authorization);
+    tokio::spawn(tell(sender, connection, digest, runtime.answers().clone(), refused));
+    Ok(Reply::of(200, EVENT_STREAM, body))
+}
+
+/// Hands on updates until somebody ends it.
+async fn tell(
+    sender: BodySender,
+    mut connection: LiveConnection,
+    digest: String,
+    budget: Arc<Budget>,
+    refused: impl Future<Output = Error>,
+) {
+    // Whoever is refused is told so once.
+    let mut refused = pin!(refused.fuse());
+    loop {
+        let next = tokio::select! {
+            () = sender.gone() => return,
+            error = &mut refused => Err(error),
+            next = connection.next() => next,
+        };
+        let event = match &next {
+            Ok(update) => results(update, &digest),
+            Err(error) => end(error),
+        };
+        let piece = Piece { charge: Some(budget.charge_made(event.len())), bytes: event.into() };
+        let sent = tokio::select! {
+            sent = sender.send_piece(piece) => sent.is_ok(),
+            // Whoever may no longer have it does not get what waits either.
+            _ = &mut refused => false,
+        };
+        match (sent, next) {
+            (true, Ok(_)) => {}
+            (true, Err(_)) => return sender.finish(),
+            (false, _) => return,
+        }
+    }
+}
+
+/// Ends when the credentials are no longer accepted.
+async fn refused(authenticator: Authenticator, caller: Caller, authorization: Option<Authorization>) -> Error {
+    let Some(header) = authorization else { return std::future::pending().await };
+    let pause = match caller {
+        Caller::DeployKey(_) => KEY_LOOKED_AT,
+        Caller::Nobody | Caller::User(_) | Caller::System => TOKEN_LOOKED_AT,
+    };
+    loop {
+        tokio::time::sleep(pause).await;
+        match authenticator.authenticate(Some(header.as_bytes())).await.map_err(Error::from) {
+            // That the keys of a provider cannot be reached says nothing of the token.
+            Err(error) if error.code().status() != 503 => return error,
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+fn results(update: &Update, digest: &str) -> Vec<u8> {
+    let length: usize = update.results.iter().map(|told| told.json.len() + 24).sum();
+    let mut event = Vec::with_capacity(length + 128);
+    event
+        .extend_from_slice(format!("id: {}-{digest}\nevent: results\ndata: {{\"results\":[", update.commit).as_bytes());
+    for (place, Told { query, json }) in update.results.iter().enumerate() {
+        let between = if place == 0 { "" } else { "," };
+        event.extend_from_slice(format!("{between}{{\"query\":{query},").as_bytes());
+        // A line's end within JSON is white space between its parts: in an event it would end the data.
+        event.extend(json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+    }
+    event.extend_from_slice(b"]}\n\n");
+    event
+}
+
+fn end(error: &Error) -> Vec<u8> {
+    [b"event: end\ndata: ", &*envelope::failure(error, &LogLines::default()), b"\n\n"].concat()
+}
+
+/// What an event's id says beside its commit: who comes back for something else, or to another process, is told
+/// everything.
+fn digest(runtime: &Runtime, caller: &Caller, queries: &[AskedQuery]) -> String {
+    let mut digest = Sha256::new();
+    digest.update(format!("{:?}\n{queries:?}\n", runtime.process()));
+    match caller {
+        Caller::Nobody => {}
+        // All claims: a role that was taken away shows in none of the rows.
+        Caller::User(identity) => digest.update(serde_json::to_vec(identity).unwrap_or_default()),
+        Caller::DeployKey(key) => digest.update(format!("{key:?}")),
+        Caller::System => digest.update("system"),
+    }
+    digest.finalize()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The commit of an event that a client has seen, if it is one of the same queries.
+fn known(id: &str, digest: &str) -> Option<Commit> {
+    let (commit, of) = id.split_once('-')?;
+    if of == digest { commit.parse().ok().map(Commit) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_of_data_whatever_its_json_looks_like() {
+        let told = |query, json: &'static str| Told { query, json: json.into() };
+        let results = results(
+            &Update {
+                commit: Commit(7),
+                results: vec![told(0, "\"status\":\"success\",\"value\":1}"), told(2, "\"value\":{\n \"a\":\r\n1}}")],
+            },
+            "d",
+        );
+        assert_eq!(
+            String::from_utf8(results).unwrap(),
+            "id: 7-d\nevent: results\ndata: {\"results\":[{\"query\":0,\"status\":\"success\",\"value\":1},\
+             {\"query\":2,\"value\":{  \"a\":  1}}]}\n\n"
+        );
+        assert_eq!(known("7-d", "d"), Some(Commit(7)));
+        assert_eq!([known("7-e", "d"), known("d", "d"), known("x-d", "d")], [None; 3]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The codes that a function answers with, read from the `# Errors` of its docs.
+
+use convoke_core::error::Code;
+
+/// A code and when it comes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rejection {
+    pub(super) code: Code,
+    /// In Markdown, on one line.
+    pub(super) when: String,
+}
+
+/// What every call can be answered with, whatever its function says.
+const OF_EVERY_CALL: &[(Code, &str)] = &[
+    (Code::Unauthenticated, "The function needs to know who calls, and the call carries no credentials."),
+    (Code::Forbidden, "The caller has no right to do this."),
+    (Code::InvalidArgument, "An argument is missing, unknown, of another type or out of bounds; `field` names it."),
+    (Code::RateLimited, "Too many calls by this caller; `retryAfterMs` says when to come again."),
+    (Code::Timeout, "It ran longer than it may; nothing of it was kept."),
+    (Code::Unavailable, "It cannot be done now; try again."),
+];
+
+/// The codes of a function, in the order of [`Code::ALL`]: those that its docs name, and those of every call.
+pub(super) fn of(errors: &str) -> Vec<Rejection> {
+    let said = said(errors);
+    let all = Code::ALL.iter().filter(|code| code.status() == 200);
+    all.filter_map(|code| {
+        let own: Vec<&str> =
+            said.iter().filter(|refusal| refusal.code == *code).map(|refusal| &*refusal.when).collect();
+        let usual = OF_EVERY_CALL.iter().find(|(usual, _)| usual == code).map(|(_, when)| *when);
+        let when = match (own.is_empty(), usual) {
+            (true, None) => return None,
+            (true, Some(usual)) => usual.to_owned(),
+            // A function says which values it refuses beside those that do not fit their type.
+            (false, Some(usual)) if *code == Code::InvalidArgument => format!("{usual} Also: {}", own.join(" ")),
+            (false, _) => own.join(" "),
+        };
+        Some(Rejection { code: *code, when })
+    })
+    .collect()
+}
+
+/// What the section says without naming a code first: nobody reads that.
+pub(super) fn unread(errors: &str) -> Vec<String> {
+    items(errors).into_iter().filter(|item| head(item).is_empty()).collect()
+}
+
+fn said(errors: &str) -> Vec<Rejection> {
+    items(errors).iter().flat_map(|item| head(item)).collect()
+}
+
+/// The section as a list (``- `CODE`: when``) or as sentences (`` `CODE`: when. ``).
+fn items(errors: &str) -> Vec<String> {
+    if errors.starts_with("- ") {
+        return errors.split("\n- ").map(|item| one_line(item.strip_prefix("- ").unwrap_or(item))).collect();
+    }
+    let errors = one_line(errors);
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let mut starts: Vec<usize> = errors.match_indices(". `").map(|(at, _)| at + 2).collect();
+    starts.insert(0, 0);
+    starts.push(errors.len());
+    starts.windows(2).map(|pair| errors[pair[0]..pair[1]].trim().to_owned()).collect()
+}
+
+/// `` `A`, `B`: when `` is two refusals; anything that does not begin with a code is none.
+fn head(item: &str) -> Vec<Rejection> {
+    let mut rest = item;
+    let mut codes = Vec::new();
+    while let Some((name, behind)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`'))
+        && let Some(code) = Code::ALL.iter().find(|code| code.as_str() == name)
+    {
+        codes.push(*code);
+        rest = behind.strip_prefix(", ").or_else(|| behind.strip_prefix(" or ")).unwrap_or(behind);
+    }
+    let when = sentence(rest.trim_start_matches(':').trim());
+    codes.into_iter().map(|code| Rejection { code, when: when.clone() }).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// With a capital and a full stop, unless it begins with a quotation.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut out: String = chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default();
+    if !out.is_empty() && !out.ends_with('.') {
+        out.push('.');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(code: Code, when: &str) -> Rejection {
+        Rejection { code, when: when.to_owned() }
+    }
+
+    #[test]
+    fn a_list_is_read_and_so_are_sentences() {
+        let list = "- `NOT_FOUND`: there is\n  none, unlike `CONFLICT`.\n- `CONFLICT`, `TIMEOUT`: \"Twice\"";
+        assert_eq!(
+            said(list),
+            [
+                refusal(Code::NotFound, "There is none, unlike `CONFLICT`."),
+                refusal(Code::Conflict, "\"Twice\"."),
+                refusal(Code::Timeout, "\"Twice\"."),
+            ]
+        );
+        assert_eq!(
+            said("`FORBIDDEN`: not his. `NOT_FOUND`: gone;\n`count` says it."),
+            [refusal(Code::Forbidden, "Not his."), refusal(Code::NotFound, "Gone; `count` says it.")]
+        );
+        assert_eq!(said("A failure of the store."), []);
+        assert_eq!(unread("A failure of the store."), ["A failure of the store."]);
+        assert_eq!(unread(list), [""; 0]);
+    }
+
+    #[test]
+    fn what_every_call_has_is_there_once_and_the_functions_own_words_win() {
+        let all = of("- `FORBIDDEN`: no host.\n- `CONFLICT`: twice.");
+        let codes: Vec<&str> = all.iter().map(|refusal| refusal.code.as_str()).collect();
+        let expected =
+            ["UNAUTHENTICATED", "FORBIDDEN", "INVALID_ARGUMENT", "CONFLICT", "RATE_LIMITED", "TIMEOUT", "UNAVAILABLE"];
+        assert_eq!(codes, expected);
+        assert_eq!(all[1].when, "No host.");
+    }
+}

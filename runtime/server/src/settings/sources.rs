@@ -1,0 +1,130 @@
+//! Where settings come from: the flags and their environment variables, and the file.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::Environment;
+use crate::auth::provider::AuthConfig;
+use convoke_calls::call::envelope::LogLinesOn;
+
+/// The words of [`LogLinesOn`], with what `--help` says of each.
+fn log_lines() -> impl TypedValueParser<Value = LogLinesOn> {
+    let words = [PossibleValue::new("error").help("Errors only"), PossibleValue::new("always").help("Successes too")];
+    PossibleValuesParser::new(words).map(|word| match &*word {
+        "always" => LogLinesOn::Always,
+        _ => LogLinesOn::Error,
+    })
+}
+
+/// The flags that `serve` and `dev` share. Each may also come from the environment (`CONVOKE_…`) or the file.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Flags {
+    /// File of settings [default: convoke.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG", global = true)]
+    pub config: Option<PathBuf>,
+    /// Folder of the database, keys and secrets [default: ./data]
+    #[arg(long, value_name = "DIR", env = "CONVOKE_DATA", global = true)]
+    pub data: Option<PathBuf>,
+    /// Address to serve calls on; port 0 picks a free one [default: 127.0.0.1:3210]
+    #[arg(long, value_name = "ADDR", env = "CONVOKE_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Address to serve /metrics, /healthz and /readyz on, apart from the calls
+    #[arg(long, value_name = "ADDR", env = "CONVOKE_OPS_LISTEN")]
+    pub ops_listen: Option<SocketAddr>,
+    /// When a success carries the log lines of its call [default: error; dev: always]
+    #[arg(long, value_name = "WHEN", env = "CONVOKE_LOG_LINES", value_parser = log_lines())]
+    pub log_lines: Option<LogLinesOn>,
+    /// Issuer of the tokens to accept, exactly as they name it
+    #[arg(long, value_name = "URL", env = "CONVOKE_AUTH_ISSUER")]
+    pub auth_issuer: Option<String>,
+    /// Audience that tokens must name; may be given more than once
+    #[arg(long, value_name = "TEXT", env = "CONVOKE_AUTH_AUDIENCE", value_delimiter = ',')]
+    pub auth_audience: Vec<String>,
+    /// Keys of the issuer [default: found by OpenID Connect discovery]
+    #[arg(long, value_name = "URL|FILE", env = "CONVOKE_AUTH_JWKS")]
+    pub auth_jwks: Option<String>,
+    /// Origin whose pages may call; may be given more than once
+    #[arg(long, value_name = "ORIGIN", env = "CONVOKE_CORS_ORIGIN", value_delimiter = ',')]
+    pub cors_origin: Vec<String>,
+    /// Network whose X-Forwarded-For is believed; may be given more than once
+    #[arg(long, value_name = "CIDR", env = "CONVOKE_TRUSTED_PROXY", value_delimiter = ',')]
+    pub trusted_proxy: Vec<ipnet::IpNet>,
+    /// Certificate chain (PEM); with --tls-key the listener speaks TLS
+    #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_CERT", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_KEY", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// What is logged: `info` has a line a call; by default `info` of a server, `warn` of other commands
+    #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
+    pub log: Option<String>,
+    /// How the log is written [default: text]
+    #[arg(long, value_name = "FORMAT", env = "CONVOKE_LOG_FORMAT")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// How the operator's log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The flag that says which deployment this is.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct EnvironmentFlag {
+    /// Which deployment this is; deploy keys belong to one of them [default: production]
+    #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
+    pub env: Option<Environment>,
+}
+
+/// `convoke.toml`. What its settings mean is said by the flags of the same names, with underscores.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct File {
+    pub(crate) data: Option<PathBuf>,
+    #[serde(alias = "env")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) environment: Option<Environment>,
+    #[schemars(with = "Option<String>")]
+    pub(crate) listen: Option<SocketAddr>,
+    #[schemars(with = "Option<String>", example = "127.0.0.1:3211")]
+    pub(crate) ops_listen: Option<SocketAddr>,
+    #[schemars(with = "Option<String>")]
+    pub(crate) log_lines: Option<LogLinesOn>,
+    #[serde(alias = "cors_origin")]
+    #[schemars(example = ["https://app.example.com"])]
+    pub(crate) cors_origins: Vec<String>,
+    #[serde(alias = "trusted_proxy")]
+    #[schemars(with = "Vec<String>", example = ["10.0.0.0/8"])]
+    pub(crate) trusted_proxies: Vec<ipnet::IpNet>,
+    #[schemars(example = "warn,convoke=debug")]
+    pub(crate) log: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) auth: AuthConfig,
+    pub(crate) tls: Tls,
+    #[schemars(skip)]
+    pub(crate) limits: toml::Table,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(crate) rest: toml::Table,
+}
+
+/// TLS: with both files the listener speaks nothing else. They are read again when they change.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tls {
+    #[schemars(example = "/etc/convoke/tls/fullchain.pem")]
+    pub(crate) cert: Option<PathBuf>,
+    #[schemars(example = "/etc/convoke/tls/privkey.pem")]
+    pub(crate) key: Option<PathBuf>,
+}

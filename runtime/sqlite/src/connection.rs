@@ -1,0 +1,350 @@
+//! A connection: how it is opened, what it is asserted to be, and the SQL it knows already.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+use std::time::Duration;
+
+use rusqlite::OpenFlags;
+use rusqlite::config::DbConfig;
+use rustc_hash::FxHashMap;
+
+use super::Synchronous;
+use super::counters::Counters;
+use super::disk_watch::Reads;
+use super::failure::{self, Opening as _};
+use super::interrupt::Interrupt;
+use super::statement_key::StatementKey;
+use convoke_core::clock::Clock;
+use convoke_store::{Commits, OpenError};
+
+/// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
+const STEPS_BETWEEN_ASKING: i32 = 1_000;
+/// How long a statement waits for a lock of another program (a backup tool, a shell).
+pub const BUSY: Duration = Duration::from_secs(1);
+/// Statements kept prepared by a connection. A statement takes a few KiB.
+const STATEMENTS_MAX: usize = 1_024;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The one that writes.
+    Write,
+    /// One of those that read; the engine refuses writes on it.
+    Read,
+    /// The only one of a file that is thrown away if it does not become whole: nothing is kept for a way back.
+    Build,
+}
+
+/// What every connection to a database has in common.
+#[derive(Clone)]
+pub struct Common {
+    /// The database file.
+    pub path: Arc<Path>,
+    /// When a commit is on disk.
+    pub synchronous: Synchronous,
+    /// The size of a page in a new database, in bytes.
+    pub page_bytes: u32,
+    /// The page cache of a connection, in KiB.
+    pub cache_kib: u32,
+    /// The pages of a database of bounded size; none = as large as the disk.
+    pub pages_max: Option<u32>,
+    /// The WAL's file is cut to this size when it starts anew, in bytes.
+    pub wal_bytes_kept: u64,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where the connection counts.
+    pub counters: Arc<Counters>,
+    /// Which state of the database is the newest.
+    pub newest: Arc<Newest>,
+    /// Where its commits are made.
+    pub commits: Arc<Commits>,
+    /// Where a read that the disk failed is told.
+    pub reads: Arc<Reads>,
+}
+
+/// Counts the states of the database: even numbers, and odd ones while it changes from one to the next.
+#[derive(Debug, Default)]
+pub struct Newest(AtomicU64);
+
+impl Newest {
+    /// The number of the newest state. A snapshot that is opened after this was asked shows that state or a newer one.
+    pub fn number(&self) -> u64 {
+        self.0.load(Acquire)
+    }
+
+    /// Runs what may make a new state: whoever looks meanwhile opens a snapshot of his own, which may show it already.
+    pub fn change<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.0.fetch_add(1, AcqRel);
+        let done = work();
+        self.0.fetch_add(1, AcqRel);
+        done
+    }
+}
+
+/// A connection with its interrupt and its SQL.
+pub struct Connection {
+    /// The connection itself.
+    pub sqlite: rusqlite::Connection,
+    /// What bounds it.
+    pub interrupt: Arc<Interrupt>,
+    /// Where it counts.
+    pub counters: Arc<Counters>,
+    /// Where a read that the disk failed is told.
+    pub reads: Arc<Reads>,
+    /// Where commits are made.
+    pub commits: Arc<Commits>,
+    texts: RefCell<FxHashMap<StatementKey, Arc<str>>>,
+    newest: Arc<Newest>,
+    /// The state that the open snapshot shows at least; `None` = no snapshot is open.
+    snapshot: Cell<Option<u64>>,
+    broken: AtomicBool,
+}
+
+/// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
+/// that the connections of this process share. Each snapshot saves four of them. Another process finds the file locked.
+const VFS: &str = "unix-excl";
+
+impl Connection {
+    /// Opens a connection and asserts its settings.
+    ///
+    /// # Errors
+    /// The engine's, or [`OpenError::Setting`] if a setting did not take.
+    pub fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | match purpose {
+                Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
+                Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            };
+        let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, flags, VFS).opening()?;
+        Self::settle(sqlite, common, purpose)
+    }
+
+    /// Reads the database with a connection of its own, whose cache holds nothing of it yet.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn probe(common: &Common) -> Result<(), String> {
+        let connection = Self::open(common, Purpose::Read).map_err(|error| match error {
+            OpenError::Disk(reason) => reason,
+            error => error.to_string(),
+        })?;
+        let read = connection.sqlite.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        read.map_err(|error| failure::of_engine(&error).to_string())
+    }
+
+    /// Applies and asserts the settings of an open connection.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+        sqlite.busy_timeout(BUSY).opening()?;
+        sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        for (name, value, expected) in settings(common, purpose) {
+            assert_setting(&sqlite, name, &value, expected.as_deref().unwrap_or(&value))?;
+        }
+        // Without it SQLite plans a statement anew whenever a value of its LIMIT is bound: 5 µs of parsing a query.
+        if !sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).opening()? {
+            let (name, expected, found) = ("enable_qpsg", "1".to_owned(), "0".to_owned());
+            return Err(OpenError::Setting { name, expected, found });
+        }
+        let interrupt = Arc::new(Interrupt::new(common.clock.clone()));
+        let asked = interrupt.clone();
+        sqlite.progress_handler(STEPS_BETWEEN_ASKING, Some(move || asked.interrupts())).opening()?;
+        Ok(Self {
+            sqlite,
+            interrupt,
+            counters: common.counters.clone(),
+            reads: common.reads.clone(),
+            commits: common.commits.clone(),
+            texts: RefCell::default(),
+            newest: common.newest.clone(),
+            snapshot: Cell::new(None),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// The SQL of a key; `write` makes it the first time.
+    pub fn text(&self, key: StatementKey, write: impl FnOnce() -> String) -> Arc<str> {
+        if let Some(text) = self.texts.borrow().get(&key) {
+            return text.clone();
+        }
+        let text: Arc<str> = write().into();
+        self.counters.texts.fetch_add(1, Relaxed);
+        self.texts.borrow_mut().insert(key, text.clone());
+        text
+    }
+
+    /// Runs a statement without parameters or rows, such as `BEGIN`.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
+        self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
+    }
+
+    /// Opens a snapshot of the newest state, or goes on with one that still shows it: opening and ending one costs more
+    /// than most reads.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn open_snapshot(&self) -> rusqlite::Result<()> {
+        let newest = self.newest.number();
+        if self.snapshot.get() == Some(newest) && newest.is_multiple_of(2) && self.in_transaction() {
+            return Ok(());
+        }
+        self.end_snapshot()?;
+        self.run("BEGIN")?;
+        self.snapshot.set(Some(newest));
+        Ok(())
+    }
+
+    /// As [`Connection::open_snapshot`], and takes it right now: SQLite takes one at the first read only.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn fix_snapshot(&self) -> rusqlite::Result<()> {
+        self.open_snapshot()?;
+        self.sqlite.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.exists([]).map(drop)
+    }
+
+    /// Ends the open snapshot, if there is one.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn end_snapshot(&self) -> rusqlite::Result<()> {
+        self.snapshot.set(None);
+        if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
+    }
+
+    /// Rolls the open transaction back, if there is one. After a failed read SQLite commits none any more, not even
+    /// where nothing was written.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn give_up(&self) -> rusqlite::Result<()> {
+        self.snapshot.set(None);
+        if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        !self.sqlite.is_autocommit()
+    }
+
+    /// Marks the connection as one not to be used again.
+    pub fn set_broken(&self) {
+        self.broken.store(true, Relaxed);
+    }
+
+    /// Whether it was marked so.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Relaxed)
+    }
+}
+
+/// Name, value, and what reading it back gives where that is another spelling.
+type Setting = (&'static str, String, Option<String>);
+
+fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
+    let plain = |name, value: &str| (name, value.to_owned(), None);
+    let mut settings = vec![
+        plain("cache_size", &format!("-{}", common.cache_kib)),
+        // References between tables are the application's rules; the bundled library turns checks on by default.
+        plain("foreign_keys", "0"),
+        plain("trusted_schema", "0"),
+        plain("cell_size_check", "1"),
+        // Sorts and lists of keys stay in memory.
+        plain("temp_store", "2"),
+        // With a mapped file, a failing disk ends the process by a signal instead of failing one statement.
+        plain("mmap_size", "0"),
+    ];
+    match purpose {
+        Purpose::Read => settings.push(plain("query_only", "1")),
+        Purpose::Build => {
+            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
+            settings.push(plain("journal_mode", "off"));
+            settings.push(plain("synchronous", "0"));
+        }
+        Purpose::Write => {
+            // A page's size is fixed by the first write; in an older database this setting changes nothing.
+            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
+            settings.push(plain("journal_mode", "wal"));
+            settings.push(("synchronous", common.synchronous.level().to_string(), None));
+            settings.push(plain("journal_size_limit", &common.wal_bytes_kept.to_string()));
+            // The writer checkpoints by itself, between batches.
+            settings.push(plain("wal_autocheckpoint", "0"));
+            if let Some(pages) = common.pages_max {
+                settings.push(plain("max_page_count", &pages.to_string()));
+            }
+        }
+    }
+    settings
+}
+
+/// Sets a pragma and reads it back; an empty expectation accepts anything.
+fn assert_setting(
+    sqlite: &rusqlite::Connection,
+    name: &'static str,
+    value: &str,
+    expected: &str,
+) -> Result<(), OpenError> {
+    // Some pragmas answer when they are set and some do not: both are read again.
+    let mut set = sqlite.prepare(&format!("PRAGMA {name}={value}")).opening()?;
+    let mut rows = set.raw_query();
+    while rows.next().opening()?.is_some() {}
+    drop(rows);
+    // An empty database forgets a page size that is only asked for.
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let found = sqlite.query_row(&format!("PRAGMA {name}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            other => format!("{other:?}"),
+        })
+    });
+    let found = found.opening()?;
+    if found == expected { Ok(()) } else { Err(OpenError::Setting { name, expected: expected.to_owned(), found }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use convoke_core::clock::SystemClock;
+
+    #[test]
+    fn a_statement_is_planned_once_whatever_limit_is_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("convoke.db");
+        convoke_store::private_file(&path).unwrap();
+        let common = Common {
+            path: path.into(),
+            synchronous: Synchronous::Full,
+            page_bytes: 1_024,
+            cache_kib: 1_024,
+            pages_max: None,
+            wal_bytes_kept: 1 << 20,
+            clock: Arc::new(SystemClock::new()),
+            counters: Arc::default(),
+            newest: Arc::default(),
+            commits: Arc::new(Commits::new(Arc::new(SystemClock::new()), &[])),
+            reads: Arc::default(),
+        };
+        let connection = Connection::open(&common, Purpose::Write).unwrap();
+        connection.sqlite.execute_batch("CREATE TABLE t (a); CREATE INDEX i ON t (a)").unwrap();
+        let mut statement =
+            connection.sqlite.prepare("SELECT a FROM t INDEXED BY i WHERE a > ?1 ORDER BY a LIMIT ?2").unwrap();
+        for limit in 0..5 {
+            assert!(!statement.exists([limit, limit]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+}

@@ -1,0 +1,344 @@
+//! The engine as the store holds it: readers, the writer and the watches, opened together and closed together.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::Sqlite;
+use super::backup::{self, BackupJob};
+use super::connection::{Common, Connection, Purpose};
+use super::counters::Counters;
+use super::data_dir::DataDir;
+use super::database_file::DatabaseFile;
+use super::disk_watch::Watched;
+use super::queue::{Queue, Refusal, Whole};
+use super::readers::Readers;
+use super::schema;
+use super::shared::{Current, Shared, Switch};
+use super::wal::Bounds;
+use super::watchdog;
+use super::writer::{self, Writer};
+use convoke_core::clock::Clock;
+use convoke_core::limits::Limits;
+use convoke_store::disk::Floor;
+use convoke_store::engine::{OnProgress, Read, Seal};
+use convoke_store::gate::Gate;
+use convoke_store::schema::Extent;
+use convoke_store::{
+    Engine, EngineStart, Flow, NamedStat, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError, TableDef,
+    WriteJob,
+};
+
+/// An open database.
+pub(crate) struct SqliteEngine {
+    shared: Arc<Shared>,
+    readers: Arc<Readers>,
+    common: Common,
+    tables: Arc<[&'static TableDef]>,
+    clock: Arc<dyn Clock>,
+    wal_bytes_max: u64,
+    greatest_id: u128,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    watches: Switch,
+    snapshots: AtomicU64,
+    // Last: the folder is given up when everything in it is closed.
+    folder: DataDir,
+}
+
+impl SqliteEngine {
+    /// Opens the database of a folder, applies what the tables add to it, and starts the writer.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the folder is locked or unusable, the engine fails.
+    pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
+        let EngineStart { data, tables, limits, clock, disk, stuck, gate, commits } = start;
+        schema::require_free_names(&tables)?;
+        let tables: Arc<[_]> = tables.into();
+        let folder = DataDir::open(data)?;
+        let shared = Arc::new(shared(limits, gate));
+        let common = Common {
+            path: folder.database().into(),
+            synchronous: settings.synchronous,
+            page_bytes: settings.page_bytes,
+            cache_kib: settings.cache_kib,
+            pages_max: settings.pages_max,
+            wal_bytes_kept: settings.checkpoint_bytes,
+            clock: clock.clone(),
+            counters: shared.counters.clone(),
+            newest: Arc::default(),
+            commits,
+            reads: shared.reads.clone(),
+        };
+        let connection = Rc::new(Connection::open(&common, Purpose::Write)?);
+        shared.gate.set_schema(schema::apply(&connection, &tables, Extent::Whole, clock.now())?);
+        let greatest_id = schema::greatest_id(&connection)?;
+        let connection = Rc::into_inner(connection)
+            .ok_or_else(|| OpenError::Engine("the schema is still being applied".to_owned()))?;
+        let readers = Arc::new(Readers::open(&common, limits)?);
+        let bounds =
+            Bounds { checkpoint_bytes: settings.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
+        let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), connection)?;
+        let watches = Switch::default();
+        let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a watch: {error}"));
+        let watchdog = watchdog::start(shared.clone(), clock.clone(), limits.mutation_timeout, stuck, watches.clone());
+        let watchdog = watchdog.map_err(no_thread)?;
+        let probed = common.clone();
+        let disk = Watched {
+            folder: folder.path().to_owned(),
+            disk,
+            floor: Floor::of(limits),
+            shared: shared.clone(),
+            probe: move || Connection::probe(&probed),
+            clock: clock.clone(),
+        };
+        let disk = disk.watch(watches.clone()).map_err(no_thread)?;
+        Ok(Self {
+            shared,
+            readers,
+            common,
+            tables,
+            clock,
+            wal_bytes_max: limits.wal_bytes_max,
+            greatest_id,
+            threads: Mutex::new(vec![writer, watchdog, disk]),
+            watches,
+            snapshots: AtomicU64::new(0),
+            folder,
+        })
+    }
+
+    /// Counts it, if it was for the share of its flow.
+    fn rejected(&self, error: StoreError) -> StoreError {
+        let counters = &self.shared.counters;
+        match error {
+            StoreError::ShareFull("writer") => counters.writer_share_rejections.fetch_add(1, Relaxed),
+            StoreError::ShareFull(_) => counters.reader_share_rejections.fetch_add(1, Relaxed),
+            _ => 0,
+        };
+        error
+    }
+
+    fn wal_bytes(&self) -> u64 {
+        self.shared.counters.wal_bytes.load(Relaxed)
+    }
+
+    fn running(&self) -> Option<(String, Duration)> {
+        self.shared.current.running(self.clock.monotonic())
+    }
+
+    /// Has the pages copied on the writer's thread.
+    fn copy_to(&self, to: &Path, progress: OnProgress) -> Result<rusqlite::Connection, StoreError> {
+        let (done, copied) = mpsc::channel();
+        let job = BackupJob { to: backup::destination(to)?, progress, done };
+        let closed = || StoreError::Closed("it is shutting down".to_owned());
+        if !self.shared.queue.push_whole(Whole::Backup(Box::new(job))) {
+            return Err(closed());
+        }
+        copied.recv().map_err(|_| closed())?
+    }
+}
+
+impl Engine for SqliteEngine {
+    fn read_at_once(&self, flow: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError> {
+        Ok(self.readers.lease_at_once(flow)?.map(|lease| lease.run(read)))
+    }
+
+    fn read_blocking(&self, flow: Flow, read: &mut Read<'_>) -> Result<Ran, StoreError> {
+        Ok(self.readers.lease_blocking(flow)?.run(read))
+    }
+
+    fn read_in_turn(&self, flow: Flow, job: Box<dyn ReadJob>) -> Result<(), StoreError> {
+        let pushed_out = self.readers.read(flow, job).map_err(|error| self.rejected(error))?;
+        if let Some(other) = pushed_out {
+            other.refuse(self.rejected(StoreError::ShareFull("reader")));
+        }
+        Ok(())
+    }
+
+    fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        if self.wal_bytes() > self.wal_bytes_max {
+            return Err((job, StoreError::QueueFull("writer")));
+        }
+        match self.shared.queue.push(job) {
+            Ok(None) => Ok(()),
+            Ok(Some(other)) => {
+                writer::answer(other, Err(self.rejected(refused(Refusal::Share))));
+                Ok(())
+            }
+            Err((job, refusal)) => Err((job, self.rejected(refused(refusal)))),
+        }
+    }
+
+    fn room_to_read(&self, flow: Flow) -> Result<(), StoreError> {
+        self.readers.room(flow).map_err(|error| self.rejected(error))
+    }
+
+    fn room_to_write(&self, flow: Flow) -> Result<(), StoreError> {
+        if self.wal_bytes() > self.wal_bytes_max {
+            return Err(StoreError::QueueFull("writer"));
+        }
+        self.shared.queue.admits(flow).map_err(|refusal| self.rejected(refused(refusal)))
+    }
+
+    fn follow_schema(&self, extent: Extent) -> Result<(), OpenError> {
+        let (shared, newest, commits) = (self.shared.clone(), self.common.newest.clone(), self.common.commits.clone());
+        let (tables, clock) = (self.tables.clone(), self.clock.clone());
+        let (done, applied) = mpsc::channel();
+        // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
+        let work = Box::new(move |connection: &Rc<Connection>| {
+            let apply = || newest.change(|| schema::apply(connection, &tables, extent, clock.now()));
+            let difference = commits.change_everything(apply);
+            // Whoever asked may be gone; the state is everybody's.
+            let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));
+        });
+        let closed = || OpenError::Engine("it is shutting down".to_owned());
+        if !self.shared.queue.push_whole(Whole::Upkeep(work)) {
+            return Err(closed());
+        }
+        applied.recv().map_err(|_| closed())?
+    }
+
+    fn greatest_id(&self) -> u128 {
+        self.greatest_id
+    }
+
+    fn health(&self) -> Result<(), String> {
+        if let Some(reason) = self.shared.reads.why() {
+            return Err(reason);
+        }
+        let wal_bytes = self.wal_bytes();
+        if wal_bytes > self.wal_bytes_max {
+            return Err(format!("writes wait until the log can be copied back: it has {wal_bytes} bytes"));
+        }
+        Ok(())
+    }
+
+    fn stuck(&self) -> Option<(String, Duration)> {
+        self.running().filter(|(_, since)| *since > watchdog::PATIENCE * self.shared.mutation_timeout)
+    }
+
+    fn stats(&self) -> Stats {
+        let (readers_busy, reader_queue) = self.readers.busy();
+        Stats {
+            writer_queue: self.shared.queue.len(),
+            reader_queue,
+            readers_busy,
+            readers: self.readers.count(),
+            mutation_running: self.running().map_or(Duration::ZERO, |(_, since)| since),
+            ..self.shared.counters.stats()
+        }
+    }
+
+    fn own_stats(&self) -> Vec<NamedStat> {
+        let counters = &self.shared.counters;
+        let mut stats = vec![
+            NamedStat::gauge("wal_bytes", "Bytes of the write-ahead log in use.", self.wal_bytes()),
+            NamedStat::counter(
+                "checkpoints_total",
+                "Times the write-ahead log was copied back, wholly or in part.",
+                counters.checkpoints.load(Relaxed),
+            ),
+            NamedStat::counter(
+                "readers_stopped_total",
+                "Queries that were stopped because their snapshot kept the write-ahead log from shrinking.",
+                counters.readers_stopped.load(Relaxed),
+            ),
+        ];
+        if let Ok(metadata) = std::fs::metadata(&self.common.path) {
+            stats.push(NamedStat::gauge(
+                "database_bytes",
+                "Size of the database file, without the write-ahead log.",
+                metadata.len(),
+            ));
+        }
+        stats
+    }
+
+    fn backup(&self, to: &Path, progress: OnProgress, seal: &mut Seal<'_>) -> Result<(), StoreError> {
+        let made = self.copy_to(to, progress).and_then(|copy| backup::complete(copy, to, seal));
+        if made.is_err() {
+            // The error that is reported is the first one.
+            let _ = std::fs::remove_file(backup::partial(to));
+        }
+        made
+    }
+
+    fn snapshot(&self, progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {
+        let failed = |error: std::io::Error| StoreError::Engine(format!("no place for a copy: {error}"));
+        let name = format!("snapshot-{}", self.snapshots.fetch_add(1, Relaxed));
+        let path = self.folder.scratch(&name).map_err(failed)?;
+        let partial = backup::partial(&path);
+        let opened = self
+            .copy_to(&path, progress)
+            .and_then(backup::settle)
+            .and_then(|()| DatabaseFile::open(&partial, self.clock.clone()).map_err(StoreError::from));
+        // The open file lives on without its name, and falls with its last user, however that one ends.
+        let _ = std::fs::remove_file(partial);
+        opened.map(|copy| Box::new(copy) as Box<dyn OfflineDatabase>)
+    }
+
+    fn close(&self) {
+        self.shared.queue.close();
+        self.watches.off();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // The last handle may fall in an answer, that is on the writer's own thread: it ends right after.
+            if thread.thread().id() != thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+        self.shared.gate.shut();
+        self.readers.close();
+    }
+}
+
+fn refused(refusal: Refusal) -> StoreError {
+    match refusal {
+        Refusal::Full => StoreError::QueueFull("writer"),
+        Refusal::Share => StoreError::ShareFull("writer"),
+        Refusal::Closed => StoreError::Closed("it is shutting down".to_owned()),
+    }
+}
+
+fn shared(limits: &Limits, gate: Arc<Gate>) -> Shared {
+    Shared {
+        gate,
+        queue: Queue::new(limits.writer_queue_max),
+        current: Current::default(),
+        counters: Arc::new(Counters::default()),
+        reads: Arc::default(),
+        batch_max: limits.batch_max.max(1),
+        batch_age_max: limits.batch_age_max,
+        mutation_timeout: limits.mutation_timeout,
+    }
+}
+
+/// Starts the writer's thread and waits until it has taken over the connection.
+fn start_writer(
+    shared: Arc<Shared>,
+    common: Common,
+    bounds: Bounds,
+    readers: Arc<Readers>,
+    connection: Connection,
+) -> Result<JoinHandle<()>, OpenError> {
+    let (started, has_started) = mpsc::channel();
+    let thread = thread::Builder::new()
+        .name("convoke-writer".to_owned())
+        .spawn(move || match Writer::new(shared, common, bounds, readers, connection) {
+            Ok(writer) => {
+                let _ = started.send(Ok(()));
+                writer.run();
+            }
+            Err(error) => {
+                let _ = started.send(Err(error));
+            }
+        })
+        .map_err(|error| OpenError::Engine(format!("no thread for the writer: {error}")))?;
+    has_started.recv().map_err(|error| OpenError::Engine(error.to_string()))??;
+    Ok(thread)
+}

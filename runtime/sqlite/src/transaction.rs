@@ -1,0 +1,400 @@
+//! One transaction on a connection: reads and writes by plan, and the rule that a failed one stays failed.
+//!
+//! After a deadline or a failure of the engine the transaction is *poisoned*: whatever is asked of it next fails, and
+//! the call fails whatever its function returns. Otherwise a function that swallows the error could go on writing
+//! after SQLite rolled everything back, each write then a transaction of its own.
+
+use std::cell::{Cell, RefCell};
+use std::ops::{ControlFlow, Deref};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use rusqlite::CachedStatement;
+
+use super::connection::Connection;
+use super::failure;
+use super::interrupt::Stop;
+use super::readers::Lease;
+use super::row::{self, SqliteRow};
+use super::sql;
+use super::statement_key::{StatementKey, places};
+use convoke_store::changes::{Change, Changes};
+use convoke_store::transaction::{LIST_MAX, Visit};
+use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+
+/// What a transaction runs on.
+pub enum Source {
+    /// A reader, held until the transaction is over.
+    Reader(Lease),
+    /// The writer's connection.
+    Writer(Rc<Connection>),
+}
+
+impl Deref for Source {
+    type Target = Connection;
+    fn deref(&self) -> &Connection {
+        match self {
+            Source::Reader(lease) => lease.connection(),
+            Source::Writer(connection) => connection,
+        }
+    }
+}
+
+/// An open transaction.
+pub struct SqliteTransaction {
+    source: Source,
+    limit: Duration,
+    statements: Cell<u64>,
+    rows_visited: Cell<u64>,
+    keys_visited: Cell<u64>,
+    changes: Changes,
+    poison: RefCell<Option<Poison>>,
+}
+
+/// Why nothing more runs.
+#[derive(Clone)]
+enum Poison {
+    Deadline,
+    Interrupted,
+    Disk(String),
+    NoRoom(String),
+    Lost(String),
+    /// The function returned; whoever kept the transaction has no part in it any more.
+    Over,
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+impl SqliteTransaction {
+    /// A transaction whose `BEGIN` ran already, and which may take `limit`.
+    pub fn new(source: Source, limit: Duration) -> Self {
+        Self {
+            source,
+            limit,
+            statements: Cell::new(0),
+            rows_visited: Cell::new(0),
+            keys_visited: Cell::new(0),
+            changes: Changes::default(),
+            poison: RefCell::new(None),
+        }
+    }
+
+    /// The failure that the transaction died of, if it did.
+    pub fn died(&self) -> Option<StoreError> {
+        self.poison.borrow().as_ref().map(|poison| self.error(poison))
+    }
+
+    /// Its function returned: too late counts as not at all, also if the function has asked for nothing since.
+    pub fn finish(&self) {
+        if self.source.interrupt.must_stop() == Some(Stop::Deadline) {
+            self.poison.borrow_mut().get_or_insert(Poison::Deadline);
+        }
+    }
+
+    /// How long its reader has been held; nothing for the writer's.
+    pub fn took(&self) -> Duration {
+        match &self.source {
+            Source::Reader(lease) => lease.took(),
+            Source::Writer(_) => Duration::ZERO,
+        }
+    }
+
+    /// Nothing more runs in it from here.
+    pub fn close(&self) {
+        // Once a transaction instead of once a statement: the counter is shared by all threads.
+        self.source.counters.statements.fetch_add(self.statements.get(), Relaxed);
+        self.poison.borrow_mut().get_or_insert(Poison::Over);
+    }
+
+    fn error(&self, poison: &Poison) -> StoreError {
+        match poison {
+            Poison::Deadline => {
+                StoreError::Deadline { limit_ms: self.limit.as_millis().try_into().unwrap_or(u64::MAX) }
+            }
+            Poison::Interrupted => StoreError::Interrupted,
+            Poison::Disk(reason) => StoreError::Disk(reason.clone()),
+            Poison::NoRoom(reason) => StoreError::NoRoom(reason.clone()),
+            Poison::Lost(reason) => StoreError::TransactionLost(reason.clone()),
+            Poison::Over => StoreError::TransactionLost("it is over".to_owned()),
+        }
+    }
+
+    fn poisoned(&self, poison: Poison) -> StoreError {
+        self.error(self.poison.borrow_mut().get_or_insert(poison))
+    }
+
+    /// Asked before every statement: whether the transaction lives and has time left.
+    fn alive(&self) -> Result<()> {
+        if let Some(poison) = &*self.poison.borrow() {
+            return Err(self.error(poison));
+        }
+        match self.source.interrupt.must_stop() {
+            None => Ok(()),
+            Some(stop) => Err(self.stopped(stop)),
+        }
+    }
+
+    fn stopped(&self, stop: Stop) -> StoreError {
+        self.poisoned(match stop {
+            Stop::Deadline => Poison::Deadline,
+            Stop::Ordered => Poison::Interrupted,
+        })
+    }
+
+    /// What became of the transaction when the engine failed with `error`.
+    fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        if failure::interrupted(error) {
+            return self.stopped(self.source.interrupt.must_stop().unwrap_or(Stop::Deadline));
+        }
+        match failure::of_disk(error) {
+            Some(StoreError::Disk(reason)) => {
+                self.source.reads.failed(&reason, self.source.interrupt.now());
+                return self.poisoned(Poison::Disk(reason));
+            }
+            Some(StoreError::NoRoom(reason)) => return self.poisoned(Poison::NoRoom(reason)),
+            Some(_) | None => {}
+        }
+        if failure::breaks_connection(error) {
+            self.source.set_broken();
+        }
+        self.poisoned(Poison::Lost(error.to_string()))
+    }
+
+    /// Whether nothing of the transaction may be committed any more.
+    pub fn is_lost(&self) -> bool {
+        matches!(&*self.poison.borrow(), Some(Poison::Disk(_) | Poison::Lost(_)))
+    }
+
+    /// Rolls back what is lost, so that the connection is as good as before.
+    pub fn give_up(&self) {
+        if self.source.give_up().is_err() {
+            self.source.set_broken();
+        }
+    }
+
+    /// The prepared statement of a key.
+    fn statement(&self, key: StatementKey, write: impl FnOnce() -> String) -> Result<CachedStatement<'_>> {
+        self.statements.set(self.statements.get() + 1);
+        let text = self.source.text(key, write);
+        self.source.sqlite.prepare_cached(&text).map_err(|error| self.failed(&error))
+    }
+
+    /// Steps through the rows of a statement whose parameters are bound; says whether there was one. Each adds one to
+    /// `visited`.
+    fn visit(
+        &self,
+        statement: &mut CachedStatement<'_>,
+        table: &'static TableDef,
+        visited: &Cell<u64>,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool> {
+        let mut rows = statement.raw_query();
+        let mut any = false;
+        while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
+            any = true;
+            visited.set(visited.get() + 1);
+            if visit(&SqliteRow { table, row })?.is_break() {
+                break;
+            }
+            // SQLite does not ask while the visitor works.
+            if self.source.interrupt.ordered() {
+                return Err(self.stopped(Stop::Ordered));
+            }
+        }
+        Ok(any)
+    }
+
+    /// Runs a writing statement whose parameters are bound and which makes this change; says whether there was a row for
+    /// it.
+    fn write(&self, statement: &mut CachedStatement<'_>, table: &'static TableDef, change: Change<'_>) -> Result<bool> {
+        if !self.source.in_transaction() {
+            return Err(self.poisoned(Poison::Lost("it is no longer open".to_owned())));
+        }
+        let changed = self
+            .source
+            .interrupt
+            .uninterrupted(|| statement.raw_execute())
+            .map_err(|error| failure::violation(table, &error).unwrap_or_else(|| self.failed(&error)))?;
+        if changed > 0 {
+            self.changes.add(change);
+        }
+        Ok(changed > 0)
+    }
+
+    fn bound(&self, bound: rusqlite::Result<()>) -> Result<()> {
+        bound.map_err(|error| self.failed(&error))
+    }
+
+    /// `SAVEPOINT` and its like, inside the savepoint that the writer holds.
+    fn control(&self, sql: &'static str) -> Result<()> {
+        self.statements.set(self.statements.get() + 1);
+        self.source.interrupt.uninterrupted(|| self.source.run(sql)).map_err(|error| self.failed(&error))
+    }
+}
+
+impl Reader for SqliteTransaction {
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
+        self.alive()?;
+        let mut statement = self.statement(StatementKey::get(table), || sql::get(table))?;
+        self.bound(row::bind_id(&mut statement, 1, id))?;
+        self.visit(&mut statement, table, &self.rows_visited, visit)
+    }
+
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
+        self.alive()?;
+        if plan.is_empty()? {
+            return Ok(());
+        }
+        if plan.index.is_none() {
+            self.source.counters.scans.fetch_add(1, Relaxed);
+        }
+        let mut statement = self.statement(StatementKey::select(plan), || sql::select(plan))?;
+        self.bound(row::bind_plan(&mut statement, plan))?;
+        let visited = if plan.keys_only { &self.keys_visited } else { &self.rows_visited };
+        self.visit(&mut statement, plan.table, visited, visit).map(|_| ())
+    }
+
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
+        let broken_off = Cell::new(false);
+        let mut visit = |row: &dyn Row| {
+            let flow = visit(row)?;
+            broken_off.set(flow.is_break());
+            Ok(flow)
+        };
+        for ids in ids.chunks(LIST_MAX) {
+            self.alive()?;
+            let places = places(ids.len());
+            let mut statement =
+                self.statement(StatementKey::get_many(table, places), || sql::get_many(table, places))?;
+            self.bound(row::bind_ids(&mut statement, ids))?;
+            self.visit(&mut statement, table, &self.rows_visited, &mut visit)?;
+            if broken_off.get() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, plan: &Plan) -> Result<u64> {
+        self.alive()?;
+        if plan.is_empty()? {
+            return Ok(0);
+        }
+        if plan.index.is_none() {
+            self.source.counters.scans.fetch_add(1, Relaxed);
+        }
+        let mut statement = self.statement(StatementKey::count(plan), || sql::count(plan))?;
+        self.bound(row::bind_plan(&mut statement, plan))?;
+        let mut rows = statement.raw_query();
+        let count = rows
+            .next()
+            .and_then(|row| row.map_or(Ok(0), |row| row.get::<_, i64>(0)))
+            .map_err(|error| self.failed(&error))?;
+        Ok(count.unsigned_abs())
+    }
+
+    fn bytes(&self, table: &'static TableDef) -> Result<u64> {
+        let mut bytes = 0;
+        for name in sql::trees(table) {
+            self.alive()?;
+            let mut statement =
+                self.source.sqlite.prepare_cached(sql::TREE_BYTES).map_err(|error| self.failed(&error))?;
+            let found = statement.query_row([name], |row| row.get::<_, i64>(0)).map_err(|error| self.failed(&error))?;
+            bytes += found.unsigned_abs();
+        }
+        Ok(bytes)
+    }
+
+    fn statements(&self) -> u64 {
+        self.statements.get()
+    }
+
+    fn rows_visited(&self) -> u64 {
+        self.rows_visited.get()
+    }
+
+    fn keys_visited(&self) -> u64 {
+        self.keys_visited.get()
+    }
+
+    fn pin(&self) -> Result<Commit> {
+        self.alive()?;
+        let Source::Reader(lease) = &self.source else {
+            return Err(StoreError::Engine("a transaction that writes shows no commit".to_owned()));
+        };
+        let connection = lease.connection();
+        let fixed = connection.commits.exactly(|| connection.fix_snapshot().map_err(|error| self.failed(&error)));
+        fixed.map(|(commit, ())| commit)
+    }
+}
+
+impl Writer for SqliteTransaction {
+    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.alive()?;
+        for (place, value) in values.iter().enumerate() {
+            table.require_storable(place, value)?;
+        }
+        let mut statement = self.statement(StatementKey::insert(table), || sql::insert(table))?;
+        self.bound(row::bind_id(&mut statement, 1, id))?;
+        self.bound(row::bind(&mut statement, 2, &Value::Integer(creation_time)))?;
+        let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
+        for (number, (value, _)) in stored.enumerate() {
+            self.bound(row::bind(&mut statement, number + 3, value))?;
+        }
+        self.write(&mut statement, table, Change::Inserted { table, id, values }).map(drop)
+    }
+
+    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
+        self.alive()?;
+        if !changes.is_sorted_by(|(one, _), (next, _)| one < next) {
+            let mut sorted = changes.to_vec();
+            sorted.sort_by_key(|(place, _)| *place);
+            sorted.dedup_by(|next, one| next.0 == one.0);
+            return self.update(table, id, before, &sorted);
+        }
+        if changes.is_empty() {
+            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
+        }
+        for (place, value) in changes {
+            table.require_storable(*place, value)?;
+        }
+        let mut statement = self.statement(StatementKey::update(table, changes), || sql::update(table, changes))?;
+        for (number, (_, value)) in changes.iter().enumerate() {
+            self.bound(row::bind(&mut statement, number + 1, value))?;
+        }
+        self.bound(row::bind_id(&mut statement, changes.len() + 1, id))?;
+        self.write(&mut statement, table, Change::Updated { table, id, before, values: changes })
+    }
+
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        self.alive()?;
+        let mut statement = self.statement(StatementKey::delete(table), || sql::delete(table))?;
+        self.bound(row::bind_id(&mut statement, 1, id))?;
+        self.write(&mut statement, table, Change::Deleted { table, id })
+    }
+
+    fn savepoint(&self) -> Result<()> {
+        self.alive()?;
+        self.control("SAVEPOINT inner")?;
+        self.changes.savepoint();
+        Ok(())
+    }
+
+    fn release(&self) -> Result<()> {
+        self.alive()?;
+        self.changes.release()?;
+        self.control("RELEASE inner")
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.alive()?;
+        self.changes.rollback()?;
+        self.control("ROLLBACK TO inner")?;
+        self.control("RELEASE inner")
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.changes.bytes()
+    }
+}

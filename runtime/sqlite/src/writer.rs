@@ -1,0 +1,373 @@
+//! The writer: one thread, one connection, batches.
+//!
+//! A batch is one transaction; each mutation runs in a savepoint of its own and is answered only after the commit,
+//! whatever its answer: it may rest on rows that are not committed before. If SQLite gives the transaction up (a full
+//! disk, an I/O error), all outcomes are dropped and the mutations are run again, each alone. If COMMIT itself fails it
+//! is unknown what is stored: the writer then refuses everything until it reopened the database and checked it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tracing::{error, warn};
+
+use super::connection::{Common, Connection, Purpose};
+use super::failure::{self, Opening as _};
+use super::queue::{Next, Taken, Whole, Work};
+use super::readers::Readers;
+use super::shared::Shared;
+use super::transaction::{Source, SqliteTransaction};
+use super::wal::{Bounds, Wal};
+use convoke_store::{Flow, OpenError, StoreError, WriteJob};
+
+/// The first and the longest pause between two attempts to reopen the database.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// Between two lines in the log about attempts that fail for the same reason.
+const COMPLAINT: Duration = Duration::from_secs(60);
+
+/// The writer's side, on its thread.
+pub struct Writer {
+    shared: Arc<Shared>,
+    common: Common,
+    bounds: Bounds,
+    readers: Arc<Readers>,
+    connection: Rc<Connection>,
+    wal: Wal,
+    batch: Vec<Ran>,
+}
+
+/// A mutation that ran and waits for the commit.
+struct Ran {
+    job: Box<dyn WriteJob>,
+    flow: Flow,
+    took: Duration,
+    outcome: Outcome,
+}
+
+/// What a mutation's run came to.
+enum Outcome {
+    /// Its writes are in the transaction.
+    Kept,
+    /// It refused; its writes are rolled back.
+    Refused,
+    /// The store failed it; its writes are rolled back.
+    Failed(StoreError),
+}
+
+impl Writer {
+    /// Takes over the connection that writes; called on the writer's thread.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn new(
+        shared: Arc<Shared>,
+        common: Common,
+        bounds: Bounds,
+        readers: Arc<Readers>,
+        connection: Connection,
+    ) -> Result<Self, OpenError> {
+        let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone()).opening()?;
+        Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), wal, batch: Vec::new() })
+    }
+
+    /// Works until the queue ends.
+    pub fn run(mut self) {
+        loop {
+            match self.shared.queue.next(self.wal.patience(&self.connection)) {
+                Next::Work(Work::Job(taken)) => self.batch(taken),
+                Next::Work(Work::Whole(Whole::Backup(backup))) => {
+                    let connection = self.connection.clone();
+                    let copying = AssertUnwindSafe(|| {
+                        backup.run(&connection, || {
+                            if let Some(taken) = self.shared.queue.waiting() {
+                                self.batch(taken);
+                            }
+                            // A backup copies from one connection: with another one it would have to begin again.
+                            Rc::ptr_eq(&self.connection, &connection) && !self.shared.queue.is_closed()
+                        });
+                    });
+                    // Whoever is told of its progress must not end the writer.
+                    if let Err(panic) = catch_unwind(copying) {
+                        error!("a backup panicked: {}", panic_message(&*panic));
+                    }
+                }
+                Next::Work(Work::Whole(Whole::Upkeep(work))) => {
+                    let connection = self.connection.clone();
+                    work(&connection);
+                    self.wal.committed(&connection);
+                }
+                Next::Idle => self.wal.idle(&self.connection),
+                Next::End => break,
+            }
+        }
+        self.wal.finish(&self.connection);
+    }
+
+    /// Runs `first` and what else waits in one transaction.
+    fn batch(&mut self, first: Taken) {
+        let connection = self.connection.clone();
+        if let Err(error) = begin(&connection) {
+            self.shared.queue.ran(first.service, Duration::ZERO);
+            return self.not_begun(first.job, &error);
+        }
+        let started = self.common.clock.monotonic();
+        let mut next = Some(first);
+        while let Some(Taken { mut job, service }) = next.take() {
+            let slow = job.slow();
+            let (outcome, took) = self.attempt(&mut *job);
+            self.shared.queue.ran(service, took);
+            self.batch.push(Ran { job, flow: service.flow(), took, outcome });
+            if !connection.in_transaction() {
+                return self.replay();
+            }
+            let aged = || self.common.clock.monotonic().saturating_sub(started) >= self.shared.batch_age_max;
+            if slow || self.batch.len() >= self.shared.batch_max || aged() {
+                break;
+            }
+            next = self.shared.queue.joining();
+        }
+        self.commit();
+    }
+
+    fn not_begun(&mut self, job: Box<dyn WriteJob>, error: &rusqlite::Error) {
+        if failure::busy(error) {
+            return answer(job, Err(StoreError::Closed("another program has locked the database".to_owned())));
+        }
+        let failure = failure::of_disk(error);
+        let reason = format!(
+            "a transaction could not be opened: {}",
+            failure.as_ref().map_or_else(|| error.to_string(), StoreError::to_string)
+        );
+        answer(job, Err(failure.unwrap_or_else(|| StoreError::Closed(reason.clone()))));
+        self.reopen(&reason);
+    }
+
+    /// Runs one mutation in its savepoint, and says how long that took.
+    fn attempt(&self, job: &mut dyn WriteJob) -> (Outcome, Duration) {
+        let began = self.common.clock.monotonic();
+        let outcome = self.run_job(job, began);
+        (outcome, self.common.clock.monotonic().saturating_sub(began))
+    }
+
+    fn run_job(&self, job: &mut dyn WriteJob, now: Duration) -> Outcome {
+        let connection = &self.connection;
+        if let Err(error) = control(connection, "SAVEPOINT job") {
+            return Outcome::Failed(StoreError::TransactionLost(error.to_string()));
+        }
+        let limit = self.shared.mutation_timeout;
+        connection.interrupt.begin_at(now, limit);
+        self.shared.current.begin(job.name(), now);
+        let transaction = Rc::new(SqliteTransaction::new(Source::Writer(connection.clone()), limit));
+        let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
+        transaction.finish();
+        self.shared.current.end();
+        connection.interrupt.end();
+        let outcome = match (transaction.died(), said) {
+            (_, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
+            (Some(failure), Ok(_)) => Outcome::Failed(failure),
+            (None, Ok(Ok(()))) => Outcome::Kept,
+            (None, Ok(Err(None))) => Outcome::Refused,
+            (None, Ok(Err(Some(failure)))) => Outcome::Failed(failure),
+        };
+        if transaction.is_lost() {
+            // Its neighbours are run again without it: SQLite would not commit them either.
+            transaction.give_up();
+        }
+        transaction.close();
+        if connection.in_transaction() { self.close_savepoint(outcome) } else { outcome }
+    }
+
+    fn close_savepoint(&self, outcome: Outcome) -> Outcome {
+        let closed = match &outcome {
+            Outcome::Kept => control(&self.connection, "RELEASE job"),
+            Outcome::Refused | Outcome::Failed(_) => {
+                control(&self.connection, "ROLLBACK TO job").and_then(|()| control(&self.connection, "RELEASE job"))
+            }
+        };
+        match closed {
+            Ok(()) => outcome,
+            Err(error) => {
+                // Without its savepoint closed the transaction is of no use to anybody: it is given up, and replayed.
+                warn!("a savepoint could not be closed: {error}");
+                let _ = control(&self.connection, "ROLLBACK");
+                Outcome::Failed(StoreError::TransactionLost(error.to_string()))
+            }
+        }
+    }
+
+    /// Commits, and answers everybody.
+    fn commit(&mut self) {
+        let begun = self.common.clock.monotonic();
+        let kept = self.batch.iter_mut().filter(|ran| matches!(ran.outcome, Outcome::Kept));
+        let changes = kept.map(|ran| ran.job.take_changes()).collect();
+        let commit = || self.common.newest.change(|| control(&self.connection, "COMMIT"));
+        let committed = self.common.commits.commit(changes, commit);
+        let took = self.common.clock.monotonic().saturating_sub(begun);
+        match committed {
+            Ok(()) => {
+                self.connection.counters.committed(self.batch.len(), took);
+                self.charge_commit(took);
+                for Ran { job, outcome, .. } in self.batch.drain(..) {
+                    answer(job, outcome.into_answer());
+                }
+                let connection = self.connection.clone();
+                self.wal.committed(&connection);
+            }
+            Err(error) => self.commit_unknown(&failure::of_engine(&error).to_string()),
+        }
+    }
+
+    /// Charges the flows of a batch for its commit, by the time that their mutations ran.
+    fn charge_commit(&self, took: Duration) {
+        let ran: Duration = self.batch.iter().map(|ran| ran.took).sum();
+        if !ran.is_zero() {
+            let costs = self.batch.iter().map(|one| (one.flow, took.mul_f64(one.took.div_duration_f64(ran))));
+            self.shared.queue.charge(costs);
+        }
+    }
+
+    /// It is unknown whether the batch is stored: says so to those whose writes were in it. One that wrote nothing
+    /// itself, but ran after one that did, may have seen rows that are not stored: it is to be called again.
+    fn commit_unknown(&mut self, error: &str) {
+        let reason = format!("a commit failed: {error}");
+        self.shared.gate.close_writes(&reason);
+        let mut wrote = false;
+        for Ran { job, outcome, .. } in self.batch.drain(..) {
+            let answered = match outcome {
+                Outcome::Kept => Err(StoreError::CommitUnknown(error.to_owned())),
+                Outcome::Refused | Outcome::Failed(_) if wrote => Err(StoreError::Closed(reason.clone())),
+                Outcome::Refused => Ok(()),
+                Outcome::Failed(failure) => Err(failure),
+            };
+            wrote |= matches!(answered, Err(StoreError::CommitUnknown(_)));
+            answer(job, answered);
+        }
+        self.reopen(&reason);
+    }
+
+    /// Runs the mutations of a lost transaction again, each alone.
+    fn replay(&mut self) {
+        self.connection.counters.replays.fetch_add(1, Relaxed);
+        let lost = std::mem::take(&mut self.batch);
+        for Ran { mut job, flow, .. } in lost {
+            if let Some(reason) = self.shared.gate.refuses_write(job.access()) {
+                answer(job, Err(StoreError::Closed(reason)));
+                continue;
+            }
+            if let Err(error) = begin(&self.connection) {
+                self.not_begun(job, &error);
+                continue;
+            }
+            let (outcome, took) = self.attempt(&mut *job);
+            self.shared.queue.charge(std::iter::once((flow, took)));
+            if self.connection.in_transaction() {
+                self.batch.push(Ran { job, flow, took, outcome });
+                self.commit();
+            } else {
+                answer(job, outcome.into_lost_answer());
+            }
+        }
+    }
+
+    /// Refuses writes until the database is open again, whole, and takes a commit.
+    fn reopen(&mut self, reason: &str) {
+        error!("the store refuses writes: {reason}");
+        self.shared.gate.close_writes(reason);
+        if self.connection.in_transaction() {
+            // It must not keep the lock from the connection that follows.
+            let _ = control(&self.connection, "ROLLBACK");
+        }
+        let (mut pause, mut is_checked) = (PAUSES.0, false);
+        let (mut said, mut silent_until) = (String::new(), Duration::ZERO);
+        loop {
+            while let Some(Taken { job, service }) = self.shared.queue.waiting() {
+                self.shared.queue.ran(service, Duration::ZERO);
+                answer(job, Err(StoreError::Closed(reason.to_owned())));
+            }
+            match self.try_reopen(&mut is_checked) {
+                Ok(()) => break,
+                Err(error) => {
+                    let reason = format!("{reason}; reopening failed: {error}");
+                    let now = self.common.clock.monotonic();
+                    if reason != said || now >= silent_until {
+                        warn!("{reason}");
+                        silent_until = now + COMPLAINT;
+                    }
+                    self.shared.gate.close_writes(&reason);
+                    said = reason;
+                }
+            }
+            if self.shared.queue.ended_within(pause) {
+                return;
+            }
+            pause = (pause * 2).min(PAUSES.1);
+        }
+        warn!("the database is open again and was checked");
+        self.shared.gate.reopen_writes();
+    }
+
+    /// Opens the database again. It is checked once: until it takes a commit nobody writes to it, and a check reads all
+    /// of it.
+    fn try_reopen(&mut self, is_checked: &mut bool) -> Result<(), OpenError> {
+        let connection = Connection::open(&self.common, Purpose::Write)?;
+        if !*is_checked {
+            let found: String = connection.sqlite.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).opening()?;
+            if found != "ok" {
+                return Err(OpenError::Engine(format!("the check found: {found}")));
+            }
+            *is_checked = true;
+        }
+        // Copying the log back may make room on a full disk; whether it did, the commit below shows. It would wait for
+        // snapshots that nobody uses.
+        self.readers.release_snapshots();
+        let _ = connection.sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        // A commit of its own: it proves that the disk takes one, and writes over what the failed one left in the log.
+        begin(&connection).opening()?;
+        control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"").opening()?;
+        let commit = || self.common.newest.change(|| control(&connection, "COMMIT"));
+        self.common.commits.change_everything(commit).opening()?;
+        self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
+        self.connection = Rc::new(connection);
+        Ok(())
+    }
+}
+
+impl Outcome {
+    fn into_answer(self) -> Result<(), StoreError> {
+        match self {
+            Outcome::Kept | Outcome::Refused => Ok(()),
+            Outcome::Failed(failure) => Err(failure),
+        }
+    }
+
+    /// The answer when the transaction was given up under a mutation that ran alone.
+    fn into_lost_answer(self) -> Result<(), StoreError> {
+        match self {
+            Outcome::Kept | Outcome::Refused => Err(StoreError::TransactionLost("the database gave it up".to_owned())),
+            Outcome::Failed(failure) => Err(failure),
+        }
+    }
+}
+
+fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    control(connection, "BEGIN IMMEDIATE")
+}
+
+fn control(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
+    connection.interrupt.uninterrupted(|| connection.run(sql))
+}
+
+/// Answers a mutation. Its answer is its own affair: a panic there must not end the writer.
+pub fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.finish(outcome))) {
+        error!("an answer panicked: {}", panic_message(&*panic));
+    }
+}
+
+/// What a panic said.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

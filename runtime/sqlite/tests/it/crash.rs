@@ -1,0 +1,256 @@
+//! The store in processes of their own: killed at any moment, and on a disk that takes no more.
+//!
+//! The children are ignored tests of this same binary, which the tests here start with a folder to work in.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::clock::Millis;
+use convoke_core::id::IdGenerator;
+use convoke_core::limits::Limits;
+use convoke_sqlite::Sqlite;
+use convoke_store::conformance::support::{
+    Account, ByOwner, Pending, balance, clock, db, open, reads, start, together,
+};
+use convoke_store::{Access, DbMut, OpenError, State, Store, StoreError, StoreOptions, Stuck, Table as _};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+const FOLDER: &str = "CONVOKE_TEST_FOLDER";
+
+fn engine() -> Arc<Sqlite> {
+    // Small enough that checkpoints are among the moments at which the process is killed.
+    Arc::new(Sqlite { checkpoint_bytes: 64 << 10, ..Sqlite::default() })
+}
+
+fn open_store(folder: &Path) -> Store {
+    Store::open(engine(), StoreOptions::new(folder), &Limits::default(), clock(), vec![Account::DEF]).unwrap()
+}
+
+fn mutate<R: Send + 'static>(
+    store: &Store,
+    ids: &Arc<IdGenerator>,
+    mut run: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
+) -> Pending<R> {
+    let ids = ids.clone();
+    start(store, move |transaction| run(&mut DbMut::new(transaction, reads(), ids.clone(), Millis(1_000))))
+}
+
+/// This binary, running one ignored test in a folder; `before` is a shell command that runs first.
+fn child(test: &str, folder: &Path, before: &str) -> Child {
+    Command::new("sh")
+        .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args([&format!("crash::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The folder of a child, or nothing if the test was started by hand.
+fn folder() -> Option<std::path::PathBuf> {
+    std::env::var_os(FOLDER).map(Into::into)
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").unwrap();
+    out.flush().unwrap();
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn writes_until_it_is_killed() {
+    let Some(folder) = folder() else { return };
+    let store = open_store(&folder);
+    let ids = Arc::new(IdGenerator::after(store.greatest_id()));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, ids) = (&store, &ids);
+            scope.spawn(move || {
+                for n in 0.. {
+                    let owner = format!("{} {thread} {n}", std::process::id());
+                    let name = owner.clone();
+                    mutate(store, ids, move |db| {
+                        let total = db.query(ByOwner).eq("total").unique()?;
+                        match total {
+                            Some(total) => db.patch_doc(total, |total| total.balance += 1).map(|_| ())?,
+                            None => open(db, "total", 1).map(|_| ())?,
+                        }
+                        open(db, &name, 0)
+                    })
+                    .wait()
+                    .unwrap();
+                    say(&owner);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_was_acknowledged_survives_being_killed_at_any_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut acknowledged = Vec::new();
+    for round in 0..50u64 {
+        let mut child = child("writes_until_it_is_killed", folder.path(), "");
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let reader = std::thread::spawn(move || {
+            lines.map_while(Result::ok).filter(|line| line.split(' ').count() == 3).collect::<Vec<_>>()
+        });
+        std::thread::sleep(Duration::from_millis(30 + round * 37 % 90));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The kill may have cut the last line short. What then still looks like a name is that of an earlier row.
+        let mut lines = reader.join().unwrap();
+        lines.retain(|line| line.split(' ').all(|part| part.parse::<u64>().is_ok()));
+        acknowledged.extend(lines);
+        if round % 10 == 9 {
+            check(folder.path(), &acknowledged);
+        }
+    }
+    assert!(acknowledged.len() > 50, "only {} were acknowledged", acknowledged.len());
+}
+
+fn check(folder: &Path, acknowledged: &[String]) {
+    let store = open_store(folder);
+    store
+        .read_blocking(Access::Everyone, |transaction| {
+            let db = db(transaction);
+            let rows = db.scan::<Account>().count().unwrap();
+            // Each mutation counted itself in the same transaction, acknowledged or not.
+            assert_eq!(balance(&db, "total").unwrap().unsigned_abs(), rows - 1);
+            let missing = acknowledged.iter().filter(|owner| balance(&db, owner).is_none()).collect::<Vec<_>>();
+            assert!(missing.is_empty(), "acknowledged and lost: {missing:?}");
+        })
+        .unwrap();
+    drop(store);
+    let file = rusqlite::Connection::open(folder.join("convoke.db")).unwrap();
+    let found: String = file.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok");
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn meets_a_disk_that_takes_no_more() {
+    let Some(folder) = folder() else { return };
+    let store = open_store(&folder);
+    let ids = Arc::new(IdGenerator::after(store.greatest_id()));
+    let write = |owner: &'static str| mutate(&store, &ids, move |db| open(db, owner, 1)).wait();
+    write("before").unwrap();
+
+    limit_files(Some(0));
+    let line_up = |owner: &'static str, refuse| {
+        mutate(&store, &ids, move |db| {
+            open(db, owner, 1)?;
+            if refuse { Err(StoreError::BadCursor) } else { Ok(()) }
+        })
+    };
+    let [early, unknown, late] =
+        together(&store, || [line_up("early", true), line_up("unknown", false), line_up("late", true)])
+            .map(Pending::wait);
+    // A refusal before anything was written stands. One after it may rest on what is perhaps not stored.
+    assert!(matches!(early, Err(StoreError::BadCursor)), "{early:?}");
+    assert!(matches!(unknown, Err(StoreError::CommitUnknown(_))), "{unknown:?}");
+    assert!(matches!(late, Err(StoreError::Closed(_))), "{late:?}");
+    for _ in 0..20 {
+        let refused = write("refused");
+        assert!(matches!(refused, Err(StoreError::Closed(_))), "{refused:?}");
+        let State::Closed { reason } = store.state() else { panic!("the store is open") };
+        assert!(reason.starts_with("a commit failed: "), "{reason}");
+        assert!(store.ready().is_err());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Reads go on.
+    let read = || store.read_blocking(Access::Everyone, |transaction| balance(&db(transaction), "before"));
+    assert_eq!(read().unwrap(), Some(1));
+
+    limit_files(None);
+    let began = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    while store.state() != State::Open {
+        assert!(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap() - began < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    write("after").unwrap();
+    store.close();
+    say("survived");
+}
+
+/// How large this process may make its files, in bytes.
+fn limit_files(bytes: Option<u64>) {
+    setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+}
+
+#[test]
+fn a_commit_that_fails_is_unknown_and_writes_go_on_once_the_database_was_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    // Past the limit the system sends a signal that would end the process; a child ignores it if its shell did.
+    let mut child = child("meets_a_disk_that_takes_no_more", folder.path(), "trap '' XFSZ;");
+    let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
+    assert!(child.wait().unwrap().success(), "{lines:?}");
+    assert!(lines.iter().any(|line| line.ends_with("survived")), "{lines:?}");
+    let store = open_store(folder.path());
+    store
+        .read_blocking(Access::Everyone, |transaction| {
+            let db = db(transaction);
+            assert_eq!((balance(&db, "before"), balance(&db, "after")), (Some(1), Some(1)));
+            assert_eq!(balance(&db, "refused"), None);
+        })
+        .unwrap();
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn holds_a_folder() {
+    let Some(folder) = folder() else { return };
+    let _store = open_store(&folder);
+    say("open");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_folder_that_another_process_serves_is_refused_until_that_one_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = child("holds_a_folder", folder.path(), "");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.ends_with("open")));
+    let refused =
+        Store::open(engine(), StoreOptions::new(folder.path()), &Limits::default(), clock(), vec![Account::DEF]);
+    let served_by = child.id().to_string();
+    assert!(matches!(refused.err(), Some(OpenError::Locked { process, .. }) if process == served_by));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    open_store(folder.path());
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn has_a_mutation_that_does_not_return() {
+    let Some(folder) = folder() else { return };
+    let options = StoreOptions { stuck: Stuck::EndProcess, ..StoreOptions::new(&folder) };
+    let limits = Limits { mutation_timeout: Duration::from_millis(50), ..Limits::default() };
+    let store = Store::open(engine(), options, &limits, clock(), vec![Account::DEF]).unwrap();
+    let ids = Arc::new(IdGenerator::after(0));
+    mutate(&store, &ids, |db| open(db, "acknowledged", 1)).wait().unwrap();
+    let _ = start(&store, |_| -> Result<(), StoreError> {
+        loop {
+            std::thread::park();
+        }
+    })
+    .wait();
+}
+
+#[test]
+fn a_process_whose_mutation_does_not_return_ends_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let status = child("has_a_mutation_that_does_not_return", folder.path(), "").wait().unwrap();
+    assert_eq!(status.signal(), Some(6), "{status}");
+    let store = open_store(folder.path());
+    let read = store.read_blocking(Access::Everyone, |transaction| balance(&db(transaction), "acknowledged"));
+    assert_eq!(read.unwrap(), Some(1));
+}

@@ -1,0 +1,124 @@
+//! The data folder over the store's life: made, locked, copied, closed, opened again.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+
+use convoke_core::limits::Limits;
+use convoke_store::conformance::support::{Account, ByOwner, TestStore, balance, db, open, open_with};
+use convoke_store::{Db, OpenError, State, Store, StoreError, Table};
+
+use super::sqlite;
+
+fn open_in(folder: &Path) -> Result<Store, OpenError> {
+    open_with(&sqlite(), folder, &Limits::default(), &[Account::DEF])
+}
+
+#[test]
+fn the_folder_and_what_lies_in_it_are_its_owners_alone() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("a/b");
+    let store = open_in(&folder).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    drop(store);
+}
+
+#[test]
+fn a_folder_is_served_once_and_the_message_names_it() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let again = || open_in(store.folder.path());
+    let error = again().err().unwrap();
+    assert!(matches!(error, OpenError::Locked { .. }));
+    let (folder, process) = (store.folder.path().display(), std::process::id());
+    assert_eq!(error.to_string(), format!("the data folder {folder} is served by another process (id {process})"));
+    let TestStore { store, folder, .. } = store;
+    drop(store);
+    open_in(folder.path()).unwrap();
+}
+
+#[test]
+fn closing_answers_what_waits_and_leaves_one_whole_file() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let pending: Vec<_> = (0..100).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect();
+    store.close();
+    pending.into_iter().for_each(|pending| assert!(pending.wait().is_ok()));
+    assert!(matches!(store.mutate(|db| open(db, "late", 1)), Err(StoreError::Closed(_))));
+    assert_eq!(store.state(), State::Closed { reason: "it is shutting down".to_owned() });
+    let log = std::fs::metadata(store.folder.path().join("convoke.db-wal"));
+    assert!(log.map_or(0, |log| log.len()) == 0);
+    let store = store.reopened(&[Account::DEF]);
+    assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 100);
+}
+
+/// Every account has a partner of the opposite balance: a copy torn between two commits would show.
+fn sum(db: &Db) -> (i64, u64) {
+    let rows = db.scan::<Account>().take(1_000_000).unwrap();
+    (rows.iter().map(|account| account.balance).sum(), rows.len() as u64)
+}
+
+#[test]
+fn a_backup_under_load_is_whole_and_as_of_one_commit() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let pair = |n: u64| {
+        move |db: &mut convoke_store::DbMut| {
+            open(db, &format!("{n:0200} gives"), -(n as i64))?;
+            open(db, &format!("{n:0200} takes"), n as i64).map(|_| ())
+        }
+    };
+    for n in 0..5_000 {
+        drop(store.start(pair(n)));
+        if n % 500 == 0 {
+            store.mutate(|_| Ok(())).unwrap();
+        }
+    }
+    store.mutate(|_| Ok(())).unwrap();
+    let stop = AtomicBool::new(false);
+    let to = store.folder.path().join("copy.db");
+    let steps = Arc::new(AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 5_000.. {
+                if stop.load(SeqCst) {
+                    return;
+                }
+                store.mutate(pair(n)).unwrap();
+            }
+        });
+        let counted = steps.clone();
+        let progress = move |progress: convoke_store::Progress| {
+            assert!(progress.done <= progress.total);
+            counted.fetch_add(1, SeqCst);
+        };
+        let seal = |whole: &Path| Ok((whole.exists(), to.exists()));
+        assert_eq!(store.backup(&to, progress, seal).unwrap(), (true, false), "it has its name before it is sealed");
+        stop.store(true, SeqCst);
+    });
+    assert!(steps.load(SeqCst) > 1, "the copy was made in one step");
+    assert!(!store.folder.path().join("copy.db.partial").exists());
+    let restored = tempfile::tempdir().unwrap();
+    std::fs::copy(&to, restored.path().join("convoke.db")).unwrap();
+    let copy = open_in(restored.path()).unwrap();
+    let (sum, rows) = copy.read_blocking(convoke_store::Access::Everyone, |transaction| sum(&db(transaction))).unwrap();
+    assert_eq!(sum, 0);
+    assert!(rows >= 10_000 && rows % 2 == 0, "{rows}");
+}
+
+#[test]
+fn what_was_written_is_there_after_a_restart_and_statements_are_few() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let ids = store.mutate(|db| (0..50).map(|n| open(db, &n.to_string(), n)).collect::<Result<Vec<_>, _>>()).unwrap();
+    let store = store.reopened(&[Account::DEF]);
+    store.read(|db| {
+        assert_eq!(balance(db, "49"), Some(49));
+        let before = db.reader().statements();
+        assert_eq!(db.get_many(&ids).unwrap().into_iter().flatten().count(), 50);
+        db.query(ByOwner).any(["1", "2", "x"]).take(9).unwrap();
+        assert_eq!(db.reader().statements() - before, 2);
+    });
+}

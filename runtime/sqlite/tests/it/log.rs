@@ -1,0 +1,122 @@
+//! The write-ahead log: it stays small, whoever reads meanwhile.
+
+use std::sync::{Barrier, mpsc};
+use std::time::Duration;
+
+use convoke_sqlite::Sqlite;
+use convoke_store::conformance::support::{Account, TestStore, open};
+use convoke_store::{StoreError, Table};
+
+use super::{blob, made, own, sqlite, tables};
+
+#[test]
+fn the_log_is_copied_back_when_nobody_writes_any_more() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    // The mutation is answered first, and the log is looked at then.
+    for copied_back in [false, true] {
+        let patience = (0..300).find(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            (own(&store, "wal_bytes") == 0) == copied_back
+        });
+        assert!(patience.is_some(), "copied back is not {copied_back}: {:?}", store.stats());
+    }
+}
+
+#[test]
+fn a_reader_that_stays_open_is_stopped_before_the_log_outgrows_its_bound() {
+    const BOUND: u64 = 2 << 20;
+    let store =
+        TestStore::with(&made(Sqlite { checkpoint_bytes: 256 << 10, ..Sqlite::default() }), &tables(), |limits| {
+            limits.wal_bytes_interrupt = BOUND
+        });
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    let log = store.folder.path().join("convoke.db-wal");
+    std::thread::scope(|scope| {
+        let (opened, is_open) = mpsc::channel();
+        let reader = scope.spawn(|| {
+            let opened = opened;
+            store.read(|db| {
+                loop {
+                    match db.scan::<Account>().count() {
+                        Ok(_) => opened.send(()).unwrap_or_default(),
+                        Err(error) => return error,
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            })
+        });
+        is_open.recv().unwrap();
+        drop(is_open);
+        for _ in 0..200 {
+            store.mutate(|db| blob(db, 100_000)).unwrap();
+            assert!(std::fs::metadata(&log).unwrap().len() < 4 * BOUND);
+        }
+        assert!(matches!(reader.join().unwrap(), StoreError::Interrupted));
+    });
+    assert!(own(&store, "readers_stopped_total") >= 1);
+    // 20 MB were written and nobody reads: the log is within its bound again.
+    assert!(own(&store, "wal_bytes") <= BOUND);
+}
+
+#[test]
+fn snapshots_that_nobody_uses_do_not_keep_the_log_from_starting_anew() {
+    const READERS: usize = 3;
+    const CHECKPOINT: u64 = 256 << 10;
+    let store =
+        TestStore::with(&made(Sqlite { checkpoint_bytes: CHECKPOINT, ..Sqlite::default() }), &tables(), |limits| {
+            limits.readers = READERS
+        });
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    // Each reader has a snapshot of this moment, and is idle then.
+    let together = Barrier::new(READERS);
+    std::thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                store.read(|db| {
+                    assert_eq!(db.scan::<Account>().count().unwrap(), 1);
+                    together.wait();
+                });
+            });
+        }
+    });
+    let log = store.folder.path().join("convoke.db-wal");
+    for _ in 0..100 {
+        store.mutate(|db| blob(db, 100_000)).unwrap();
+        assert!(std::fs::metadata(&log).unwrap().len() < 4 * CHECKPOINT, "{:?}", store.stats());
+    }
+    assert_eq!(own(&store, "readers_stopped_total"), 0);
+}
+
+#[test]
+fn a_reader_that_cannot_be_stopped_makes_writes_wait_outside_until_it_returns() {
+    let store =
+        TestStore::with(&made(Sqlite { checkpoint_bytes: 128 << 10, ..Sqlite::default() }), &tables(), |limits| {
+            limits.wal_bytes_interrupt = 512 << 10;
+            limits.wal_bytes_max = 1 << 20;
+        });
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    std::thread::scope(|scope| {
+        let (opened, is_open) = mpsc::channel();
+        let (leave, may_leave) = mpsc::channel::<()>();
+        scope.spawn(|| {
+            let (opened, may_leave) = (opened, may_leave);
+            store.read(|db| {
+                db.scan::<Account>().count().unwrap();
+                opened.send(()).unwrap();
+                may_leave.recv().unwrap_err();
+            });
+        });
+        is_open.recv().unwrap();
+        let refused = (0..100).find_map(|_| store.mutate(|db| blob(db, 100_000)).err());
+        assert!(matches!(refused, Some(StoreError::QueueFull("writer"))), "{refused:?}");
+        drop(leave);
+    });
+    for _ in 0..100 {
+        if store.mutate(|db| blob(db, 1)).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("writes stayed refused: {:?}", store.stats());
+}

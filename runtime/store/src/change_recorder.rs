@@ -1,0 +1,239 @@
+//! Notes what a mutation writes, around whatever engine runs it.
+//!
+//! Of a table that somebody watches each row is noted with its places in the indexes, for which its old values are read;
+//! of any other one only its name.
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::commits::{ChangeSet, Commit, Commits, Mark, RowChange};
+use super::engine::{Access, WriteJob};
+use super::error::StoreError;
+use super::flow::Flow;
+use super::index_key;
+use super::table::TableDef;
+use super::transaction::{Plan, Reader, Row, Visit, Writer};
+use super::value::Value;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A mutation whose changes are noted.
+pub struct RecordedJob {
+    job: Box<dyn WriteJob>,
+    commits: Arc<Commits>,
+    changes: ChangeSet,
+}
+
+impl RecordedJob {
+    /// Notes what `job` changes.
+    pub fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
+        Self { job, commits, changes: ChangeSet::default() }
+    }
+}
+
+impl WriteJob for RecordedJob {
+    fn run(&mut self, writer: Rc<dyn Writer>) -> std::result::Result<(), Option<StoreError>> {
+        self.changes = ChangeSet::default();
+        let recorder = Rc::new(ChangeRecorder::new(writer, self.commits.clone()));
+        let ran = self.job.run(recorder.clone());
+        if ran.is_ok() {
+            self.changes = recorder.changes.take();
+        }
+        ran
+    }
+
+    fn take_changes(&mut self) -> ChangeSet {
+        std::mem::take(&mut self.changes)
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<()>) {
+        self.job.finish(outcome);
+    }
+
+    fn slow(&self) -> bool {
+        self.job.slow()
+    }
+
+    fn access(&self) -> Access {
+        self.job.access()
+    }
+
+    fn flow(&self) -> Flow {
+        self.job.flow()
+    }
+
+    fn name(&self) -> &str {
+        self.job.name()
+    }
+}
+
+struct ChangeRecorder {
+    writer: Rc<dyn Writer>,
+    commits: Arc<Commits>,
+    changes: RefCell<ChangeSet>,
+    /// What was noted when each of the open savepoints began.
+    savepoints: RefCell<Vec<Mark>>,
+    /// Statements that read old values, and the rows that they found: no reads of the mutation.
+    own_statements: Cell<u64>,
+    own_rows: Cell<u64>,
+}
+
+impl ChangeRecorder {
+    fn new(writer: Rc<dyn Writer>, commits: Arc<Commits>) -> Self {
+        Self {
+            writer,
+            commits,
+            changes: RefCell::default(),
+            savepoints: RefCell::default(),
+            own_statements: Cell::new(0),
+            own_rows: Cell::new(0),
+        }
+    }
+
+    /// What the indexes of a row are made from: the values of their fields, and null for all others.
+    fn indexed_values(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
+        let mut found = None;
+        self.writer.get(table, id, &mut |row: &dyn Row| {
+            let mut values = vec![Value::Null; table.fields.len()];
+            for (place, value) in values.iter_mut().enumerate().filter(|(place, _)| is_indexed(table, *place)) {
+                *value = row.value(place)?.to_value();
+            }
+            found = Some(values);
+            Ok(ControlFlow::Break(()))
+        })?;
+        self.own_statements.set(self.own_statements.get() + 1);
+        self.own_rows.set(self.own_rows.get() + u64::from(found.is_some()));
+        Ok(found)
+    }
+
+    fn note(&self, table: &'static TableDef, id: u128, before: Option<&[Value]>, after: Option<&[Value]>) {
+        let mut places = Vec::with_capacity(table.indexes.len());
+        for (number, index) in table.indexes.iter().enumerate() {
+            let of = |values: Option<&[Value]>| values.and_then(|values| index_key::of_row(table, index, values, id));
+            let (before, after) = (of(before), of(after));
+            if before != after {
+                places.extend(before.map(|place| (number, place.into())));
+            }
+            places.extend(after.map(|place| (number, place.into())));
+        }
+        self.changes.borrow_mut().add_row(RowChange { table: table.name, id, places });
+    }
+}
+
+fn is_indexed(table: &TableDef, field: usize) -> bool {
+    table.indexes.iter().any(|index| {
+        let decides = index.when.is_some_and(|when| when.field() == table.fields[field].name);
+        decides || index.keys.iter().any(|key| key.field == field)
+    })
+}
+
+impl Reader for ChangeRecorder {
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
+        self.writer.get(table, id, visit)
+    }
+
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
+        self.writer.select(plan, visit)
+    }
+
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
+        self.writer.get_many(table, ids, visit)
+    }
+
+    fn count(&self, plan: &Plan) -> Result<u64> {
+        self.writer.count(plan)
+    }
+
+    fn bytes(&self, table: &'static TableDef) -> Result<u64> {
+        self.writer.bytes(table)
+    }
+
+    fn statements(&self) -> u64 {
+        self.writer.statements() - self.own_statements.get()
+    }
+
+    fn rows_visited(&self) -> u64 {
+        self.writer.rows_visited() - self.own_rows.get()
+    }
+
+    fn keys_visited(&self) -> u64 {
+        self.writer.keys_visited()
+    }
+
+    fn pin(&self) -> Result<Commit> {
+        self.writer.pin()
+    }
+}
+
+impl Writer for ChangeRecorder {
+    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.writer.insert(table, id, creation_time, values)?;
+        match self.commits.is_watched(table.name) {
+            true => self.note(table, id, None, Some(values)),
+            false => self.changes.borrow_mut().add_table(table.name),
+        }
+        Ok(())
+    }
+
+    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
+        if !self.commits.is_watched(table.name) {
+            let found = self.writer.update(table, id, before, changes)?;
+            if found && !changes.is_empty() {
+                self.changes.borrow_mut().add_table(table.name);
+            }
+            return Ok(found);
+        }
+        // What the caller says of the former values may be out of date.
+        let stored = self.indexed_values(table, id)?;
+        let found = self.writer.update(table, id, before, changes)?;
+        if let Some(before) = stored.filter(|_| found && !changes.is_empty()) {
+            let mut after = before.clone();
+            // Of two values for one field the first one counts.
+            changes.iter().rev().for_each(|(place, value)| after[*place] = value.clone());
+            self.note(table, id, Some(&before), Some(&after));
+        }
+        Ok(found)
+    }
+
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        if !self.commits.is_watched(table.name) {
+            let found = self.writer.delete(table, id)?;
+            if found {
+                self.changes.borrow_mut().add_table(table.name);
+            }
+            return Ok(found);
+        }
+        let before = self.indexed_values(table, id)?;
+        let found = self.writer.delete(table, id)?;
+        if found {
+            self.note(table, id, before.as_deref(), None);
+        }
+        Ok(found)
+    }
+
+    fn savepoint(&self) -> Result<()> {
+        self.writer.savepoint()?;
+        self.savepoints.borrow_mut().push(self.changes.borrow().mark());
+        Ok(())
+    }
+
+    fn release(&self) -> Result<()> {
+        self.writer.release()?;
+        self.savepoints.borrow_mut().pop();
+        Ok(())
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.writer.rollback()?;
+        if let Some(mark) = self.savepoints.borrow_mut().pop() {
+            self.changes.borrow_mut().back_to(mark);
+        }
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written()
+    }
+}

@@ -1,0 +1,298 @@
+//! What was committed: numbered, with what it changed, for whoever has to know that what he read is out of date.
+//!
+//! An engine has every commit made here ([`Commits::commit`]), so that its number is given, its changes are published,
+//! and nobody takes a snapshot in between and calls it by the wrong number. What does not pass a
+//! [`Writer`](super::Writer) changes everything.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use tokio::sync::watch;
+
+use super::error::StoreError;
+use super::table::TableDef;
+use convoke_core::clock::{Clock, Millis};
+
+/// The number of a commit: grows with each one, over restarts too. Nanoseconds since the epoch, unless more commits are
+/// made than there are nanoseconds, or the clock was set back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Commit(pub u64);
+
+impl fmt::Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Rows whose changes are told one by one; beyond it, their tables are told as a whole.
+const ROWS_MAX: usize = 10_000;
+/// Rows and tables in the log of recent commits.
+const LOG_MAX: usize = 50_000;
+/// For a commit that is under way, before a snapshot whose number is known is given up.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A row that was added, changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowChange {
+    /// The name of its table.
+    pub table: &'static str,
+    /// Its id.
+    pub id: u128,
+    /// Its places in indexes before and after, each by the index's place in the table; one that stayed is there once.
+    pub places: Vec<(usize, Box<[u8]>)>,
+}
+
+/// What a transaction or a commit changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSet {
+    /// Anything may have changed.
+    pub everything: bool,
+    /// Tables of which anything may have changed.
+    pub tables: Vec<&'static str>,
+    /// Rows.
+    pub rows: Vec<RowChange>,
+    /// How often rows were too many and became tables.
+    collapsed: u32,
+}
+
+/// How much was noted at some moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    tables: usize,
+    rows: usize,
+    collapsed: u32,
+}
+
+impl ChangeSet {
+    /// Nobody knows what.
+    pub fn everything() -> Self {
+        Self { everything: true, ..Self::default() }
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        !self.everything && self.tables.is_empty() && self.rows.is_empty()
+    }
+
+    /// Anything of this table may have changed.
+    pub fn add_table(&mut self, table: &'static str) {
+        if !self.tables.contains(&table) {
+            self.tables.push(table);
+        }
+    }
+
+    /// A row was changed.
+    pub fn add_row(&mut self, row: RowChange) {
+        if self.rows.len() >= ROWS_MAX {
+            self.forget_rows();
+        }
+        if !self.tables.contains(&row.table) {
+            self.rows.push(row);
+        }
+    }
+
+    /// How much is noted now, for [`ChangeSet::back_to`].
+    pub fn mark(&self) -> Mark {
+        Mark { tables: self.tables.len(), rows: self.rows.len(), collapsed: self.collapsed }
+    }
+
+    /// Forgets what was noted since; more than that stays if rows became tables since.
+    pub fn back_to(&mut self, mark: Mark) {
+        if self.collapsed == mark.collapsed {
+            self.tables.truncate(mark.tables);
+            self.rows.truncate(mark.rows);
+        }
+    }
+
+    fn forget_rows(&mut self) {
+        self.collapsed += 1;
+        for row in std::mem::take(&mut self.rows) {
+            self.add_table(row.table);
+        }
+    }
+
+    fn append(&mut self, other: ChangeSet) {
+        self.everything |= other.everything;
+        other.tables.into_iter().for_each(|table| self.add_table(table));
+        other.rows.into_iter().for_each(|row| self.add_row(row));
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.tables.len() + self.rows.len()
+    }
+}
+
+impl Extend<ChangeSet> for ChangeSet {
+    fn extend<I: IntoIterator<Item = ChangeSet>>(&mut self, all: I) {
+        all.into_iter().for_each(|changes| self.append(changes));
+    }
+}
+
+impl FromIterator<ChangeSet> for ChangeSet {
+    fn from_iter<I: IntoIterator<Item = ChangeSet>>(all: I) -> Self {
+        let mut whole = Self::default();
+        whole.extend(all);
+        whole
+    }
+}
+
+/// A commit with what it changed.
+#[derive(Debug)]
+pub struct Committed {
+    /// Its number.
+    pub commit: Commit,
+    /// What it changed.
+    pub changes: ChangeSet,
+}
+
+/// The commits of a store.
+pub struct Commits {
+    clock: Arc<dyn Clock>,
+    /// Held while a commit is made, and while a snapshot is opened whose number is to be known.
+    making: Mutex<()>,
+    newest: AtomicU64,
+    log: RwLock<Log>,
+    published: watch::Sender<Commit>,
+    /// How many want to be told the rows of a table.
+    watched: FxHashMap<&'static str, AtomicUsize>,
+}
+
+struct Log {
+    commits: VecDeque<Arc<Committed>>,
+    weight: usize,
+    /// All commits behind this one are in it.
+    from: Commit,
+}
+
+impl Commits {
+    /// The commits of a database with these tables. None has been made yet.
+    pub fn new(clock: Arc<dyn Clock>, tables: &[&'static TableDef]) -> Self {
+        let newest = Commit(nanos(clock.now()));
+        Self {
+            clock,
+            making: Mutex::default(),
+            newest: AtomicU64::new(newest.0),
+            log: RwLock::new(Log { commits: VecDeque::new(), weight: 0, from: newest }),
+            published: watch::Sender::new(newest),
+            watched: tables.iter().map(|table| (table.name, AtomicUsize::new(0))).collect(),
+        }
+    }
+
+    /// The newest row of the database is of this time: commits are later. Before any is made.
+    ///
+    /// A time that leaves no room for later commits is none that a clock has shown, and is passed over.
+    pub(crate) fn exceed(&self, time: Millis) {
+        const LATEST: u64 = 1 << 62;
+        let time = Some(nanos(time)).filter(|time| *time < LATEST).unwrap_or(0);
+        let newest = self.newest.fetch_max(time, Ordering::AcqRel).max(time);
+        self.log.write().from = Commit(newest);
+        self.published.send_replace(Commit(newest));
+    }
+
+    /// The newest commit that was published. A snapshot that is opened after this was asked shows it or a newer one.
+    pub fn newest(&self) -> Commit {
+        Commit(self.newest.load(Ordering::Acquire))
+    }
+
+    /// Has `make` commit these changes, and publishes them before anybody is told of it. If it fails, it is unknown what
+    /// the database holds, and everything has changed.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn commit<T, E>(&self, changes: ChangeSet, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let _making = self.making.lock();
+        let made = make();
+        let changes = if made.is_ok() { changes } else { ChangeSet::everything() };
+        if !changes.is_empty() {
+            self.publish(changes);
+        }
+        made
+    }
+
+    /// Runs what may change anything without a [`Writer`](super::Writer).
+    pub fn change_everything<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _making = self.making.lock();
+        let done = work();
+        self.publish(ChangeSet::everything());
+        done
+    }
+
+    fn publish(&self, changes: ChangeSet) {
+        let next = self.newest.load(Ordering::Relaxed) + 1;
+        let commit = Commit(next.max(nanos(self.clock.now())));
+        let mut log = self.log.write();
+        log.weight += changes.weight();
+        log.commits.push_back(Arc::new(Committed { commit, changes }));
+        while log.weight > LOG_MAX
+            && let Some(oldest) = log.commits.pop_front()
+        {
+            log.weight -= oldest.changes.weight();
+            log.from = oldest.commit;
+        }
+        // Under the lock, so that whoever knows the number finds the commit.
+        self.newest.store(commit.0, Ordering::Release);
+        drop(log);
+        if self.published.receiver_count() > 0 {
+            self.published.send_replace(commit);
+        }
+    }
+
+    /// Runs `open` while no commit is made: a snapshot that it opens shows the commit whose number is returned.
+    ///
+    /// # Errors
+    /// [`StoreError::Closed`] if a commit takes long; those of `open`.
+    pub fn exactly<R>(&self, open: impl FnOnce() -> Result<R, StoreError>) -> Result<(Commit, R), StoreError> {
+        let making = self.making.try_lock_for(PATIENCE);
+        let _making = making.ok_or_else(|| StoreError::Closed("a commit takes long".to_owned()))?;
+        Ok((self.newest(), open()?))
+    }
+
+    /// The commits behind `commit` that were published so far, oldest first; `None` if they are not all remembered.
+    pub fn since(&self, commit: Commit) -> Option<Vec<Arc<Committed>>> {
+        if commit >= self.newest() {
+            return Some(Vec::new());
+        }
+        let log = self.log.read();
+        if commit < log.from {
+            return None;
+        }
+        let first = log.commits.partition_point(|committed| committed.commit <= commit);
+        Some(log.commits.iter().skip(first).cloned().collect())
+    }
+
+    /// Tells of commits from now on: the newest one.
+    pub fn published(&self) -> watch::Receiver<Commit> {
+        let mut receiver = self.published.subscribe();
+        self.published.send_if_modified(|known| std::mem::replace(known, self.newest()) != self.newest());
+        receiver.mark_unchanged();
+        receiver
+    }
+
+    /// From now on the rows of a table are told one by one, until [`Commits::unwatch`] was called as often as this.
+    pub fn watch(&self, table: &'static str) {
+        if let Some(watching) = self.watched.get(table) {
+            watching.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Ends what [`Commits::watch`] began.
+    pub fn unwatch(&self, table: &'static str) {
+        if let Some(watching) = self.watched.get(table) {
+            watching.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether somebody wants to be told the rows of a table.
+    pub fn is_watched(&self, table: &str) -> bool {
+        self.watched.get(table).is_some_and(|watching| watching.load(Ordering::Acquire) > 0)
+    }
+}
+
+fn nanos(time: Millis) -> u64 {
+    u64::try_from(time.0).unwrap_or(0).saturating_mul(1_000_000)
+}

@@ -1,0 +1,218 @@
+//! What happens to the others when one mutation or read goes wrong, and what each sees of the others.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::support::{
+    Account, ByBalance, ByOwner, Factory, Pending, TestStore, balance, db, field, open, start, together,
+};
+use crate::{Access, DbMut, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
+
+fn tables() -> Vec<&'static TableDef> {
+    vec![Account::DEF]
+}
+
+/// Three mutations in one batch, the middle one `bad`; the others must be stored.
+fn between_neighbours<R: Send + 'static>(
+    store: &TestStore,
+    bad: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
+) -> Result<R, StoreError> {
+    let (before, bad, after) = together(store, || {
+        (store.start(|db| open(db, "before", 1)), store.start(bad), store.start(|db| open(db, "after", 1)))
+    });
+    before.wait().unwrap();
+    after.wait().unwrap();
+    let stored = store.read(|db| (balance(db, "before"), balance(db, "bad"), balance(db, "after")));
+    assert_eq!(stored, (Some(1), None, Some(1)));
+    bad.wait()
+}
+
+pub fn a_query_sees_one_snapshot_while_others_write(engine: &Factory) {
+    let store = TestStore::new(engine, &[Account::DEF]);
+    let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
+    store.read(|db| {
+        assert_eq!(balance(db, "ada"), Some(1));
+        store.mutate(move |db| db.patch(id, |account| account.balance = 2)).unwrap();
+        assert_eq!(balance(db, "ada"), Some(1));
+    });
+    assert_eq!(store.read(|db| balance(db, "ada")), Some(2));
+}
+
+pub fn a_query_sees_every_mutation_that_was_answered_before_it(engine: &Factory) {
+    let store = TestStore::with(engine, &tables(), |limits| limits.readers = 2);
+    let id = store.mutate(|db| open(db, "ada", 0)).unwrap();
+    let answered = AtomicI64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while answered.load(Relaxed) < 300 {
+                    let before = answered.load(Relaxed);
+                    let seen = store.read(|db| db.get(id).unwrap().unwrap().balance);
+                    assert!(seen >= before, "{seen} after {before} was answered");
+                }
+            });
+        }
+        for balance in 1..=300 {
+            store.mutate(move |db| db.patch(id, |account| account.balance = balance)).unwrap();
+            answered.store(balance, Relaxed);
+        }
+    });
+}
+
+pub fn a_panic_in_a_batch_rolls_back_alone_and_says_what_it_was(engine: &Factory) {
+    let store = TestStore::new(engine, &tables());
+    let answer = between_neighbours(&store, |db| {
+        open(db, "bad", 1)?;
+        if balance(db, "bad") == Some(1) {
+            panic!("on purpose: {}", 7);
+        }
+        Ok(())
+    });
+    assert!(matches!(answer, Err(StoreError::Panicked(ref said)) if said == "on purpose: 7"), "{answer:?}");
+}
+
+pub fn a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns(engine: &Factory) {
+    let store = TestStore::with(engine, &tables(), |limits| limits.mutation_timeout = Duration::from_millis(30));
+    let answer = between_neighbours(&store, |db| {
+        open(db, "bad", 1)?;
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(matches!(open(db, "worse", 1), Err(StoreError::Deadline { limit_ms: 30 })));
+        assert!(matches!(db.scan::<Account>().count(), Err(StoreError::Deadline { .. })));
+        Ok(())
+    });
+    assert!(matches!(answer, Err(StoreError::Deadline { limit_ms: 30 })), "{answer:?}");
+}
+
+pub fn a_query_past_its_deadline_is_cut(engine: &Factory) {
+    let store = TestStore::with(engine, &tables(), |limits| limits.query_timeout = Duration::from_millis(30));
+    store.mutate(|db| (0..2_000).try_for_each(|n| open(db, &n.to_string(), 1).map(|_| ()))).unwrap();
+    let read = store.store.read_blocking(Access::Everyone, |transaction| {
+        let db = db(transaction);
+        loop {
+            if let Err(error) = db.scan::<Account>().count() {
+                assert!(matches!(error, StoreError::Deadline { limit_ms: 30 }), "{error:?}");
+                break;
+            }
+        }
+    });
+    // Whatever the function makes of it.
+    assert!(matches!(read, Err(StoreError::Deadline { limit_ms: 30 })), "{read:?}");
+    assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 2_000);
+}
+
+pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engine: &Factory) {
+    static TABLE: TableDef = TableDef {
+        name: "things",
+        prefix: "thing",
+        fields: &[field::<String>("label"), field::<f64>("score")],
+        indexes: &[],
+        file: file!(),
+        line: line!(),
+    };
+    let store = TestStore::new(engine, &[&TABLE]);
+    let row = |label: &str, score| [Value::Text(label.to_owned()), Value::Float(score)];
+    start(&store, move |transaction| {
+        let error = transaction.insert(&TABLE, 1, 1, &row("a\0b", 1.0)).unwrap_err();
+        assert_eq!(error.to_string(), "things.label must not contain U+0000");
+        assert_eq!(crate::Error::from(error).field(), Some("label"));
+        let error = transaction.insert(&TABLE, 1, 1, &row("a", f64::NAN)).unwrap_err();
+        assert_eq!(error.to_string(), "things.score must be a number");
+        transaction.insert(&TABLE, 1, 1, &row("a", f64::INFINITY))?;
+        assert!(transaction.update(&TABLE, 1, &[], &[(0, Value::Text("\0".into()))]).is_err());
+        Ok(())
+    })
+    .wait()
+    .unwrap();
+    assert_eq!(store.read(|db| db.reader().count(&Plan::new(&TABLE, None)).unwrap()), 1);
+}
+
+pub fn at_least_one_host_stays_when_both_leave_at_once(engine: &Factory) {
+    for _ in 0..20 {
+        let store = TestStore::new(engine, &tables());
+        store.mutate(|db| ["ada", "bob"].into_iter().try_for_each(|host| open(db, host, 1).map(|_| ()))).unwrap();
+        std::thread::scope(|scope| {
+            for host in ["ada", "bob"] {
+                let store = &store;
+                scope.spawn(move || {
+                    store.mutate(move |db| {
+                        if db.query(ByBalance).eq(1).count()? < 2 {
+                            return Ok(());
+                        }
+                        let row = db.query(ByOwner).eq(host).unique()?.unwrap();
+                        db.patch(row.id(), |account| account.balance = 0).map(|_| ())
+                    })
+                });
+            }
+        });
+        assert_eq!(store.read(|db| db.query(ByBalance).eq(1).count().unwrap()), 1);
+    }
+}
+
+pub fn of_many_first_insertions_one_wins(engine: &Factory) {
+    let store = TestStore::new(engine, &tables());
+    let wins: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    (0..50)
+                        .filter(|n| {
+                            let owner = n.to_string();
+                            store.mutate(move |db| open(db, &owner, 1)).is_ok()
+                        })
+                        .count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(wins, 50);
+    assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 50);
+}
+
+pub fn a_reader_that_is_kept_beyond_its_function_reads_nothing_more(engine: &Factory) {
+    let store = TestStore::new(engine, &tables());
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    let kept = store.store.read_blocking(Access::Everyone, |reader| reader).unwrap();
+    let late = kept.count(&Plan::new(Account::DEF, None));
+    assert!(matches!(late, Err(StoreError::TransactionLost(_))), "{late:?}");
+}
+
+pub fn of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once(engine: &Factory) {
+    let store = TestStore::with(engine, &tables(), |limits| limits.writer_queue_max = 3);
+    let pending: Vec<Pending<_>> =
+        together(&store, || (0..100).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect());
+    let answers: Vec<_> = pending.into_iter().map(Pending::wait).collect();
+    let stored = answers.iter().filter(|answer| answer.is_ok()).count();
+    let refused = answers.iter().filter(|answer| matches!(answer, Err(StoreError::QueueFull("writer")))).count();
+    assert_eq!(stored + refused, 100, "{answers:?}");
+    assert!(stored > 0 && refused > 0, "{stored} were stored and {refused} refused");
+    assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), stored as u64);
+}
+
+/// Writes a row, and then wants nothing of it.
+struct Refuses(mpsc::Sender<Result<(), StoreError>>);
+
+impl WriteJob for Refuses {
+    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+        writer.insert(Account::DEF, 1, 1, &[Value::Text("refused".to_owned()), Value::Integer(1)])?;
+        Err(None)
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let _ = self.0.send(outcome);
+    }
+
+    fn name(&self) -> &str {
+        "refuses"
+    }
+}
+
+pub fn what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the_store(engine: &Factory) {
+    let store = TestStore::new(engine, &tables());
+    let (answer, answered) = mpsc::channel();
+    assert!(store.write(Box::new(Refuses(answer))).is_ok());
+    assert!(matches!(answered.recv_timeout(Duration::from_secs(60)).unwrap(), Ok(())));
+    assert_eq!(store.read(|db| balance(db, "refused")), None);
+}

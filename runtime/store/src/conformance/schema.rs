@@ -1,0 +1,395 @@
+//! The schema in the database follows the one in code where nothing is lost, and says what it cannot follow.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::support::{Account, Factory, down, field, key, open_with, start, start_as};
+use crate::{
+    Access, Condition, FieldDef, Flow, Id, IndexDef, KeyDef, LatencyClass, Literal, OpenError, Plan, State, Store,
+    StoreError, Table as _, TableDef, Value,
+};
+use convoke_core::limits::Limits;
+
+/// A table that lives as long as the tests, made where it is needed.
+fn table(fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
+    named("meetings", "meeting", fields, indexes)
+}
+
+fn named(name: &'static str, prefix: &'static str, fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
+    Box::leak(Box::new(TableDef {
+        name,
+        prefix,
+        fields: fields.leak(),
+        indexes: indexes.leak(),
+        file: "lib.rs",
+        line: 7,
+    }))
+}
+
+fn index(name: &'static str, keys: Vec<KeyDef>, unique: bool) -> IndexDef {
+    IndexDef { name, keys: keys.leak(), unique, when: None }
+}
+
+fn with_default(name: &'static str, default: Literal) -> FieldDef {
+    FieldDef { default: Some(default), ..field::<i64>(name) }
+}
+
+fn retired(name: &'static str) -> FieldDef {
+    FieldDef { retired: true, ..field::<String>(name) }
+}
+
+fn text(value: &str) -> Value {
+    Value::Text(value.to_owned())
+}
+
+fn open(engine: &Factory, folder: &Path, tables: &[&'static TableDef]) -> Store {
+    open_with(engine, folder, &Limits::default(), tables).unwrap()
+}
+
+/// A folder whose `meetings` have a title and two rows.
+fn two_meetings(engine: &Factory) -> (TempDir, &'static TableDef) {
+    let folder = tempfile::tempdir().unwrap();
+    let old = table(vec![field::<String>("title")], vec![index("by_title", vec![key(0)], false)]);
+    let store = open(engine, folder.path(), &[old]);
+    insert(&store, old, 1, vec![text("b")]).unwrap();
+    insert(&store, old, 2, vec![text("a")]).unwrap();
+    (folder, old)
+}
+
+fn insert(store: &Store, table: &'static TableDef, id: u128, values: Vec<Value>) -> Result<(), StoreError> {
+    start(store, move |transaction| transaction.insert(table, id, 1, &values)).wait()
+}
+
+/// The rows of a plan, as their values.
+fn rows(store: &Store, plan: &Plan) -> Vec<Vec<Value>> {
+    store
+        .read_blocking(Access::Everyone, |transaction| {
+            let mut rows = Vec::new();
+            transaction
+                .select(plan, &mut |row| {
+                    rows.push((0..plan.table.fields.len()).map(|place| row.value(place).unwrap().to_value()).collect());
+                    Ok(ControlFlow::Continue(()))
+                })
+                .unwrap();
+            rows
+        })
+        .unwrap()
+}
+
+fn reason(store: &Store) -> String {
+    match store.state() {
+        State::Open => "open".to_owned(),
+        State::Closed { reason } => reason,
+    }
+}
+
+pub fn what_is_added_is_applied_and_old_rows_have_it(engine: &Factory) {
+    let (folder, _) = two_meetings(engine);
+    let new = table(
+        vec![
+            with_default("size", Literal::Integer(30)),
+            field::<Option<String>>("title"),
+            field::<Option<bool>>("open"),
+        ],
+        vec![
+            index("by_title", vec![down(1)], false),
+            index("by_size", vec![key(0), key(1)], true),
+            IndexDef { when: Some(Condition::IsNull("open")), ..index("undecided", vec![key(1)], false) },
+        ],
+    );
+    let store = open(engine, folder.path(), &[new, Account::DEF]);
+    assert_eq!(store.state(), State::Open);
+    let old = |title| vec![Value::Integer(30), text(title), Value::Null];
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[0]))), [old("b"), old("a")]);
+    // The default is a value like any other: indexes know it.
+    let mut of_size = Plan::new(new, Some(&new.indexes[1]));
+    of_size.eq = vec![Value::Integer(30)];
+    assert_eq!(rows(&store, &of_size), [old("a"), old("b")]);
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[2]))), [old("a"), old("b")]);
+    let violation = insert(&store, new, 3, old("a"));
+    assert!(matches!(violation, Err(StoreError::UniqueViolation { index: "by_size", .. })), "{violation:?}");
+    drop(store);
+    // A second start finds nothing to do.
+    for _ in 0..2 {
+        let store = open(engine, folder.path(), &[new, Account::DEF]);
+        assert_eq!(store.state(), State::Open);
+        let schema = store.snapshot(|_| {}).unwrap().schema(store.tables()).unwrap();
+        assert_eq!((schema.version, schema.pending, schema.refused), (2, vec![], vec![]));
+    }
+}
+
+pub fn what_would_lose_something_closes_the_store_and_is_said_in_plain_words(engine: &Factory) {
+    for (new, expected) in [
+        (
+            table(vec![field::<i64>("title")], vec![]),
+            "table meetings: field title changed from Text to Integer; \
+             write a migration that fills a new field, and mark this one #[retired]",
+        ),
+        (
+            table(vec![field::<Id<Account>>("title")], vec![]),
+            "table meetings: field title changed from Text to Id of account; \
+             write a migration that fills a new field, and mark this one #[retired]",
+        ),
+        (
+            table(vec![], vec![]),
+            "table meetings: field title was removed; mark it #[retired] instead, so that its values stay",
+        ),
+        (
+            table(vec![field::<String>("title"), field::<i64>("size")], vec![]),
+            "table meetings: field size was added without a default; make it an Option or give it one",
+        ),
+        (
+            named("meetings", "room", vec![field::<String>("title")], vec![]),
+            "table meetings: the prefix of its ids changed from meeting to room, and clients hold such ids",
+        ),
+        (
+            named("rooms", "room", vec![], vec![]),
+            "table meetings is in the database with rows and not in the code; \
+             write a migration that empties it before the struct goes",
+        ),
+    ] {
+        let (folder, old) = two_meetings(engine);
+        let store = open(engine, folder.path(), &[new]);
+        assert_eq!(reason(&store), expected);
+        assert_eq!(store.ready(), Err(expected.to_owned()));
+        let read = store.read_blocking(Access::Everyone, |_| ());
+        assert!(matches!(read, Err(StoreError::Closed(reason)) if reason == expected));
+        assert!(matches!(insert(&store, new, 9, vec![text("c")]), Err(StoreError::Closed(_))));
+        store.read_blocking(Access::Admin, |_| ()).unwrap();
+        drop(store);
+        // Nothing was applied: the old code still serves.
+        assert_eq!(rows(&open(engine, folder.path(), &[old]), &Plan::new(old, None)).len(), 2);
+    }
+}
+
+pub fn two_rows_that_collide_in_a_new_unique_index_close_the_store(engine: &Factory) {
+    let (folder, old) = two_meetings(engine);
+    insert(&open(engine, folder.path(), &[old]), old, 3, vec![text("a")]).unwrap();
+    let new = table(vec![field::<String>("title")], vec![index("one_title", vec![key(0)], true)]);
+    let store = open(engine, folder.path(), &[new]);
+    assert_eq!(reason(&store), "table meetings: index one_title added, but rows collide in it; write a migration");
+}
+
+pub fn an_option_becomes_required_when_every_row_has_a_value(engine: &Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let optional = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(engine, folder.path(), &[optional]);
+    insert(&store, optional, 1, vec![Value::Null, Value::Null]).unwrap();
+    drop(store);
+    let required = table(vec![field::<String>("title"), with_default("size", Literal::Integer(3))], vec![]);
+    let store = open(engine, folder.path(), &[required]);
+    assert_eq!(
+        reason(&store),
+        "table meetings: field title is no longer an Option, and rows without a value exist; \
+         write a migration that fills them, or give it a default"
+    );
+    // The operator's migration fills it while everybody else is refused; then the store opens.
+    let migrated = start_as(&store, Access::Admin, move |transaction| {
+        transaction.update(required, 1, &[], &[(0, text("filled"))])
+    });
+    assert!(migrated.wait().unwrap());
+    assert_eq!(store.apply_schema().unwrap(), State::Open);
+    assert_eq!(rows(&store, &Plan::new(required, None)), [[text("filled"), Value::Integer(3)]]);
+}
+
+pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory) {
+    let (folder, _) = two_meetings(engine);
+    let without = table(vec![retired("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(engine, folder.path(), &[without]);
+    assert_eq!(store.state(), State::Open);
+    insert(&store, without, 3, vec![Value::Null, Value::Integer(1)]).unwrap();
+    assert_eq!(rows(&store, &Plan::new(without, None))[0], [Value::Null, Value::Null]);
+    drop(store);
+    // Once retired, the struct may forget it.
+    let gone = table(vec![field::<Option<i64>>("size")], vec![]);
+    assert_eq!(open(engine, folder.path(), &[gone]).state(), State::Open);
+    let back = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
+    let store = open(engine, folder.path(), &[back]);
+    assert_eq!(reason(&store), "open");
+    let titles: Vec<Value> = rows(&store, &Plan::new(back, None)).into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(titles, [text("b"), text("a"), Value::Null]);
+    drop(store);
+    // In a new database a retired field never was.
+    let fresh = tempfile::tempdir().unwrap();
+    let store = open(engine, fresh.path(), &[without]);
+    insert(&store, without, 1, vec![Value::Null, Value::Integer(1)]).unwrap();
+    drop(store);
+    assert_eq!(reason(&open(engine, fresh.path(), &[back])), "open");
+}
+
+pub fn a_table_without_rows_may_change_in_any_way(engine: &Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(engine, folder.path(), &[table(vec![field::<String>("title")], vec![]), Account::DEF]));
+    let new = named("meetings", "room", vec![field::<i64>("title"), field::<f64>("size")], vec![]);
+    let store = open(engine, folder.path(), &[new]);
+    assert_eq!(reason(&store), "open");
+    insert(&store, new, 1, vec![Value::Integer(1), Value::Float(2.5)]).unwrap();
+    assert_eq!(rows(&store, &Plan::new(new, None)), [[Value::Integer(1), Value::Float(2.5)]]);
+}
+
+pub fn a_mistake_in_a_definition_names_its_place(engine: &Factory) {
+    let title = || vec![field::<String>("title")];
+    for (tables, expected) in [
+        (vec![table(title(), vec![]), table(title(), vec![])], "lib.rs:7: table meetings: another table has this name"),
+        (
+            vec![table(title(), vec![]), named("rooms", "meeting", title(), vec![])],
+            "lib.rs:7: table rooms: another table has the prefix meeting",
+        ),
+        (
+            vec![table(vec![retired("title")], vec![index("by_title", vec![key(0)], false)])],
+            "lib.rs:7: table meetings: index by_title: field title is retired",
+        ),
+        (
+            vec![table(
+                title(),
+                vec![IndexDef {
+                    when: Some(Condition::Equals("title", Literal::Integer(1))),
+                    ..index("some", vec![key(0)], false)
+                }],
+            )],
+            "lib.rs:7: table meetings: index some: the value compared with field title is of another type",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = open_with(engine, folder.path(), &Limits::default(), &tables).err().unwrap();
+        assert!(matches!(error, OpenError::Definition { .. }));
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+pub fn a_closed_store_refuses_queries_on_the_hot_path_too(engine: &Factory) {
+    let (folder, _) = two_meetings(engine);
+    let store = open(engine, folder.path(), &[table(vec![], vec![])]);
+    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let read = |access| executor.block_on(store.read(access, Flow::SYSTEM, &LatencyClass::unknown(), |_| ()));
+    assert!(matches!(read(Access::Everyone), Err(StoreError::Closed(_))));
+    read(Access::Admin).unwrap();
+}
+
+pub fn the_runtimes_own_tables_follow_while_the_applications_keep_the_store_closed(engine: &Factory) {
+    let (folder, old) = two_meetings(engine);
+    let own = named("_notes", "note", vec![field::<String>("text")], vec![]);
+    let new = table(vec![field::<i64>("title")], vec![]);
+    let store = open(engine, folder.path(), &[new, own]);
+    assert!(reason(&store).starts_with("table meetings: field title changed"));
+    let written =
+        start_as(&store, Access::Admin, move |transaction| transaction.insert(own, 7, 1, &[text("by the operator")]));
+    written.wait().unwrap();
+    drop(store);
+    // The application's table is as it was: the old code serves it.
+    let store = open(engine, folder.path(), &[old, own]);
+    assert_eq!((reason(&store).as_str(), rows(&store, &Plan::new(old, None)).len()), ("open", 2));
+    assert_eq!(rows(&store, &Plan::new(own, None)), [[text("by the operator")]]);
+}
+
+pub fn the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations(engine: &Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let optional = table(vec![field::<Option<String>>("title")], vec![]);
+    let store = open(engine, folder.path(), &[optional]);
+    for id in 1..=300 {
+        insert(&store, optional, id, vec![Value::Null]).unwrap();
+    }
+    drop(store);
+    let required = table(vec![field::<String>("title")], vec![index("by_title", vec![key(0)], false)]);
+    let store = open(engine, folder.path(), &[required]);
+    assert_ne!(reason(&store), "open");
+    let comparing = {
+        let store = store.clone();
+        std::thread::spawn(move || {
+            let mut compared = 0;
+            while store.apply_schema().unwrap() != State::Open {
+                compared += 1;
+            }
+            compared
+        })
+    };
+    for id in 1..=300 {
+        let filled = start_as(&store, Access::Admin, move |transaction| {
+            transaction.update(required, id, &[], &[(0, text("filled"))])
+        });
+        assert!(filled.wait().unwrap(), "row {id}");
+    }
+    assert!(comparing.join().unwrap() > 0);
+    assert_eq!((reason(&store).as_str(), store.difference()), ("open", None));
+    assert_eq!(rows(&store, &Plan::new(required, Some(&required.indexes[0]))).len(), 300);
+    insert(&store, required, 301, vec![text("new")]).unwrap();
+}
+
+pub fn in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest(engine: &Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let former = table(vec![field::<Option<String>>("title"), field::<String>("kind")], vec![]);
+    let store = open(engine, folder.path(), &[former]);
+    for id in 1..=2 {
+        insert(&store, former, id, vec![Value::Null, text("k")]).unwrap();
+    }
+    drop(store);
+    let fields =
+        vec![field::<String>("title"), field::<String>("kind"), field::<i64>("size"), field::<Option<bool>>("open")];
+    let new = table(fields, vec![index("one_kind", vec![key(1)], true)]);
+    let store = open(engine, folder.path(), &[new]);
+    let refused = "table meetings: field title is no longer an Option, and rows without a value exist; write a migration \
+                   that fills them, or give it a default; table meetings: field size was added without a default; make \
+                   it an Option or give it one";
+    assert_eq!(reason(&store), refused);
+    let collides = "table meetings: index one_kind added, but rows collide in it; write a migration";
+    assert_ne!(store.apply_schema_in_part().unwrap(), State::Open);
+    assert_eq!(reason(&store), format!("{refused}; {collides}"));
+    // Also after a restart, when the field that was added is one that rows lack.
+    drop(store);
+    let store = open(engine, folder.path(), &[new]);
+    store.apply_schema_in_part().unwrap();
+    for part in ["field title is no longer", "field size is no longer", collides] {
+        assert!(reason(&store).contains(part), "{}", reason(&store));
+    }
+    let set = |id: u128, changes: &'static [(usize, &'static str, i64)]| {
+        let filled = start_as(&store, Access::Admin, move |transaction| {
+            let value = |(place, words, number): &(usize, &str, i64)| match words.is_empty() {
+                true => (*place, Value::Integer(*number)),
+                false => (*place, text(words)),
+            };
+            transaction.update(new, id, &[], &changes.iter().map(value).collect::<Vec<_>>())
+        });
+        assert!(filled.wait().unwrap());
+    };
+    set(1, &[(0, "filled", 0), (2, "", 7)]);
+    set(2, &[(0, "filled", 0), (2, "", 8)]);
+    store.apply_schema_in_part().unwrap();
+    assert_eq!(reason(&store), collides);
+    set(2, &[(1, "l", 0)]);
+    assert_eq!(store.apply_schema().unwrap(), State::Open);
+    let row = |kind, size| vec![text("filled"), text(kind), Value::Integer(size), Value::Null];
+    assert_eq!(rows(&store, &Plan::new(new, Some(&new.indexes[0]))), [row("k", 7), row("l", 8)]);
+    drop(store);
+    assert_eq!(open(engine, folder.path(), &[new]).state(), State::Open);
+}
+
+pub fn a_default_fills_every_row_without_a_value_and_its_indexes(engine: &Factory) {
+    const ROWS: u128 = 2_500;
+    let folder = tempfile::tempdir().unwrap();
+    let optional = table(vec![field::<Option<i64>>("size"), field::<String>("title")], vec![]);
+    let store = open(engine, folder.path(), &[optional]);
+    start(&store, move |transaction| {
+        (1..=ROWS).try_for_each(|id| {
+            let size = if id % 3 == 0 { Value::Integer(7) } else { Value::Null };
+            transaction.insert(optional, id, 1, &[size, text("t")])
+        })
+    })
+    .wait()
+    .unwrap();
+    drop(store);
+    let required = table(
+        vec![with_default("size", Literal::Integer(30)), field::<String>("title"), field::<Option<bool>>("open")],
+        vec![index("by_size", vec![key(0)], false)],
+    );
+    let store = open(engine, folder.path(), &[required]);
+    assert_eq!(reason(&store), "open");
+    let count = |size: i64| {
+        let mut plan = Plan::new(required, Some(&required.indexes[0]));
+        plan.eq = vec![Value::Integer(size)];
+        store.read_blocking(Access::Everyone, |reader| reader.count(&plan).unwrap()).unwrap()
+    };
+    assert_eq!((count(7), count(30)), (833, 1_667));
+    assert_eq!(rows(&store, &Plan::new(required, None))[0], [Value::Integer(30), text("t"), Value::Null]);
+}

@@ -1,0 +1,208 @@
+//! A store with what its users need beside it: new ids, the time, and how large a read may become.
+//!
+//! Functions reach the database through their context. Whatever else reads and writes (keys, records of use, figures,
+//! scheduled work) asks here: each read is one snapshot, each write one transaction, and a panic in either is an error.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::engine::{Access, WriteJob};
+use super::error::StoreError;
+use super::flow::Flow;
+use super::latency_class::LatencyClass;
+use super::query::{Db, DbMut, ReadLimits};
+use super::store::Store;
+use super::table::Table;
+use super::transaction::{Reader, Writer};
+use convoke_core::clock::{Clock, Millis};
+use convoke_core::error::{Error, Result};
+use convoke_core::id::{Id, IdGenerator};
+
+/// Rows that one transaction of [`Database::sweep`] removes: some milliseconds of the writer.
+pub const SWEEP_ROWS: usize = 100;
+
+/// The database of a runtime. Clones share it.
+#[derive(Clone)]
+pub struct Database(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    ids: Arc<IdGenerator>,
+    clock: Arc<dyn Clock>,
+    limits: ReadLimits,
+}
+
+impl Database {
+    /// The database of `store`. New rows have ids of `ids`, beyond the greatest one that is stored, and were made at
+    /// the time of `clock`.
+    pub fn new(store: Store, ids: IdGenerator, clock: Arc<dyn Clock>, limits: ReadLimits) -> Self {
+        ids.exceed(store.greatest_id());
+        Self(Arc::new(Inner { store, ids: Arc::new(ids), clock, limits }))
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Where new ids come from.
+    pub fn ids(&self) -> &Arc<IdGenerator> {
+        &self.0.ids
+    }
+
+    /// The reads of a transaction, typed.
+    pub fn db(&self, reader: Rc<dyn Reader>) -> Db {
+        Db::new(reader, self.0.limits)
+    }
+
+    /// The reads and writes of a transaction, typed; new rows were made at `now`.
+    pub fn db_mut(&self, writer: Rc<dyn Writer>, now: Millis) -> DbMut {
+        DbMut::new(writer, self.0.limits, self.0.ids.clone(), now)
+    }
+
+    /// Reads in one snapshot.
+    ///
+    /// # Errors
+    /// Those of `work` and of the store.
+    pub async fn read<R: Send + 'static>(&self, work: impl FnOnce(&Db) -> Result<R> + Send + 'static) -> Result<R> {
+        self.read_as(Access::Everyone, work).await
+    }
+
+    /// As [`Database::read`], also while the store is closed for its schema: for the operator.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub async fn read_admin<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        self.read_as(Access::Admin, work).await
+    }
+
+    async fn read_as<R: Send + 'static>(
+        &self,
+        access: Access,
+        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let database = self.clone();
+        let read = move |reader: Rc<dyn Reader>| {
+            catch_unwind(AssertUnwindSafe(|| work(&database.db(reader))))
+                .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+        };
+        // Always on a thread for such work: nobody waits for a microsecond here, and some of it takes long.
+        self.store().read(access, Flow::SYSTEM, &LatencyClass::unknown(), read).await.map_err(Error::from).flatten()
+    }
+
+    /// As [`Database::read_admin`], on the thread that calls, which waits for a reader if none is free.
+    ///
+    /// # Errors
+    /// As [`Database::read`].
+    pub fn read_blocking<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> Result<R> {
+        self.store().read_blocking(Access::Admin, |reader| work(&self.db(reader))).map_err(Error::from)?
+    }
+
+    /// Writes in one transaction, also while the disk has too little room for users. `work` may run more than once; `name`
+    /// is what the watchdog calls it.
+    ///
+    /// # Errors
+    /// Those of `work` and of the store.
+    pub async fn write<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        self.write_as(Access::System, name, work).await
+    }
+
+    /// As [`Database::write`], also while the store is closed for its schema: for the operator.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub async fn write_admin<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        self.write_as(Access::Admin, name, work).await
+    }
+
+    async fn write_as<R: Send + 'static>(
+        &self,
+        access: Access,
+        name: &'static str,
+        work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let (reply, answer) = oneshot::channel();
+        let now = self.0.clock.now();
+        let job = Job { database: self.clone(), access, name, now, work, outcome: None, reply };
+        if let Err((_, error)) = self.store().write(Box::new(job)) {
+            return Err(error.into());
+        }
+        answer.await.map_err(|_| Error::internal("the writer ended without an answer"))?
+    }
+
+    /// Removes the rows that `old` finds, at most [`SWEEP_ROWS`] a transaction, until it finds none.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn sweep<T: Table>(
+        &self,
+        name: &'static str,
+        old: impl Fn(&Db) -> Result<Vec<Id<T>>> + Clone + Send + 'static,
+    ) -> Result<()> {
+        loop {
+            let old = old.clone();
+            let removed = self.write(name, move |db| {
+                let ids = old(db)?;
+                for id in &ids {
+                    db.delete(*id)?;
+                }
+                Ok(ids.len())
+            });
+            if removed.await? < SWEEP_ROWS {
+                return Ok(());
+            }
+        }
+    }
+}
+
+struct Job<R, W> {
+    database: Database,
+    access: Access,
+    name: &'static str,
+    now: Millis,
+    work: W,
+    outcome: Option<Result<R>>,
+    reply: oneshot::Sender<Result<R>>,
+}
+
+impl<R: Send, W: Fn(&mut DbMut) -> Result<R> + Send> WriteJob for Job<R, W> {
+    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+        let mut db = self.database.db_mut(writer, self.now);
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(&mut db)));
+        let result = result.unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+        let kept = result.is_ok();
+        self.outcome = Some(result);
+        if kept { Ok(()) } else { Err(None) }
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let result = match outcome {
+            Ok(()) => self.outcome.unwrap_or_else(|| Err(Error::internal("a write was answered without a run"))),
+            Err(error) => Err(error.into()),
+        };
+        // Whoever asked may be gone; the write stands or falls without them.
+        let _ = self.reply.send(result);
+    }
+
+    fn access(&self) -> Access {
+        self.access
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}

@@ -1,0 +1,97 @@
+//! The rules that every table's definition keeps, whatever the file holds.
+
+use std::collections::HashSet;
+
+use crate::error::OpenError;
+use crate::table::{Condition, FIELDS_MAX, FieldDef, IndexDef, KEYS_MAX, Literal, TableDef};
+use crate::value::ColumnType;
+
+/// The table in which the schema itself is kept.
+pub const OWN_TABLE: &str = "_schema";
+
+/// Checks all tables.
+///
+/// # Errors
+/// [`OpenError::Definition`], with the table's place in the source.
+pub fn check(tables: &[&'static TableDef]) -> Result<(), OpenError> {
+    let (mut names, mut prefixes) = (HashSet::new(), HashSet::new());
+    for table in tables {
+        mistake(table, &mut names, &mut prefixes).map_or(Ok(()), |mistake| {
+            Err(OpenError::Definition { table: table.name, file: table.file, line: table.line, mistake })
+        })?;
+    }
+    Ok(())
+}
+
+fn mistake(table: &TableDef, names: &mut HashSet<String>, prefixes: &mut HashSet<&str>) -> Option<String> {
+    if !is_name(table.name) || table.name == OWN_TABLE {
+        return Some("this name cannot be used".to_owned());
+    }
+    // Not every engine tells upper from lower case in names.
+    if !names.insert(table.name.to_ascii_lowercase()) {
+        return Some("another table has this name".to_owned());
+    }
+    if !prefixes.insert(table.prefix) {
+        return Some(format!("another table has the prefix {}", table.prefix));
+    }
+    if table.fields.len() > FIELDS_MAX {
+        return Some(format!("it has more than {FIELDS_MAX} fields"));
+    }
+    let mut fields = HashSet::new();
+    for field in table.fields {
+        if !is_name(field.name) || field.name.starts_with('_') {
+            return Some(format!("the name of field {} cannot be used", field.name));
+        }
+        if !fields.insert(field.name.to_ascii_lowercase()) {
+            return Some(format!("two fields are called {}", field.name));
+        }
+        if field.default.is_some_and(|default| !fits(default, field)) {
+            return Some(format!("the default of field {} is of another type", field.name));
+        }
+    }
+    let mut indexes = HashSet::new();
+    table.indexes.iter().find_map(|index| {
+        if !is_name(index.name) || !indexes.insert(index.name.to_ascii_lowercase()) {
+            return Some(format!("two indexes are called {}, or the name cannot be used", index.name));
+        }
+        index_mistake(table, index).map(|mistake| format!("index {}: {mistake}", index.name))
+    })
+}
+
+fn index_mistake(table: &TableDef, index: &IndexDef) -> Option<String> {
+    if index.keys.is_empty() || index.keys.len() > KEYS_MAX {
+        return Some(format!("an index has 1 to {KEYS_MAX} keys"));
+    }
+    for key in index.keys {
+        match table.fields.get(key.field) {
+            None => return Some(format!("there is no field {}", key.field)),
+            Some(field) if field.retired => return Some(format!("field {} is retired", field.name)),
+            Some(_) => {}
+        }
+    }
+    let (Condition::Equals(field, _) | Condition::IsNull(field) | Condition::NotNull(field)) = index.when?;
+    let Some(place) = table.field(field) else { return Some(format!("there is no field {field}")) };
+    let field = &table.fields[place];
+    match index.when {
+        _ if field.retired => Some(format!("field {} is retired", field.name)),
+        Some(Condition::Equals(_, value)) if !fits(value, field) => {
+            Some(format!("the value compared with field {} is of another type", field.name))
+        }
+        _ => None,
+    }
+}
+
+fn fits(literal: Literal, field: &FieldDef) -> bool {
+    match (literal, field.column) {
+        (Literal::Text(text), ColumnType::Text | ColumnType::Json) => !text.contains('\0'),
+        (Literal::Integer(_), ColumnType::Integer) | (Literal::Bool(_), ColumnType::Bool) => true,
+        (Literal::Float(number), ColumnType::Float) => number.is_finite(),
+        _ => false,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

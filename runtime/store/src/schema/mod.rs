@@ -1,0 +1,16 @@
+//! The schema in the database: what the tables in code must be, what the database holds, and the way from one to the
+//! other. An engine keeps the definition, says what its rows allow, and takes the steps ([`Catalog`]).
+//!
+//! Only what loses nothing is applied: new tables, indexes (also changed and dropped ones, since an index holds nothing
+//! of its own), fields that are optional or have a default, and `T` to `Option<T>`. A table without rows may change in
+//! any way. Everything else is refused in plain words, and nothing is applied then.
+
+mod check;
+mod definition;
+mod difference;
+mod upkeep;
+
+pub use check::check;
+pub use definition::{Definition, FieldShape, TableShape};
+pub use difference::Step;
+pub use upkeep::{Applied, Catalog, Extent, Inspected, Stepped, Upkeep, bring_up_to_date, inspect, log_changes};

@@ -1,0 +1,283 @@
+//! Brings the database to the schema in code, in one transaction of the engine.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use tracing::{debug, info};
+
+use super::definition::Definition;
+use super::difference::{Described, Difference, Step, difference};
+use crate::error::{OpenError, StoreError};
+use crate::table::{IndexDef, TableDef};
+use crate::transaction::{Plan, Writer};
+use crate::value::Value;
+use convoke_core::clock::Millis;
+
+/// What an engine knows of the schema in its database.
+pub trait Catalog {
+    /// How often the schema was changed, and what it is since; 0 and nothing in a new database.
+    ///
+    /// # Errors
+    /// The engine's; [`OpenError::Engine`] if what is kept cannot be read.
+    fn stored(&self) -> Result<(i64, Definition), OpenError>;
+
+    /// An index in the engine's words, equal for equal indexes: what tells that one has changed.
+    fn index_text(&self, table: &TableDef, index: &IndexDef) -> String;
+
+    /// Whether a table of the database has no rows.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn is_empty(&self, table: &str) -> Result<bool, OpenError>;
+
+    /// Whether a row of a table has no value for a field.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError>;
+}
+
+/// A transaction that changes the schema.
+pub trait Upkeep {
+    /// What is there.
+    fn catalog(&self) -> &dyn Catalog;
+
+    /// Takes a step, any but [`Step::Fill`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn take(&self, step: &Step) -> Result<Stepped, OpenError>;
+
+    /// Writes rows, in the same transaction.
+    fn writer(&self) -> &dyn Writer;
+
+    /// Notes in the database what it holds from now on, as its version of this number; the changes in words.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn keep(&self, version: i64, at: Millis, changes: &str, definition: &str) -> Result<(), OpenError>;
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stepped {
+    /// It is taken.
+    Done,
+    /// Rows collide in the unique index, and nothing changed.
+    Collides,
+}
+
+/// How far the database is to follow the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// In everything, or, in the application's tables, in nothing.
+    Whole,
+    /// In what can be: so that a migration finds the fields of the new code. The former code serves it no more.
+    Part,
+}
+
+/// What became of the schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It is what the code says; these changes were made.
+    All(Vec<String>),
+    /// Not all of it was changed: this stands in the way, in plain words.
+    Refused {
+        /// What stands in the way.
+        reason: String,
+        /// Whether anything was changed.
+        changed: bool,
+    },
+}
+
+impl Applied {
+    /// Whether there is anything to commit.
+    pub fn changed(&self) -> bool {
+        matches!(self, Applied::All(_) | Applied::Refused { changed: true, .. })
+    }
+
+    /// The difference that keeps the store closed, if there is one.
+    pub fn into_difference(self) -> Option<String> {
+        match self {
+            Applied::All(_) => None,
+            Applied::Refused { reason, .. } => Some(reason),
+        }
+    }
+}
+
+/// Applies what the code adds. What cannot be applied is refused, and then nothing is, in the application's tables. The
+/// engine commits if [`Applied::changed`], and rolls back otherwise and after an error.
+///
+/// # Errors
+/// The engine's.
+pub fn bring_up_to_date(
+    upkeep: &dyn Upkeep,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    now: Millis,
+) -> Result<Applied, OpenError> {
+    let (version, stored) = upkeep.catalog().stored()?;
+    let difference = difference(upkeep.catalog(), &stored, tables)?;
+    if extent == Extent::Part {
+        return part(upkeep, version, &stored, difference, now);
+    }
+    if !difference.refused.is_empty() {
+        return refuse(upkeep, version, &stored, tables, difference.refused.join("; "), now);
+    }
+    if version > 0 && difference.steps.is_empty() && difference.result == stored {
+        return Ok(Applied::All(Vec::new()));
+    }
+    if let Some(collision) = take_all(upkeep, &difference)? {
+        return Ok(Applied::Refused { reason: collision, changed: false });
+    }
+    Ok(Applied::All(keep(upkeep, version, difference, now)?))
+}
+
+/// Says in the log what was changed, once it is committed.
+pub fn log_changes(applied: &Applied) {
+    let Applied::All(changes) = applied else { return };
+    if !changes.is_empty() {
+        let tables_added = changes.iter().filter(|what| what.ends_with(" added") && !what.contains(": ")).count();
+        info!(changes = changes.len(), tables_added, "the schema was brought up to date");
+        changes.iter().for_each(|change| debug!("schema: {change}"));
+    }
+}
+
+/// Takes the steps that can be taken. What is refused, and an index in which rows collide, stands as it did.
+fn part(
+    upkeep: &dyn Upkeep,
+    version: i64,
+    stored: &Definition,
+    mut difference: Difference,
+    now: Millis,
+) -> Result<Applied, OpenError> {
+    let mut taken = Vec::new();
+    for described in std::mem::take(&mut difference.steps) {
+        match (take(upkeep, &described.step)?, &described.step) {
+            (Stepped::Done, _) => taken.push(described),
+            (Stepped::Collides, Step::CreateIndex(table, index)) => {
+                difference.refused.push(collision(&described));
+                if let Some(table) = difference.result.tables.get_mut(table.name) {
+                    table.indexes.remove(index.name);
+                }
+            }
+            (Stepped::Collides, step) => return Err(OpenError::Engine(format!("rows collide after {step:?}"))),
+        }
+    }
+    let reason = difference.refused.join("; ");
+    let (is_whole, changed) = (difference.refused.is_empty(), !taken.is_empty() || difference.result != *stored);
+    difference.steps = taken;
+    let changes = if changed { keep(upkeep, version, difference, now)? } else { Vec::new() };
+    Ok(if is_whole { Applied::All(changes) } else { Applied::Refused { reason, changed } })
+}
+
+fn collision(described: &Described) -> String {
+    format!("{}, but rows collide in it; write a migration", described.what)
+}
+
+/// The application's tables stay as they are, and the old code still serves them. The runtime's own follow all the
+/// same: the operator needs them to bring the others up to date.
+fn refuse(
+    upkeep: &dyn Upkeep,
+    version: i64,
+    stored: &Definition,
+    tables: &[&'static TableDef],
+    reason: String,
+    now: Millis,
+) -> Result<Applied, OpenError> {
+    let is_own = |name: &str| name.starts_with('_');
+    let own: Vec<_> = tables.iter().copied().filter(|table| is_own(table.name)).collect();
+    let (held, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        stored.tables.clone().into_iter().partition(|(name, _)| is_own(name));
+    let held = Definition { tables: held };
+    let mut difference = difference(upkeep.catalog(), &held, &own)?;
+    let fits = difference.refused.is_empty() && !difference.steps.is_empty();
+    if !fits || take_all(upkeep, &difference)?.is_some() {
+        return Ok(Applied::Refused { reason, changed: false });
+    }
+    difference.result.tables.extend(others);
+    keep(upkeep, version, difference, now)?;
+    Ok(Applied::Refused { reason, changed: true })
+}
+
+/// Notes in the database what it holds from now on; the changes in words.
+fn keep(upkeep: &dyn Upkeep, version: i64, difference: Difference, now: Millis) -> Result<Vec<String>, OpenError> {
+    let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
+    let changes: Vec<String> = difference.steps.into_iter().map(|described| described.what).collect();
+    upkeep.keep(version + 1, now, &changes.join("\n"), &definition)?;
+    Ok(changes)
+}
+
+/// The schema of a database beside the one in code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspected {
+    /// How often the schema of the database was changed, the first time included.
+    pub version: i64,
+    /// When it was changed last, in milliseconds since the epoch.
+    pub applied_at: i64,
+    /// What the next start adds to it.
+    pub pending: Vec<String>,
+    /// What a start cannot do, in plain words; the store opens closed for it.
+    pub refused: Vec<String>,
+}
+
+/// Compares a database with the tables in code and changes nothing. `applied_at` is when its schema was changed last.
+///
+/// # Errors
+/// The engine's.
+pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: i64) -> Result<Inspected, OpenError> {
+    let (version, stored) = catalog.stored()?;
+    let Difference { steps, refused, .. } = difference(catalog, &stored, tables)?;
+    let pending = steps.into_iter().map(|described| described.what).collect();
+    Ok(Inspected { version, applied_at, pending, refused })
+}
+
+/// Takes the steps; rows that collide in a new unique index are a difference, not a failure.
+fn take_all(upkeep: &dyn Upkeep, difference: &Difference) -> Result<Option<String>, OpenError> {
+    for described in &difference.steps {
+        if take(upkeep, &described.step)? == Stepped::Collides {
+            return Ok(Some(collision(described)));
+        }
+    }
+    Ok(None)
+}
+
+fn take(upkeep: &dyn Upkeep, step: &Step) -> Result<Stepped, OpenError> {
+    match step {
+        Step::Fill(table, place) => fill(upkeep.writer(), table, *place).map_err(OpenError::from),
+        step => upkeep.take(step),
+    }
+}
+
+/// Rows that are looked at together when a default is written into them.
+const ROWS: u64 = 1_000;
+
+/// Writes the default of a field into the rows without a value, as any other write.
+fn fill(writer: &dyn Writer, table: &'static TableDef, place: usize) -> Result<Stepped, StoreError> {
+    let Some(default) = table.fields[place].default else { return Ok(Stepped::Done) };
+    let change = [(place, default.value())];
+    let mut plan = Plan::new(table, None);
+    plan.limit = Some(ROWS);
+    loop {
+        let (mut without, mut last) = (Vec::new(), None);
+        writer.select(&plan, &mut |row| {
+            let id = row.id()?;
+            if row.value(place)? == crate::ValueRef::Null {
+                without.push(id);
+            }
+            last = Some(id);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for id in without {
+            match writer.update(table, id, &[], &change) {
+                Ok(_) => {}
+                Err(StoreError::UniqueViolation { .. }) => return Ok(Stepped::Collides),
+                Err(error) => return Err(error),
+            }
+        }
+        match last {
+            Some(id) => plan.after = Some((Vec::<Value>::new(), id)),
+            None => return Ok(Stepped::Done),
+        }
+    }
+}

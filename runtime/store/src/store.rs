@@ -1,0 +1,380 @@
+//! The store as the runtime holds it: opened once, read and written from any thread, closed at the end. It asks the gate
+//! whether a call may pass, and hands it to the engine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::change_recorder::RecordedJob;
+use super::commits::Commits;
+use super::disk::{Disk, SystemDisk};
+use super::engine::{Access, Engine, EngineFactory, EngineStart, Files, Progress, Ran, ReadJob, Stuck, WriteJob};
+use super::error::{OpenError, StoreError};
+use super::flow::Flow;
+use super::gate::Gate;
+use super::latency_class::LatencyClass;
+use super::offline::OfflineDatabase;
+use super::schema::{self, Extent};
+use super::stats::{NamedStat, Stats};
+use super::table::TableDef;
+use super::transaction::Reader;
+use convoke_core::clock::{Clock, Millis};
+use convoke_core::limits::Limits;
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// The data folder; made where it is missing.
+    pub data: PathBuf,
+    /// What happens when a mutation does not return.
+    pub stuck: Stuck,
+    /// Where it learns how much room the disk has.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl StoreOptions {
+    /// The defaults, in this folder.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into(), stuck: Stuck::Report, disk: Arc::new(SystemDisk) }
+    }
+}
+
+/// Whether the store serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Reads and writes.
+    Open,
+    /// Not all of them, or none.
+    Closed {
+        /// Why, in plain words.
+        reason: String,
+    },
+}
+
+/// The database of a runtime. Clones are the same store; it closes with the last of them.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Box<dyn Engine>,
+    gate: Arc<Gate>,
+    commits: Arc<Commits>,
+    tables: Vec<&'static TableDef>,
+    factory: Arc<dyn EngineFactory>,
+    data: PathBuf,
+}
+
+impl Store {
+    /// Opens the database of a folder with an engine of this kind, applies what the tables add to it, and starts to
+    /// serve.
+    ///
+    /// A schema that differs in more than additions is no error here: the store is [`State::Closed`] then, and serves
+    /// [`Access::Admin`] only.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the folder is locked or unusable, a table's definition is wrong, the engine fails.
+    pub fn open(
+        factory: Arc<dyn EngineFactory>,
+        options: StoreOptions,
+        limits: &Limits,
+        clock: Arc<dyn Clock>,
+        mut tables: Vec<&'static TableDef>,
+    ) -> Result<Self, OpenError> {
+        schema::check(&tables)?;
+        tables.sort_unstable_by_key(|table| table.name);
+        let StoreOptions { data, stuck, disk } = options;
+        let gate = Arc::new(Gate::default());
+        let commits = Arc::new(Commits::new(clock.clone(), &tables));
+        let engine = factory.open(EngineStart {
+            data: &data,
+            tables: tables.clone(),
+            limits,
+            clock,
+            disk,
+            stuck,
+            gate: gate.clone(),
+            commits: commits.clone(),
+        })?;
+        // An id begins with the milliseconds at which it was made.
+        commits.exceed(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
+        Ok(Self { inner: Arc::new(Inner { engine, gate, commits, tables, factory, data }) })
+    }
+
+    /// The difference between the schema in code and the database that keeps the store closed, in plain words.
+    pub fn difference(&self) -> Option<String> {
+        self.inner.gate.difference()
+    }
+
+    /// Compares the schema once more, when a migration has run: what fits now is applied, and the store opens. Blocks
+    /// until the engine has done it, beside the mutations at work.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn apply_schema(&self) -> Result<State, OpenError> {
+        self.follow_schema(Extent::Whole)
+    }
+
+    /// Has the database follow the schema in what it can, so that a migration finds the fields that the code has; the
+    /// store stays closed for the rest. From then on the former code does not serve it any more.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn apply_schema_in_part(&self) -> Result<State, OpenError> {
+        self.follow_schema(Extent::Part)
+    }
+
+    fn follow_schema(&self, extent: Extent) -> Result<State, OpenError> {
+        self.inner.engine.follow_schema(extent)?;
+        Ok(self.state())
+    }
+
+    /// The greatest id of any row when the store was opened: new ids must exceed it.
+    pub fn greatest_id(&self) -> u128 {
+        self.inner.engine.greatest_id()
+    }
+
+    /// Whether one more read of `flow` would be taken now, at once or to wait. It reserves nothing. A no counts as a
+    /// rejection.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
+    pub fn room_to_read(&self, flow: Flow) -> Result<(), StoreError> {
+        self.inner.engine.room_to_read(flow)
+    }
+
+    /// Whether one more mutation of `flow` would be taken now. It reserves nothing. A no counts as a rejection.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
+    pub fn room_to_write(&self, flow: Flow) -> Result<(), StoreError> {
+        self.inner.engine.room_to_write(flow)
+    }
+
+    /// Runs `read` in one snapshot, which ends when it returns. A function that was quick lately runs right here if a
+    /// reader is free; any other on a thread for such work, when it is the turn of `flow`. A panic of the function goes
+    /// on in the caller.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`] if more wait for a reader than may, [`StoreError::ShareFull`] if more of `flow` do;
+    /// [`StoreError::Closed`].
+    pub async fn read<R, F>(&self, access: Access, flow: Flow, latency: &LatencyClass, read: F) -> Result<R, StoreError>
+    where
+        R: Send + 'static,
+        F: FnOnce(Rc<dyn Reader>) -> R + Send + 'static,
+    {
+        self.may_read(access)?;
+        let mut once = Once::new(read);
+        if latency.is_quick()
+            && let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| once.run(reader))?
+        {
+            latency.record(ran.took);
+            return once.result(ran.outcome);
+        }
+        let (reply, answer) = oneshot::channel();
+        self.inner.engine.read_in_turn(flow, Box::new(Waiting { read: once.read, result: None, reply }))?;
+        let Answer { result, ran } = answer.await.map_err(|_| shutting_down())?;
+        let result = result.transpose().unwrap_or_else(|panic| resume_unwind(panic));
+        let ran = ran?;
+        latency.record(ran.took);
+        ran.outcome?;
+        result.ok_or_else(not_run)
+    }
+
+    /// As [`Store::read`], on the thread that calls, which waits for a reader if none is free: for tools and tests.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read_blocking<R>(&self, access: Access, read: impl FnOnce(Rc<dyn Reader>) -> R) -> Result<R, StoreError> {
+        self.may_read(access)?;
+        let mut once = Once::new(read);
+        let ran = self.inner.engine.read_blocking(Flow::SYSTEM, &mut |reader| once.run(reader))?;
+        once.result(ran.outcome)
+    }
+
+    fn may_read(&self, access: Access) -> Result<(), StoreError> {
+        self.inner.gate.refuses_read(access).map_or(Ok(()), |reason| Err(StoreError::Closed(reason)))
+    }
+
+    /// Lines a mutation up for the writer, which answers it through [`WriteJob::finish`] on its own thread.
+    ///
+    /// # Errors
+    /// Gives the job back, with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
+    pub fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        if let Some(reason) = self.inner.gate.refuses_write(job.access()) {
+            return Err((job, StoreError::Closed(reason)));
+        }
+        self.inner.engine.write(Box::new(RecordedJob::new(job, self.inner.commits.clone())))
+    }
+
+    /// What is committed, with its number and what it changed.
+    pub fn commits(&self) -> &Arc<Commits> {
+        &self.inner.commits
+    }
+
+    /// Whether the store serves everybody.
+    pub fn state(&self) -> State {
+        self.inner.gate.closed().map_or(State::Open, |reason| State::Closed { reason })
+    }
+
+    /// Whether calls can be expected to be served, for `/readyz`: the store is open, the disk answers reads, and no
+    /// mutation is stuck.
+    ///
+    /// # Errors
+    /// The reason why not, in plain words.
+    pub fn ready(&self) -> Result<(), String> {
+        if let State::Closed { reason } = self.state() {
+            return Err(reason);
+        }
+        self.inner.engine.health()?;
+        match self.stuck() {
+            Some((name, since)) => Err(format!("the mutation {name} has been running for {} ms", since.as_millis())),
+            None => Ok(()),
+        }
+    }
+
+    /// The mutation that does not return and so holds up all others, if there is one, and how long it has been running.
+    pub fn stuck(&self) -> Option<(String, Duration)> {
+        self.inner.engine.stuck()
+    }
+
+    /// What the store counts about itself.
+    pub fn stats(&self) -> Stats {
+        self.inner.engine.stats()
+    }
+
+    /// What only an engine of this kind counts.
+    pub fn own_stats(&self) -> Vec<NamedStat> {
+        self.inner.engine.own_stats()
+    }
+
+    /// Copies the database into a file of its own, while it is in use; blocks until the copy is whole, checked, and
+    /// has its name. `progress` is told on another thread and must be quick. `seal` is handed the finished file
+    /// before it has its name, so that what belongs beside it is there first; its result is returned. A copy that fails
+    /// leaves no file.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`] if the file cannot be written, the check finds something, or `seal` fails;
+    /// [`StoreError::Closed`].
+    pub fn backup<R>(
+        &self,
+        to: &Path,
+        progress: impl FnMut(Progress) + Send + 'static,
+        seal: impl FnOnce(&Path) -> std::io::Result<R>,
+    ) -> Result<R, StoreError> {
+        let (mut seal, mut sealed) = (Some(seal), None);
+        self.inner.engine.backup(to, Box::new(progress), &mut |whole| {
+            if let Some(seal) = seal.take() {
+                sealed = Some(seal(whole)?);
+            }
+            Ok(())
+        })?;
+        sealed.ok_or_else(|| StoreError::Engine("a copy got its name before it was sealed".to_owned()))
+    }
+
+    /// A copy of the database as of one commit, for reading at leisure: no snapshot is held, and nothing is left when
+    /// it is dropped. Blocks until the copy is made, and takes as much of the disk as the database.
+    ///
+    /// # Errors
+    /// As [`Store::backup`].
+    pub fn snapshot(
+        &self,
+        progress: impl FnMut(Progress) + Send + 'static,
+    ) -> Result<Box<dyn OfflineDatabase>, StoreError> {
+        self.inner.engine.snapshot(Box::new(progress))
+    }
+
+    /// The tables it was opened with, by name.
+    pub fn tables(&self) -> &[&'static TableDef] {
+        &self.inner.tables
+    }
+
+    /// The data folder.
+    pub fn folder(&self) -> &Path {
+        &self.inner.data
+    }
+
+    /// What the engine keeps in the data folder.
+    pub fn files(&self) -> Files {
+        self.inner.factory.files(&self.inner.data)
+    }
+
+    /// Takes no more work, answers what waits, and ends the engine's threads; blocks until then. Reads that have begun go
+    /// on.
+    pub fn close(&self) {
+        self.inner.engine.close();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.engine.close();
+    }
+}
+
+fn shutting_down() -> StoreError {
+    StoreError::Closed("it is shutting down".to_owned())
+}
+
+/// A function that is run once, and its result: what an engine is handed has no type of its own.
+struct Once<F, R> {
+    read: Option<F>,
+    result: Option<R>,
+}
+
+impl<R, F: FnOnce(Rc<dyn Reader>) -> R> Once<F, R> {
+    fn new(read: F) -> Self {
+        Self { read: Some(read), result: None }
+    }
+
+    fn run(&mut self, reader: Rc<dyn Reader>) {
+        if let Some(read) = self.read.take() {
+            self.result = Some(read(reader));
+        }
+    }
+
+    fn result(self, outcome: Result<(), StoreError>) -> Result<R, StoreError> {
+        outcome?;
+        self.result.ok_or_else(not_run)
+    }
+}
+
+fn not_run() -> StoreError {
+    StoreError::Engine("a read was answered without a run".to_owned())
+}
+
+/// A read that waits for its turn.
+struct Waiting<F, R> {
+    read: Option<F>,
+    result: Option<thread::Result<R>>,
+    reply: oneshot::Sender<Answer<R>>,
+}
+
+struct Answer<R> {
+    /// What the function returned, or its panic; `None` if it did not run.
+    result: Option<thread::Result<R>>,
+    ran: Result<Ran, StoreError>,
+}
+
+impl<R: Send, F: FnOnce(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run(&mut self, reader: Rc<dyn Reader>) {
+        let read = self.read.take();
+        self.result = read.map(|read| catch_unwind(AssertUnwindSafe(|| read(reader))));
+    }
+
+    fn finish(self: Box<Self>, ran: Result<Ran, StoreError>) {
+        let Self { result, reply, .. } = *self;
+        // Whoever asked may be gone.
+        let _ = reply.send(Answer { result, ran });
+    }
+}

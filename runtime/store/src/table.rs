@@ -1,0 +1,634 @@
+//! What a table is: its fields, its indexes, the codec between a row and a Rust value.
+//!
+//! `#[table]` writes the implementations; this module says what they must hold. The types of an index's fields are a
+//! list of types (`(A, (B, ()))`), so that rustc checks a query field by field.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+
+use super::error::StoreError;
+use super::transaction::Row;
+use super::value::{ColumnType, Value, ValueRef};
+use convoke_core::clock::Millis;
+use convoke_core::id::{self, Id, Named};
+
+/// A table: a struct with `#[table]` above it.
+pub trait Table: Named + Clone + Serialize + Send + Sync + Sized + 'static {
+    /// Name, prefix, fields, indexes.
+    const DEF: &'static TableDef;
+
+    /// The values of the fields, in the order of [`TableDef::fields`], retired ones as null.
+    fn encode(&self) -> Vec<Value>;
+
+    /// The struct of a row whose columns are the fields in their order.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    fn decode(row: &dyn Row) -> Result<Self, StoreError>;
+}
+
+/// A table that `#[table]` submits; collected at start.
+pub struct SubmittedTable(pub &'static TableDef);
+inventory::collect!(SubmittedTable);
+
+/// A table as data: what the schema is made and compared from.
+#[derive(Debug)]
+pub struct TableDef {
+    /// The name, in camelCase; a leading underscore marks the runtime's own.
+    pub name: &'static str,
+    /// The prefix of its ids.
+    pub prefix: &'static str,
+    /// Its fields, in the order of the struct.
+    pub fields: &'static [FieldDef],
+    /// Its indexes.
+    pub indexes: &'static [IndexDef],
+    /// Where the struct stands.
+    pub file: &'static str,
+    /// The line there.
+    pub line: u32,
+}
+
+/// Keys of an index at most.
+pub const KEYS_MAX: usize = 32;
+/// Fields of a table at most.
+pub const FIELDS_MAX: usize = 128;
+
+impl TableDef {
+    /// Refuses a value that no engine stores as it is in the field at this place.
+    ///
+    /// # Errors
+    /// [`StoreError::Unstorable`]: NaN, which has no place in an order; U+0000, which ends a text for many tools.
+    pub fn require_storable(&self, place: usize, value: &Value) -> Result<(), StoreError> {
+        let reason = match value {
+            Value::Float(number) if number.is_nan() => "must be a number",
+            Value::Text(text) if text.as_bytes().contains(&0) => "must not contain U+0000",
+            Value::Null
+            | Value::Bool(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::Id(_) => return Ok(()),
+        };
+        Err(StoreError::Unstorable { table: self.name, field: self.fields[place].name, reason })
+    }
+
+    /// The place of a field by its name.
+    pub fn field(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+}
+
+/// A field of a table.
+#[derive(Debug)]
+pub struct FieldDef {
+    /// The column and wire name, in camelCase.
+    pub name: &'static str,
+    /// What it holds.
+    pub column: ColumnType,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// What rows written before this field existed hold, if not null.
+    pub default: Option<Literal>,
+    /// The table whose ids it holds, by prefix: for tools that show them.
+    pub references: Option<&'static str>,
+    /// Whether it was removed from the struct and stays in old databases only.
+    pub retired: bool,
+    /// Writes a stored value as JSON, as `Serialize` of its Rust type would.
+    pub write_json: fn(ValueRef<'_>, &mut Vec<u8>) -> Result<(), StoreError>,
+    /// Whether its Rust type takes a stored value; says why not.
+    pub check: fn(ValueRef<'_>) -> Result<(), String>,
+}
+
+/// An index of a table; `_id` is always its last key.
+#[derive(Debug)]
+pub struct IndexDef {
+    /// The name, unique within the table.
+    pub name: &'static str,
+    /// The table's fields it orders by.
+    pub keys: &'static [KeyDef],
+    /// Whether two rows may not agree on all keys. Rows with a null key never collide.
+    pub unique: bool,
+    /// Which rows are in it.
+    pub when: Option<Condition>,
+}
+
+/// One key of an index.
+#[derive(Debug)]
+pub struct KeyDef {
+    /// The place of the field in [`TableDef::fields`].
+    pub field: usize,
+    /// Greatest first.
+    pub descending: bool,
+}
+
+/// Which rows a conditional index holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Condition {
+    /// Those whose field equals this.
+    Equals(&'static str, Literal),
+    /// Those whose field is null.
+    IsNull(&'static str),
+    /// Those whose field is not null.
+    NotNull(&'static str),
+}
+
+impl Condition {
+    /// The field that it asks about.
+    pub fn field(self) -> &'static str {
+        match self {
+            Condition::Equals(field, _) | Condition::IsNull(field) | Condition::NotNull(field) => field,
+        }
+    }
+
+    /// Whether it holds for a row with these values.
+    pub fn holds(self, table: &TableDef, values: &[Value]) -> bool {
+        let value = |name| table.field(name).map_or(&Value::Null, |place| &values[place]);
+        match self {
+            Condition::Equals(name, literal) => *value(name) == literal.value(),
+            Condition::IsNull(name) => *value(name) == Value::Null,
+            Condition::NotNull(name) => *value(name) != Value::Null,
+        }
+    }
+}
+
+/// A constant in a schema.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Literal {
+    /// Text.
+    Text(&'static str),
+    /// An integer.
+    Integer(i64),
+    /// A double.
+    Float(f64),
+    /// True or false.
+    Bool(bool),
+}
+
+impl Literal {
+    /// The constant, if a column of this type can hold it: what `#[table]` calls for a default or a condition.
+    ///
+    /// # Panics
+    /// At compile time, if it cannot.
+    pub const fn checked(self, column: ColumnType) -> Self {
+        match (self, column) {
+            (Literal::Text(_), ColumnType::Text | ColumnType::Json)
+            | (Literal::Integer(_), ColumnType::Integer)
+            | (Literal::Float(_), ColumnType::Float)
+            | (Literal::Bool(_), ColumnType::Bool) => self,
+            (Literal::Integer(_), ColumnType::Float) => {
+                panic!("the column holds doubles: write the number with a point")
+            }
+            (Literal::Text(_), _) => panic!("the column does not hold texts"),
+            (Literal::Integer(_), _) => panic!("the column does not hold integers"),
+            (Literal::Float(_), _) => panic!("the column does not hold doubles"),
+            (Literal::Bool(_), _) => panic!("the column does not hold truth values"),
+        }
+    }
+
+    /// The constant as a value.
+    pub fn value(self) -> Value {
+        match self {
+            Literal::Text(text) => Value::Text(text.to_owned()),
+            Literal::Integer(number) => Value::Integer(number),
+            Literal::Float(number) => Value::Float(number),
+            Literal::Bool(truth) => Value::Bool(truth),
+        }
+    }
+}
+
+/// An index as a type; its value is what `query` takes (`Participant::by_user`).
+pub trait Index: Copy {
+    /// The table it belongs to.
+    type Table: Table;
+    /// Its fields as a list: `(A, (B, ()))`.
+    type Fields;
+    /// The index as data.
+    const DEF: &'static IndexDef;
+}
+
+/// The fields of an index as a list, and what a row of the index has of them.
+pub trait Keys {
+    /// Their values as a list: `(A, (B, ()))`.
+    type Values;
+
+    /// The values of a row; `keys` are the places of the fields, as [`IndexDef::keys`] has them.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    fn read(row: &dyn Row, table: &'static TableDef, keys: &[KeyDef]) -> Result<Self::Values, StoreError>;
+}
+
+impl Keys for () {
+    type Values = ();
+
+    fn read(_row: &dyn Row, _table: &'static TableDef, _keys: &[KeyDef]) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl<F: Field, Rest: Keys> Keys for (F, Rest) {
+    type Values = (F::Type, Rest::Values);
+
+    fn read(row: &dyn Row, table: &'static TableDef, keys: &[KeyDef]) -> Result<Self::Values, StoreError> {
+        let Some((first, rest)) = keys.split_first() else {
+            return Err(StoreError::Engine(format!("an index of {} has fewer keys than fields", table.name)));
+        };
+        Ok((decode_field(row, table, first.field)?, Rest::read(row, table, rest)?))
+    }
+}
+
+/// An index that holds at most one row for all its keys.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a unique index",
+    label = "this needs a unique index",
+    note = "say `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
+)]
+pub trait Unique: Index {}
+
+/// A field of a table as a type, for the check of keys.
+pub trait Field {
+    /// The field's Rust type.
+    type Type: Column;
+    /// Its wire name.
+    const NAME: &'static str;
+}
+
+/// A Rust type that a column can hold.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a table",
+    note = "fields are numbers, bool, String, Id<T>, Millis, Option and Vec of them, or types with #[value]"
+)]
+pub trait Column: Sized {
+    /// What the column holds.
+    const TYPE: ColumnType;
+    /// Whether null is one of the values.
+    const NULLABLE: bool = false;
+    /// The prefix of the table whose ids it holds.
+    const REFERENCES: Option<&'static str> = None;
+
+    /// The stored form.
+    fn to_value(&self) -> Value;
+
+    /// The Rust value of a stored one, or why it does not fit.
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String>;
+
+    /// Whether [`Column::from_value`] takes a value; says why not.
+    fn check(value: ValueRef<'_>) -> Result<(), String> {
+        Self::from_value(value).map(drop)
+    }
+
+    /// Writes a stored value as `Serialize` of the Rust type would, without making one.
+    fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match (Self::REFERENCES, value) {
+            (_, ValueRef::Null) => out.extend_from_slice(b"null"),
+            (_, ValueRef::Bool(truth)) => out.extend_from_slice(if truth { b"true" } else { b"false" }),
+            (_, ValueRef::Integer(number)) => json(&number, out)?,
+            (_, ValueRef::Float(number)) => json(&number, out)?,
+            // What goes into an answer unread must be JSON, whoever wrote it into the database.
+            (_, ValueRef::Text(text)) if Self::TYPE == ColumnType::Json => {
+                serde_json::from_str::<serde::de::IgnoredAny>(text)
+                    .map_err(|error| StoreError::Engine(format!("a stored value is not JSON: {error}")))?;
+                out.extend_from_slice(text.as_bytes());
+            }
+            (_, ValueRef::Text(text)) => json(text, out)?,
+            (_, ValueRef::Bytes(bytes)) => json(&bytes, out)?,
+            (prefix, ValueRef::Id(bits)) => write_id(prefix.unwrap_or("id"), bits, out),
+        }
+        Ok(())
+    }
+}
+
+/// Writes an id as JSON. TypeIDs need no escaping.
+pub fn write_id(prefix: &str, bits: u128, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(prefix.as_bytes());
+    out.push(b'_');
+    out.extend_from_slice(&id::encode(bits));
+    out.push(b'"');
+}
+
+/// Writes a value as JSON.
+pub fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    serde_json::to_writer(out, value).map_err(|error| StoreError::Engine(error.to_string()))
+}
+
+fn unfit<T>(expected: &str, value: ValueRef<'_>) -> Result<T, String> {
+    Err(format!("expected {expected}, found {value:?}"))
+}
+
+/// Columns whose Rust value converts without loss into one variant.
+macro_rules! scalar_columns {
+    ($($type:ty, $column:ident, $expected:literal, |$self:ident| $to:expr, $pattern:pat => $from:expr;)*) => {
+        $(impl Column for $type {
+            const TYPE: ColumnType = ColumnType::$column;
+            fn to_value(&self) -> Value {
+                let $self = self;
+                $to
+            }
+            fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+                match value {
+                    $pattern => $from,
+                    other => unfit($expected, other),
+                }
+            }
+        })*
+    };
+}
+
+scalar_columns! {
+    bool, Bool, "true or false", |v| Value::Bool(*v), ValueRef::Bool(v) => Ok(v);
+    i64, Integer, "an integer", |v| Value::Integer(*v), ValueRef::Integer(v) => Ok(v);
+    i32, Integer, "an integer", |v| Value::Integer(i64::from(*v)),
+        ValueRef::Integer(v) => i32::try_from(v).map_err(|error| error.to_string());
+    u32, Integer, "an integer", |v| Value::Integer(i64::from(*v)),
+        ValueRef::Integer(v) => u32::try_from(v).map_err(|error| error.to_string());
+    f64, Float, "a number", |v| Value::Float(*v), ValueRef::Float(v) => Ok(v);
+    String, Text, "a text", |v| Value::Text(v.clone()), ValueRef::Text(v) => Ok(v.to_owned());
+    Millis, Integer, "an integer", |v| Value::Integer(v.0), ValueRef::Integer(v) => Ok(Millis(v));
+}
+
+impl<T: Table> Column for Id<T> {
+    const TYPE: ColumnType = ColumnType::Id;
+    const REFERENCES: Option<&'static str> = Some(T::PREFIX);
+    fn to_value(&self) -> Value {
+        Value::Id(self.bits())
+    }
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+        match value {
+            ValueRef::Id(bits) => Ok(Id::from_bits(bits)),
+            other => unfit("an id", other),
+        }
+    }
+}
+
+impl<T: Column> Column for Option<T> {
+    const TYPE: ColumnType = T::TYPE;
+    const NULLABLE: bool = true;
+    const REFERENCES: Option<&'static str> = T::REFERENCES;
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_value)
+    }
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+        match value {
+            ValueRef::Null => Ok(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+    fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        T::write_json(value, out)
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Column for Vec<T> {
+    const TYPE: ColumnType = ColumnType::Json;
+    fn to_value(&self) -> Value {
+        json_to_value(self)
+    }
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+        json_from_value(value)
+    }
+}
+
+/// A nested value as it is stored: text of JSON.
+pub fn json_to_value<T: Serialize>(value: &T) -> Value {
+    Value::Text(serde_json::to_string(value).expect("a column's value serializes: its maps have text keys"))
+}
+
+/// A nested value from its stored text.
+pub fn json_from_value<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, String> {
+    match value {
+        ValueRef::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+        other => unfit("JSON", other),
+    }
+}
+
+/// A text as it is stored.
+pub fn text_to_value(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// The place of a stored text in a list of names.
+pub fn choice_from_value(value: ValueRef<'_>, names: &[&str]) -> Result<usize, String> {
+    match value {
+        ValueRef::Text(text) => convoke_core::wire::one_of(text, names).map_err(|invalid| invalid.to_string()),
+        other => unfit("a text", other),
+    }
+}
+
+/// Bytes of any kind; base64 on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Column for Bytes {
+    const TYPE: ColumnType = ColumnType::Bytes;
+    fn to_value(&self) -> Value {
+        Value::Bytes(self.0.clone())
+    }
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+        match value {
+            ValueRef::Bytes(bytes) => Ok(Bytes(bytes.to_owned())),
+            other => unfit("bytes", other),
+        }
+    }
+    fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match value {
+            ValueRef::Bytes(bytes) => json(&Bytes(bytes.to_owned()), out),
+            _ => {
+                out.extend_from_slice(b"null");
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use base64::Engine as _;
+        serializer.serialize_str(&base64::engine::general_purpose::STANDARD.encode(&self.0))
+    }
+}
+
+impl schemars::JsonSchema for Bytes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Bytes".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "contentEncoding": "base64" })
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Bytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use base64::Engine as _;
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        base64::engine::general_purpose::STANDARD
+            .decode(text.as_bytes())
+            .map(Bytes)
+            .map_err(|_| serde::de::Error::custom("must be bytes in base64"))
+    }
+}
+
+/// A stored row: its fields, its id and when it was made.
+#[derive(Clone)]
+pub struct Doc<T: Table> {
+    id: Id<T>,
+    creation_time: Millis,
+    fields: T,
+}
+
+impl<T: Table> Doc<T> {
+    pub(crate) fn new(id: Id<T>, creation_time: Millis, fields: T) -> Self {
+        Self { id, creation_time, fields }
+    }
+
+    /// `_id`.
+    pub fn id(&self) -> Id<T> {
+        self.id
+    }
+
+    /// `_creationTime`.
+    pub fn creation_time(&self) -> Millis {
+        self.creation_time
+    }
+
+    /// The fields alone.
+    pub fn into_inner(self) -> T {
+        self.fields
+    }
+}
+
+impl<T: Table> Deref for Doc<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.fields
+    }
+}
+
+impl<T: Table + fmt::Debug> fmt::Debug for Doc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.id, self.fields)
+    }
+}
+
+impl<T: Table> Serialize for Doc<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a, T: Table> {
+            #[serde(rename = "_id")]
+            id: Id<T>,
+            #[serde(rename = "_creationTime")]
+            creation_time: Millis,
+            #[serde(flatten)]
+            fields: &'a T,
+        }
+        Wire { id: self.id, creation_time: self.creation_time, fields: &self.fields }.serialize(serializer)
+    }
+}
+
+/// The fields, and before them those that every row has.
+impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Row", T::schema_name()).into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("Doc<{}>", T::schema_id()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        properties.insert("_id".to_owned(), generator.subschema_for::<Id<T>>().to_value());
+        properties.insert("_creationTime".to_owned(), generator.subschema_for::<Millis>().to_value());
+        let mut required = vec![Json::from("_id"), Json::from("_creationTime")];
+        let mut schema = T::json_schema(generator);
+        if let Some(Json::Object(fields)) = schema.remove("properties") {
+            properties.extend(fields);
+        }
+        if let Some(Json::Array(fields)) = schema.remove("required") {
+            required.extend(fields);
+        }
+        schema.insert("properties".to_owned(), properties.into());
+        schema.insert("required".to_owned(), required.into());
+        schema
+    }
+}
+
+/// Reads field `place` of a row: what `#[table]` calls for every field.
+pub fn decode_field<T: Column>(row: &dyn Row, table: &'static TableDef, place: usize) -> Result<T, StoreError> {
+    let corrupt = |reason| StoreError::Corrupt { table: table.name, field: table.fields[place].name, reason };
+    match row.value(place)? {
+        // A column that was added with a default reads as it in the rows that were there before.
+        ValueRef::Null if !T::NULLABLE => match table.fields[place].default {
+            Some(default) => T::from_value(default.value().as_ref()).map_err(corrupt),
+            None => Err(corrupt("null where a value is needed".to_owned())),
+        },
+        value => T::from_value(value).map_err(corrupt),
+    }
+}
+
+/// The type that stands for "field `F` of an index", compared with `K`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be compared with this index field",
+    note = "the keys of an index are given in its order; an id must be of the table the field names"
+)]
+pub trait Key<F> {
+    /// The key as a value.
+    fn key(&self) -> Value;
+}
+
+/// What may stand for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
+pub trait KeyOf<T> {
+    /// The key as a value.
+    fn key_of(&self) -> Value;
+}
+
+impl<F: Field, K: KeyOf<F::Type>> Key<F> for K {
+    fn key(&self) -> Value {
+        self.key_of()
+    }
+}
+
+impl<T: Column> KeyOf<T> for T {
+    fn key_of(&self) -> Value {
+        self.to_value()
+    }
+}
+
+impl<T: Column> KeyOf<T> for &T {
+    fn key_of(&self) -> Value {
+        (*self).to_value()
+    }
+}
+
+impl<T: Column> KeyOf<Option<T>> for T {
+    fn key_of(&self) -> Value {
+        self.to_value()
+    }
+}
+
+impl<T: Column> KeyOf<Option<T>> for &T {
+    fn key_of(&self) -> Value {
+        (*self).to_value()
+    }
+}
+
+/// Text columns, which a `&str` may stand for.
+pub trait TextColumn: Column {}
+impl TextColumn for String {}
+impl<T: TextColumn> TextColumn for Option<T> {}
+
+impl<T: TextColumn> KeyOf<T> for &str {
+    fn key_of(&self) -> Value {
+        Value::Text((*self).to_owned())
+    }
+}

@@ -1,0 +1,147 @@
+//! The seam to the engine: what a transaction can do, over values and plans, object-safe.
+//!
+//! Everything above (typed queries, contexts, functions) is written against [`Reader`] and [`Writer`]; everything
+//! engine-made (SQL, threads, savepoints) is below them. Who holds a reader cannot write, by type; and every change of a
+//! row, a migration's too, passes a writer.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::commits::Commit;
+use super::error::StoreError;
+use super::table::{IndexDef, TableDef};
+use super::value::{Value, ValueRef};
+
+/// A row that lies in the engine while it is visited.
+pub trait Row {
+    /// The bits of `_id`.
+    fn id(&self) -> Result<u128, StoreError>;
+
+    /// `_creationTime`, in milliseconds.
+    fn creation_time(&self) -> Result<i64, StoreError>;
+
+    /// The value of the field at this place of [`TableDef::fields`].
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError>;
+}
+
+/// Which rows, in which order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The table.
+    pub table: &'static TableDef,
+    /// The index that is read; none = by `_id`.
+    pub index: Option<&'static IndexDef>,
+    /// The values of the first keys.
+    pub eq: Vec<Value>,
+    /// The values of which the next key has one, each once; rows come in the index's order.
+    pub any: Option<Vec<Value>>,
+    /// The bounds of the next key.
+    pub range: Option<(Bound<Value>, Bound<Value>)>,
+    /// Backward through the index.
+    pub reverse: bool,
+    /// At most so many rows.
+    pub limit: Option<u64>,
+    /// Of each row only its id and the keys of the index, everything else reads as null: then the rows themselves are not
+    /// touched, where the index holds the id.
+    pub keys_only: bool,
+    /// Only rows behind this place: the values of all keys of the index and the id, as [`Plan`] orders them.
+    pub after: Option<(Vec<Value>, u128)>,
+}
+
+/// Values of one list in one plan at most.
+pub const LIST_MAX: usize = 16_384;
+
+impl Plan {
+    /// Whether it has no rows by its form.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`] for a list that no statement takes: more than [`LIST_MAX`] values.
+    pub fn is_empty(&self) -> Result<bool, StoreError> {
+        match &self.any {
+            Some(values) if values.len() > LIST_MAX => {
+                let count = values.len();
+                Err(StoreError::Engine(format!("a list of keys has {count} values; {LIST_MAX} are the most")))
+            }
+            Some(values) => Ok(values.is_empty()),
+            None => Ok(self.limit == Some(0)),
+        }
+    }
+}
+
+/// What a visitor says after each row.
+pub type Visit<'a> = dyn FnMut(&dyn Row) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// What one transaction of the engine can be asked: one snapshot, in a mutation with its own writes.
+///
+/// After an error that lost the transaction, or past the deadline, every further call fails too: a function that
+/// swallows the error cannot go on outside of it.
+pub trait Reader {
+    /// Visits the row with this id; says whether there is one.
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool, StoreError>;
+
+    /// Visits the rows of a plan, in order, until the visitor breaks off.
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<(), StoreError>;
+
+    /// Visits the rows with these ids, in no particular order, in one statement; unknown ids are left out.
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<(), StoreError>;
+
+    /// How many rows a plan has.
+    fn count(&self, plan: &Plan) -> Result<u64, StoreError>;
+
+    /// The bytes that a table and its indexes take in the database, whole pages; it walks all of them.
+    fn bytes(&self, table: &'static TableDef) -> Result<u64, StoreError>;
+
+    /// How many statements ran in this transaction so far: for tests of cost.
+    fn statements(&self) -> u64;
+
+    /// How many rows were visited whole in this transaction so far: for tests of cost.
+    fn rows_visited(&self) -> u64;
+
+    /// Of how many rows the keys of an index were visited, and nothing else: for tests of cost.
+    fn keys_visited(&self) -> u64;
+
+    /// Fixes the snapshot of a transaction that has read nothing yet, and says which commit it shows, exactly. What is
+    /// not asked for may show a newer one than the newest at its beginning.
+    ///
+    /// # Errors
+    /// [`StoreError::Closed`] if a commit takes long; [`StoreError::Engine`] in a transaction that writes.
+    fn pin(&self) -> Result<Commit, StoreError>;
+}
+
+/// What a mutation's transaction can be told beside.
+pub trait Writer: Reader {
+    /// Adds a row.
+    fn insert(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        creation_time: i64,
+        values: &[Value],
+    ) -> Result<(), StoreError>;
+
+    /// Writes the fields of a row whose value changed, given by place; says whether there is such a row. `before` are its
+    /// values so far, by which it counts what is written; with fewer of them, more counts. Of two values for one field the
+    /// first one counts.
+    fn update(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        before: &[Value],
+        changes: &[(usize, Value)],
+    ) -> Result<bool, StoreError>;
+
+    /// Removes a row; says whether there was one.
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool, StoreError>;
+
+    /// Opens a savepoint inside the transaction (nested ones are a stack).
+    fn savepoint(&self) -> Result<(), StoreError>;
+
+    /// Keeps what was written since the innermost savepoint, and closes it.
+    fn release(&self) -> Result<(), StoreError>;
+
+    /// Drops what was written since the innermost savepoint, and closes it.
+    fn rollback(&self) -> Result<(), StoreError>;
+
+    /// The bytes that were written in this transaction so far, without those that were rolled back: each row with its
+    /// index entries, of a changed one what differs, however the engine packs them.
+    fn bytes_written(&self) -> u64;
+}

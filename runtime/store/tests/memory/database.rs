@@ -1,0 +1,275 @@
+//! The rows and indexes of a database as values: cheap to copy, never changed in place by two.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use convoke_store::{Condition, IndexDef, Plan, StoreError, TableDef, Value};
+use rpds::RedBlackTreeMapSync as Map;
+
+/// Everything that is stored, as of one moment.
+#[derive(Clone, Default)]
+pub struct Database {
+    /// By name.
+    pub tables: Map<String, Table>,
+    /// How often the schema was changed; 0 = there is no database yet.
+    pub version: i64,
+    /// When it was changed last.
+    pub applied_at: i64,
+    /// The schema, as JSON.
+    pub definition: String,
+}
+
+impl Database {
+    /// The greatest id of any row; 0 if there is none.
+    pub fn greatest_id(&self) -> u128 {
+        self.tables.values().filter_map(|table| table.rows.last().map(|(id, _)| *id)).max().unwrap_or(0)
+    }
+}
+
+/// One table.
+#[derive(Clone, Default)]
+pub struct Table {
+    /// By id.
+    pub rows: Map<u128, Arc<StoredRow>>,
+    /// By name.
+    pub indexes: Map<String, Index>,
+}
+
+/// One row.
+#[derive(Clone)]
+pub struct StoredRow {
+    /// `_creationTime`.
+    pub time: i64,
+    /// The values, by the names of their fields; what is not there is null.
+    pub values: BTreeMap<String, Value>,
+}
+
+impl StoredRow {
+    /// The value of a field.
+    pub fn value(&self, field: &str) -> &Value {
+        self.values.get(field).unwrap_or(&Value::Null)
+    }
+}
+
+/// One index: what it is made of, since the code may say something else already, and its entries.
+#[derive(Clone)]
+pub struct Index {
+    keys: Vec<(String, bool)>,
+    unique: bool,
+    when: Option<Condition>,
+    entries: Map<Entry, u128>,
+}
+
+/// A place in an index.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    keys: Vec<Key>,
+    /// Of the row; 0 where the keys alone tell rows apart.
+    tail: u128,
+}
+
+/// A value as a key: null first, then by size, bytes or bits; the other way round where the key lies downward.
+#[derive(Clone, PartialEq, Eq)]
+struct Key {
+    value: Ordered,
+    descending: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Ordered {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// Bits that are ordered as the numbers are.
+    Float(u64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Id(u128),
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = self.value.cmp(&other.value);
+        if self.descending { order.reverse() } else { order }
+    }
+}
+
+impl Ordered {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(truth) => Self::Bool(*truth),
+            Value::Integer(number) => Self::Integer(*number),
+            Value::Float(number) => {
+                // Both zeros are one.
+                let bits = (number + 0.0).to_bits();
+                Self::Float(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+            }
+            Value::Text(text) => Self::Text(text.clone()),
+            Value::Bytes(bytes) => Self::Bytes(bytes.clone()),
+            Value::Id(bits) => Self::Id(*bits),
+        }
+    }
+}
+
+impl Index {
+    /// An index without entries.
+    pub fn new(table: &TableDef, index: &IndexDef) -> Self {
+        let keys = index.keys.iter().map(|key| (table.fields[key.field].name.to_owned(), key.descending)).collect();
+        Self { keys, unique: index.unique, when: index.when, entries: Map::new_sync() }
+    }
+
+    fn entry<'a>(&self, values: impl Iterator<Item = &'a Value>, id: u128) -> Entry {
+        let key = |(value, (_, descending)): (&Value, &(String, bool))| Key {
+            value: Ordered::of(value),
+            descending: *descending,
+        };
+        let keys: Vec<Key> = values.zip(&self.keys).map(key).collect();
+        let tells_apart = self.unique && keys.iter().all(|key| key.value != Ordered::Null);
+        Entry { keys, tail: if tells_apart { 0 } else { id } }
+    }
+
+    /// Where a row stands in it, if it does.
+    fn entry_of(&self, id: u128, row: &StoredRow) -> Option<Entry> {
+        let holds = match self.when {
+            None => true,
+            Some(Condition::Equals(field, literal)) => *row.value(field) == literal.value(),
+            Some(Condition::IsNull(field)) => *row.value(field) == Value::Null,
+            Some(Condition::NotNull(field)) => *row.value(field) != Value::Null,
+        };
+        holds.then(|| self.entry(self.keys.iter().map(|(field, _)| row.value(field)), id))
+    }
+
+    /// Enters a row; says whether no other one stands there.
+    pub fn add(&mut self, id: u128, row: &StoredRow) -> bool {
+        let Some(entry) = self.entry_of(id, row) else { return true };
+        if self.entries.contains_key(&entry) {
+            return false;
+        }
+        self.entries.insert_mut(entry, id);
+        true
+    }
+
+    fn remove(&mut self, id: u128, row: &StoredRow) {
+        if let Some(entry) = self.entry_of(id, row) {
+            self.entries.remove_mut(&entry);
+        }
+    }
+}
+
+impl Table {
+    /// Puts a row in the place of another one, or where none is, or none where one is. Nothing changes if a unique index
+    /// refuses it, which is named.
+    pub fn put(&mut self, id: u128, old: Option<&StoredRow>, new: Option<StoredRow>) -> Result<(), String> {
+        let mut indexes = self.indexes.clone();
+        for (name, index) in &self.indexes {
+            let mut index = index.clone();
+            if let Some(old) = old {
+                index.remove(id, old);
+            }
+            if let Some(new) = &new
+                && !index.add(id, new)
+            {
+                return Err(name.clone());
+            }
+            indexes.insert_mut(name.clone(), index);
+        }
+        self.indexes = indexes;
+        match new {
+            Some(row) => self.rows.insert_mut(id, Arc::new(row)),
+            None => {
+                self.rows.remove_mut(&id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of a plan's rows, in its order.
+    pub fn ids(&self, plan: &Plan) -> Result<Box<dyn Iterator<Item = u128> + '_>, StoreError> {
+        let reverse = plan.reverse;
+        let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let Some(index) = plan.index else {
+            let after = plan.after.as_ref().map(|(_, id)| *id);
+            let behind = move |id: &u128| after.is_none_or(|after| if reverse { *id < after } else { *id > after });
+            let ids = self.rows.keys().copied();
+            return Ok(either(reverse, ids, move |ids| Box::new(ids.filter(behind).take(limit))));
+        };
+        let found = self.indexes.get(index.name);
+        let index = found.ok_or_else(|| StoreError::Engine(format!("there is no index {}", index.name)))?;
+        let asked = Asked::of(index, plan);
+        let entries = index.entries.iter();
+        Ok(either(reverse, entries, move |entries| {
+            Box::new(entries.filter(move |(entry, _)| asked.has(entry)).map(|(_, id)| *id).take(limit))
+        }))
+    }
+}
+
+/// Goes through `all` forward or backward.
+fn either<'a, I, T>(
+    backward: bool,
+    all: I,
+    then: impl FnOnce(Box<dyn Iterator<Item = T> + 'a>) -> Box<dyn Iterator<Item = u128> + 'a>,
+) -> Box<dyn Iterator<Item = u128> + 'a>
+where
+    I: DoubleEndedIterator<Item = T> + 'a,
+{
+    if backward { then(Box::new(all.rev())) } else { then(Box::new(all)) }
+}
+
+/// What a plan asks of an entry.
+struct Asked {
+    eq: Vec<Ordered>,
+    any: Option<Vec<Ordered>>,
+    range: Option<(Bound<Ordered>, Bound<Ordered>)>,
+    after: Option<Entry>,
+    reverse: bool,
+}
+
+impl Asked {
+    fn of(index: &Index, plan: &Plan) -> Self {
+        let ordered = |values: &Vec<Value>| {
+            let mut ordered: Vec<Ordered> = values.iter().map(Ordered::of).collect();
+            ordered.sort_unstable();
+            ordered
+        };
+        let bound = |bound: &Bound<Value>| bound.as_ref().map(Ordered::of);
+        Self {
+            eq: plan.eq.iter().map(Ordered::of).collect(),
+            any: plan.any.as_ref().map(ordered),
+            range: plan.range.as_ref().map(|(start, end)| (bound(start), bound(end))),
+            after: plan.after.as_ref().map(|(values, id)| index.entry(values.iter(), *id)),
+            reverse: plan.reverse,
+        }
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        let fixed = self.eq.iter().zip(&entry.keys).all(|(value, key)| *value == key.value);
+        let next = entry.keys.get(self.eq.len()).map(|key| &key.value);
+        let listed = self.any.as_ref().is_none_or(|any| next.is_some_and(|next| any.binary_search(next).is_ok()));
+        let within = self.range.as_ref().is_none_or(|range| next.is_some_and(|next| within(range, next)));
+        let behind = self.after.as_ref().is_none_or(|after| if self.reverse { entry < after } else { entry > after });
+        fixed && listed && within && behind
+    }
+}
+
+fn within((start, end): &(Bound<Ordered>, Bound<Ordered>), value: &Ordered) -> bool {
+    let from = match start {
+        Bound::Unbounded => true,
+        Bound::Included(start) => value >= start,
+        Bound::Excluded(start) => value > start,
+    };
+    let to = match end {
+        Bound::Unbounded => true,
+        Bound::Included(end) => value <= end,
+        Bound::Excluded(end) => value < end,
+    };
+    *value != Ordered::Null && from && to
+}

@@ -1,0 +1,331 @@
+//! Who runs reads and mutations: reads where they are called or on a thread of their own, mutations on one thread.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use convoke_core::clock::Clock;
+use convoke_core::limits::Limits;
+use convoke_store::engine::{OnProgress, Progress, Read, Seal};
+use convoke_store::gate::Gate;
+use convoke_store::schema::Extent;
+use convoke_store::{
+    Commits, Engine, EngineFactory, EngineStart, Files, Flow, Installation, NamedStat, OfflineDatabase, OpenError, Ran,
+    ReadJob, Stats, StoreError, TableDef, WriteJob,
+};
+
+use super::database::Database;
+use super::installation::{Held, copy};
+use super::schema;
+use super::transaction::Transaction;
+
+/// Databases by the folders in whose stead they stand.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<HashMap<PathBuf, Arc<Place>>>);
+
+/// Where a database is when nobody serves it.
+#[derive(Default)]
+pub struct Place(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    database: Database,
+    replacement: Option<Database>,
+    is_held: bool,
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a database in memory")
+    }
+}
+
+impl Place {
+    /// The newest committed state.
+    pub fn database(&self) -> Database {
+        self.0.lock().unwrap().database.clone()
+    }
+
+    /// What will stand in its place.
+    pub fn prepare(&self, replacement: Database) {
+        self.0.lock().unwrap().replacement = Some(replacement);
+    }
+
+    /// Puts it there; says whether another one stood there.
+    pub fn replace(&self) -> bool {
+        let mut state = self.0.lock().unwrap();
+        let had_one = state.database.version > 0;
+        if let Some(replacement) = state.replacement.take() {
+            state.database = replacement;
+        }
+        had_one
+    }
+
+    /// Lets others have it.
+    pub fn release(&self) {
+        self.0.lock().unwrap().is_held = false;
+    }
+
+    fn commit(&self, database: Database) {
+        self.0.lock().unwrap().database = database;
+    }
+}
+
+impl Memory {
+    /// The place of a folder, for one holder.
+    fn hold(&self, folder: &Path) -> Result<Arc<Place>, OpenError> {
+        let place = self.0.lock().unwrap().entry(folder.to_owned()).or_default().clone();
+        if std::mem::replace(&mut place.0.lock().unwrap().is_held, true) {
+            return Err(OpenError::Locked { folder: folder.to_owned(), process: std::process::id().to_string() });
+        }
+        Ok(place)
+    }
+}
+
+impl EngineFactory for Memory {
+    fn open(&self, start: EngineStart<'_>) -> Result<Box<dyn Engine>, OpenError> {
+        Ok(Box::new(MemoryEngine::open(self.hold(start.data)?, start)?))
+    }
+
+    fn lock(&self, data: &Path, clock: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError> {
+        Ok(Box::new(Held { place: self.hold(data)?, clock }))
+    }
+
+    fn look(&self, data: &Path, clock: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError> {
+        self.lock(data, clock)
+    }
+
+    fn files(&self, _: &Path) -> Files {
+        Files::default()
+    }
+}
+
+/// Whether what a mutation wrote is kept.
+enum Kept {
+    Yes,
+    /// It wants nothing of it itself.
+    No,
+}
+
+enum Work {
+    Job(Box<dyn WriteJob>),
+    Schema(Extent, Sender<Result<(), OpenError>>),
+}
+
+struct MemoryEngine {
+    shared: Arc<Shared>,
+    queue: Mutex<Option<SyncSender<Work>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    greatest_id: u128,
+}
+
+struct Shared {
+    place: Arc<Place>,
+    tables: Vec<&'static TableDef>,
+    gate: Arc<Gate>,
+    commits: Arc<Commits>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    reads: AtomicUsize,
+}
+
+impl MemoryEngine {
+    fn open(place: Arc<Place>, start: EngineStart<'_>) -> Result<Self, OpenError> {
+        let EngineStart { tables, limits, clock, gate, commits, .. } = start;
+        let limits = limits.clone();
+        let shared = Arc::new(Shared { place, tables, gate, commits, clock, limits, reads: AtomicUsize::new(0) });
+        shared.follow(Extent::Whole).inspect_err(|_| shared.place.release())?;
+        let greatest_id = shared.place.database().greatest_id();
+        let (queue, waiting) = sync_channel(shared.limits.writer_queue_max);
+        let writer = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.write(&waiting))
+        };
+        Ok(Self { shared, queue: Mutex::new(Some(queue)), writer: Mutex::new(Some(writer)), greatest_id })
+    }
+
+    fn queue(&self) -> Option<SyncSender<Work>> {
+        self.queue.lock().unwrap().clone()
+    }
+}
+
+impl Shared {
+    fn follow(&self, extent: Extent) -> Result<(), OpenError> {
+        let (database, difference) = schema::apply(&self.place.database(), &self.tables, extent, &self.clock)?;
+        self.place.commit(database);
+        self.gate.set_schema(difference);
+        Ok(())
+    }
+
+    fn read(&self, read: &mut Read<'_>) -> Ran {
+        let (clock, limit) = (self.clock.clone(), self.limits.query_timeout);
+        let transaction = Rc::new(Transaction::reading(&self.place, &self.commits, clock, limit));
+        read(transaction.clone());
+        Ran { outcome: transaction.end(), took: transaction.took() }
+    }
+
+    /// Runs what waits, as many mutations a commit as are there.
+    fn write(&self, waiting: &Receiver<Work>) {
+        let mut next = waiting.recv().ok();
+        while let Some(work) = next.take() {
+            match work {
+                Work::Schema(extent, done) => {
+                    let _ = done.send(self.commits.change_everything(|| self.follow(extent)));
+                }
+                Work::Job(job) => next = self.batch(job, waiting),
+            }
+            next = next.or_else(|| waiting.recv().ok());
+        }
+    }
+
+    /// Commits a batch that begins with `job`, answers it, and returns what came behind it.
+    fn batch(&self, job: Box<dyn WriteJob>, waiting: &Receiver<Work>) -> Option<Work> {
+        let (mut state, mut ran, mut behind) = (self.place.database(), Vec::new(), None);
+        let mut next = Some(job);
+        while let Some(mut job) = next.take() {
+            let outcome = self.run(&mut *job, &mut state);
+            ran.push((job, outcome));
+            if ran.len() < self.limits.batch_max {
+                match waiting.try_recv().ok() {
+                    Some(Work::Job(job)) => next = Some(job),
+                    other => behind = other,
+                }
+            }
+        }
+        let kept = ran.iter_mut().filter(|(_, outcome)| matches!(outcome, Ok(Kept::Yes)));
+        let changes = kept.map(|(job, _)| job.take_changes()).collect();
+        let committed = self.commits.commit(changes, || {
+            self.place.commit(state);
+            Ok::<_, std::convert::Infallible>(())
+        });
+        let Ok(()) = committed;
+        for (job, outcome) in ran {
+            job.finish(outcome.map(drop));
+        }
+        behind
+    }
+
+    /// Runs one mutation on a copy, which is the state from then on if it is kept.
+    fn run(&self, job: &mut dyn WriteJob, state: &mut Database) -> Result<Kept, StoreError> {
+        let limit = self.limits.mutation_timeout;
+        let transaction = Rc::new(Transaction::new(state.clone(), self.clock.clone(), limit));
+        let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
+        let end = transaction.end();
+        match said {
+            Err(panic) => {
+                let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                Err(StoreError::Panicked(text.unwrap_or_default()))
+            }
+            Ok(said) => {
+                end?;
+                match said {
+                    Ok(()) => *state = transaction.database(),
+                    Err(None) => return Ok(Kept::No),
+                    Err(Some(failure)) => return Err(failure),
+                }
+                Ok(Kept::Yes)
+            }
+        }
+    }
+}
+
+impl Engine for MemoryEngine {
+    fn read_at_once(&self, _: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError> {
+        Ok(Some(self.shared.read(read)))
+    }
+
+    fn read_blocking(&self, _: Flow, read: &mut Read<'_>) -> Result<Ran, StoreError> {
+        Ok(self.shared.read(read))
+    }
+
+    fn read_in_turn(&self, flow: Flow, mut job: Box<dyn ReadJob>) -> Result<(), StoreError> {
+        self.room_to_read(flow)?;
+        let shared = self.shared.clone();
+        shared.reads.fetch_add(1, SeqCst);
+        thread::spawn(move || {
+            let ran = shared.read(&mut |reader| job.run(reader));
+            shared.reads.fetch_sub(1, SeqCst);
+            job.finish(Ok(ran));
+        });
+        Ok(())
+    }
+
+    fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        let closed = || StoreError::Closed("it is shutting down".to_owned());
+        let Some(queue) = self.queue() else { return Err((job, closed())) };
+        match queue.try_send(Work::Job(job)) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(Work::Job(job))) => Err((job, StoreError::QueueFull("writer"))),
+            Err(TrySendError::Disconnected(Work::Job(job))) => Err((job, closed())),
+            Err(TrySendError::Full(Work::Schema(..)) | TrySendError::Disconnected(Work::Schema(..))) => {
+                unreachable!("a job was sent")
+            }
+        }
+    }
+
+    fn room_to_read(&self, _: Flow) -> Result<(), StoreError> {
+        let limits = &self.shared.limits;
+        let is_full = self.shared.reads.load(SeqCst) >= limits.readers + limits.reader_queue_max;
+        if is_full { Err(StoreError::QueueFull("reader")) } else { Ok(()) }
+    }
+
+    fn room_to_write(&self, _: Flow) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn follow_schema(&self, extent: Extent) -> Result<(), OpenError> {
+        let closed = || OpenError::Engine("it is shutting down".to_owned());
+        let (done, followed) = channel();
+        self.queue().ok_or_else(closed)?.send(Work::Schema(extent, done)).map_err(|_| closed())?;
+        followed.recv().map_err(|_| closed())?
+    }
+
+    fn greatest_id(&self) -> u128 {
+        self.greatest_id
+    }
+
+    fn health(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn stuck(&self) -> Option<(String, Duration)> {
+        None
+    }
+
+    fn stats(&self) -> Stats {
+        Stats { readers: self.shared.limits.readers, ..Stats::default() }
+    }
+
+    fn own_stats(&self) -> Vec<NamedStat> {
+        Vec::new()
+    }
+
+    fn backup(&self, _: &Path, _: OnProgress, _: &mut Seal<'_>) -> Result<(), StoreError> {
+        Err(StoreError::Engine("a database in memory has no file".to_owned()))
+    }
+
+    fn snapshot(&self, mut progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {
+        progress(Progress { done: 1, total: 1 });
+        Ok(copy(self.shared.place.database(), self.shared.clock.clone()))
+    }
+
+    fn close(&self) {
+        let Some(queue) = self.queue.lock().unwrap().take() else { return };
+        // Without a sender the thread ends when what waits is answered.
+        drop(queue);
+        if let Some(writer) = self.writer.lock().unwrap().take()
+            && writer.thread().id() != thread::current().id()
+        {
+            writer.join().unwrap();
+        }
+        self.shared.gate.shut();
+        self.shared.place.release();
+    }
+}

@@ -1,0 +1,309 @@
+//! A transaction on a copy of the database that is its own.
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::clock::Clock;
+use convoke_store::changes::{Change, Changes};
+use convoke_store::transaction::Visit;
+use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
+
+use super::database::{Database, StoredRow, Table};
+use super::engine::Place;
+
+/// Rows between two looks at the clock.
+const ROWS_BETWEEN: u64 = 256;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// An open transaction.
+pub struct Transaction {
+    database: RefCell<Database>,
+    savepoints: RefCell<Vec<Database>>,
+    changes: Changes,
+    statements: Cell<u64>,
+    rows_visited: Cell<u64>,
+    keys_visited: Cell<u64>,
+    clock: Arc<dyn Clock>,
+    began: Duration,
+    limit: Duration,
+    end: Cell<Option<End>>,
+    /// Where its snapshot is taken, if it only reads.
+    source: Option<(Arc<Place>, Arc<Commits>)>,
+}
+
+/// Why nothing more runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Deadline,
+    Over,
+}
+
+impl Transaction {
+    /// A transaction on this state, which may take `limit`.
+    pub fn new(database: Database, clock: Arc<dyn Clock>, limit: Duration) -> Self {
+        Self {
+            database: RefCell::new(database),
+            savepoints: RefCell::default(),
+            changes: Changes::default(),
+            statements: Cell::new(0),
+            rows_visited: Cell::new(0),
+            keys_visited: Cell::new(0),
+            began: clock.monotonic(),
+            clock,
+            limit,
+            end: Cell::new(None),
+            source: None,
+        }
+    }
+
+    /// One that reads the newest state of a place, whose commits these are.
+    pub fn reading(place: &Arc<Place>, commits: &Arc<Commits>, clock: Arc<dyn Clock>, limit: Duration) -> Self {
+        let source = Some((place.clone(), commits.clone()));
+        Self { source, ..Self::new(place.database(), clock, limit) }
+    }
+
+    /// The state with what was written.
+    pub fn database(&self) -> Database {
+        self.database.borrow().clone()
+    }
+
+    /// Changes the state.
+    pub fn change<R>(&self, change: impl FnOnce(&mut Database) -> R) -> R {
+        change(&mut self.database.borrow_mut())
+    }
+
+    /// How long it has been open.
+    pub fn took(&self) -> Duration {
+        self.clock.monotonic().saturating_sub(self.began)
+    }
+
+    /// Its function returned, and it ends. Too late counts as not at all.
+    pub fn end(&self) -> Result<()> {
+        let alive = self.look();
+        self.end.set(Some(End::Over));
+        alive
+    }
+
+    fn failed(&self, end: End) -> StoreError {
+        match end {
+            End::Deadline => StoreError::Deadline { limit_ms: self.limit.as_millis().try_into().unwrap_or(u64::MAX) },
+            End::Over => StoreError::TransactionLost("it is over".to_owned()),
+        }
+    }
+
+    /// Whether it lives and has time left.
+    fn look(&self) -> Result<()> {
+        if self.end.get().is_none() && self.took() > self.limit {
+            self.end.set(Some(End::Deadline));
+        }
+        self.end.get().map_or(Ok(()), |end| Err(self.failed(end)))
+    }
+
+    fn begin(&self) -> Result<()> {
+        self.look()?;
+        self.statements.set(self.statements.get() + 1);
+        Ok(())
+    }
+
+    fn table(&self, table: &'static TableDef) -> Result<Table> {
+        let database = self.database.borrow();
+        let found = database.tables.get(table.name).cloned();
+        found.ok_or_else(|| StoreError::Engine(format!("there is no table {}", table.name)))
+    }
+
+    fn put(&self, table: &'static TableDef, id: u128, old: Option<&StoredRow>, new: Option<StoredRow>) -> Result<()> {
+        let mut changed = self.table(table)?;
+        changed.put(id, old, new).map_err(|violated| {
+            let index = table.indexes.iter().find(|index| index.name == violated);
+            StoreError::UniqueViolation { table: table.name, index: index.map_or("another", |index| index.name) }
+        })?;
+        self.change(|database| database.tables.insert_mut(table.name.to_owned(), changed));
+        Ok(())
+    }
+
+    /// Visits the rows with these ids; says whether there was one.
+    fn visit(
+        &self,
+        (table, rows): (&'static TableDef, &Table),
+        ids: impl Iterator<Item = u128>,
+        keys_of: Option<&IndexDef>,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool> {
+        let visited = if keys_of.is_some() { &self.keys_visited } else { &self.rows_visited };
+        let mut any = false;
+        for id in ids {
+            let Some(row) = rows.rows.get(&id) else { continue };
+            any = true;
+            visited.set(visited.get() + 1);
+            if visited.get() % ROWS_BETWEEN == 0 {
+                self.look()?;
+            }
+            if visit(&MemoryRow { table, id, row, keys_of })?.is_break() {
+                break;
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// A row while it is visited.
+struct MemoryRow<'a> {
+    table: &'static TableDef,
+    id: u128,
+    row: &'a StoredRow,
+    keys_of: Option<&'a IndexDef>,
+}
+
+impl Row for MemoryRow<'_> {
+    fn id(&self) -> Result<u128> {
+        Ok(self.id)
+    }
+
+    fn creation_time(&self) -> Result<i64> {
+        Ok(self.row.time)
+    }
+
+    fn value(&self, place: usize) -> Result<ValueRef<'_>> {
+        let field = &self.table.fields[place];
+        let left_out = self.keys_of.is_some_and(|index| index.keys.iter().all(|key| key.field != place));
+        Ok(if field.retired || left_out { ValueRef::Null } else { self.row.value(field.name).as_ref() })
+    }
+}
+
+impl Reader for Transaction {
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
+        self.begin()?;
+        self.visit((table, &self.table(table)?), std::iter::once(id), None, visit)
+    }
+
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
+        self.look()?;
+        if plan.is_empty()? {
+            return Ok(());
+        }
+        self.begin()?;
+        let rows = self.table(plan.table)?;
+        let keys_of = plan.index.filter(|_| plan.keys_only);
+        self.visit((plan.table, &rows), rows.ids(plan)?, keys_of, visit).map(drop)
+    }
+
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
+        self.begin()?;
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids.dedup();
+        self.visit((table, &self.table(table)?), ids.into_iter(), None, visit).map(drop)
+    }
+
+    fn count(&self, plan: &Plan) -> Result<u64> {
+        self.look()?;
+        if plan.is_empty()? {
+            return Ok(0);
+        }
+        self.begin()?;
+        let count = self.table(plan.table)?.ids(plan)?.count();
+        self.look()?;
+        Ok(count as u64)
+    }
+
+    fn bytes(&self, table: &'static TableDef) -> Result<u64> {
+        self.look()?;
+        Ok(self.table(table)?.rows.size() as u64 * std::mem::size_of::<StoredRow>() as u64)
+    }
+
+    fn statements(&self) -> u64 {
+        self.statements.get()
+    }
+
+    fn rows_visited(&self) -> u64 {
+        self.rows_visited.get()
+    }
+
+    fn keys_visited(&self) -> u64 {
+        self.keys_visited.get()
+    }
+
+    fn pin(&self) -> Result<Commit> {
+        self.look()?;
+        let source = self.source.as_ref();
+        let (place, commits) =
+            source.ok_or_else(|| StoreError::Engine("a transaction that writes shows no commit".to_owned()))?;
+        let (commit, database) = commits.exactly(|| Ok(place.database()))?;
+        self.database.replace(database);
+        Ok(commit)
+    }
+}
+
+impl Writer for Transaction {
+    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.begin()?;
+        for (place, value) in values.iter().enumerate() {
+            table.require_storable(place, value)?;
+        }
+        if self.table(table)?.rows.contains_key(&id) {
+            return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
+        }
+        let stored = table.fields.iter().zip(values).filter(|(field, _)| !field.retired);
+        let values_by_name = stored.map(|(field, value)| (field.name.to_owned(), value.clone())).collect();
+        self.put(table, id, None, Some(StoredRow { time: creation_time, values: values_by_name }))?;
+        self.changes.add(Change::Inserted { table, id, values });
+        Ok(())
+    }
+
+    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
+        if changes.is_empty() {
+            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
+        }
+        self.begin()?;
+        for (place, value) in changes {
+            table.require_storable(*place, value)?;
+        }
+        let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
+        let mut new = (*old).clone();
+        // Of two values for one field the first one counts.
+        for (place, value) in changes.iter().rev() {
+            new.values.insert(table.fields[*place].name.to_owned(), value.clone());
+        }
+        self.put(table, id, Some(&old), Some(new))?;
+        self.changes.add(Change::Updated { table, id, before, values: changes });
+        Ok(true)
+    }
+
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        self.begin()?;
+        let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
+        self.put(table, id, Some(&old), None)?;
+        self.changes.add(Change::Deleted { table, id });
+        Ok(true)
+    }
+
+    fn savepoint(&self) -> Result<()> {
+        self.begin()?;
+        self.savepoints.borrow_mut().push(self.database());
+        self.changes.savepoint();
+        Ok(())
+    }
+
+    fn release(&self) -> Result<()> {
+        self.begin()?;
+        self.changes.release()?;
+        self.savepoints.borrow_mut().pop();
+        Ok(())
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.begin()?;
+        self.changes.rollback()?;
+        if let Some(before) = self.savepoints.borrow_mut().pop() {
+            self.database.replace(before);
+        }
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.changes.bytes()
+    }
+}

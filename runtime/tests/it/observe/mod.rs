@@ -1,6 +1,0 @@
-//! What an operator sees of a running server: the metrics, and the live calls. The log is an affair of the process: its
-//! tests stand in `examples`.
-
-mod followed;
-mod metrics;
-mod support;
