@@ -3,41 +3,36 @@
 //! The meetings lie beside this file, labelled before the generator saw them. Half of them were held out while it was
 //! written. The totals by language are a golden file, so that every change of the generator or of its language files
 //! shows; `MEETINGS_SHOW=de cargo test -p functions --test meetings -- --nocapture` prints what was missed in German.
+//! `MEETINGS_FROM=<folder>` scores the files of that folder instead, which is how meetings from elsewhere are tried; no
+//! golden file holds for them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod scoring;
 
-use scoring::{Score, meetings};
+use std::path::{Path, PathBuf};
+
+use scoring::{Meeting, Score, meetings};
 
 /// The labelled languages, and those of whose tasks and decisions something is expected.
 const LANGUAGES: [&str; 10] = ["en", "de", "fr", "es", "pt", "it", "nl", "zh", "ja", "pl"];
 /// Set to accept the totals as they are now.
 const BLESS: &str = "CONVOKE_BLESS";
+/// A folder to score instead of this one.
+const FROM: &str = "MEETINGS_FROM";
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/meetings");
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/meetings.txt");
 
 #[test]
 fn meetings_are_read_as_the_golden_totals_say() {
-    let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();
-    let mut table = String::new();
-    for held_out in [false, true] {
-        table.push_str(if held_out { "held out\n" } else { "seen\n" });
-        table.push_str(Score::HEADER);
-        let mut all = Score::default();
-        for language in LANGUAGES {
-            let mut of_language = Score::default();
-            for meeting in meetings(language).iter().filter(|meeting| meeting.held_out == held_out) {
-                let (score, misses) = scoring::score(meeting, language);
-                of_language += score;
-                if shown == language && (!held_out || std::env::var_os("MEETINGS_ALL").is_some()) {
-                    misses.iter().for_each(|miss| println!("{}: {miss}", meeting.name));
-                }
-            }
-            table.push_str(&of_language.line(language));
-            all += of_language;
-        }
-        table.push_str(&all.line("all"));
+    if let Some(folder) = std::env::var_os(FROM) {
+        return print!("{}", table(&PathBuf::from(folder), |_| true, true));
     }
+    let here = PathBuf::from(HERE);
+    let shows_held_out = std::env::var_os("MEETINGS_ALL").is_some();
+    let seen = table(&here, |meeting| !meeting.held_out, true);
+    let held_out = table(&here, |meeting| meeting.held_out, shows_held_out);
+    let table = format!("seen\n{seen}held out\n{held_out}");
     print!("{table}");
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(GOLDEN, &table).unwrap();
@@ -46,11 +41,33 @@ fn meetings_are_read_as_the_golden_totals_say() {
     assert_eq!(table, golden, "meetings are read otherwise; if that is meant, `.ci/renew` writes the totals anew");
 }
 
+/// The scores of some meetings of a folder, a line a language, and in all.
+fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> String {
+    let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();
+    let mut table = Score::HEADER.to_owned();
+    let mut all = Score::default();
+    for language in LANGUAGES {
+        let mut of_language = Score::default();
+        for meeting in meetings(folder, language).iter().filter(|meeting| is_meant(meeting)) {
+            let (score, misses) = scoring::score(meeting, language);
+            of_language += score;
+            if shows && (shown == language || shown == "all") {
+                misses.iter().for_each(|miss| println!("{language} {}: {miss}", meeting.name));
+            }
+        }
+        table.push_str(&of_language.line(language));
+        all += of_language;
+    }
+    table.push_str(&all.line("all"));
+    table
+}
+
 #[test]
 fn there_are_enough_meetings_to_say_something() {
-    let count: usize = LANGUAGES.iter().map(|language| meetings(language).len()).sum();
-    assert!(count >= 60, "{count}");
+    let count = |language: &str| meetings(Path::new(HERE), language).len();
+    let all: usize = LANGUAGES.iter().map(|language| count(language)).sum();
+    assert!(all >= 60, "{all}");
     for language in &LANGUAGES[..7] {
-        assert!(meetings(language).len() >= 8, "{language}");
+        assert!(count(language) >= 8, "{language}");
     }
 }
