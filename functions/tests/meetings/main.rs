@@ -42,6 +42,7 @@ fn meetings_are_read_as_the_golden_totals_say() {
 }
 
 /// The scores of some meetings of a folder, a line a language, and in all.
+#[allow(clippy::print_stdout, reason = "who asks for what was missed reads it on the screen")]
 fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> String {
     let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();
     let mut table = Score::HEADER.to_owned();
