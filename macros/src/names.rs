@@ -1,5 +1,6 @@
 //! How Rust's names become the wire's.
 
+use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _, ToSnakeCase as _};
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
@@ -41,21 +42,11 @@ impl Spelling {
     /// The wire name of a variant.
     pub fn of(self, variant: &Ident) -> String {
         let pascal = variant.unraw().to_string();
-        let separated = |separator: char| {
-            let mut text = String::new();
-            for (at, c) in pascal.char_indices() {
-                if c.is_uppercase() && at > 0 {
-                    text.push(separator);
-                }
-                text.extend(c.to_lowercase());
-            }
-            text
-        };
         match self {
-            Spelling::Kebab => separated('-'),
-            Spelling::Snake => separated('_'),
-            Spelling::ScreamingSnake => separated('_').to_uppercase(),
-            Spelling::Camel => pascal[..1].to_lowercase() + &pascal[1..],
+            Spelling::Kebab => pascal.to_kebab_case(),
+            Spelling::Snake => pascal.to_snake_case(),
+            Spelling::ScreamingSnake => pascal.to_shouty_snake_case(),
+            Spelling::Camel => pascal.to_lower_camel_case(),
             Spelling::Lower => pascal.to_lowercase(),
             Spelling::Pascal => pascal,
         }
@@ -64,19 +55,7 @@ impl Spelling {
 
 /// The camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
 pub fn camel(field: &Ident) -> String {
-    let mut name = String::new();
-    let mut upper = false;
-    for c in field.unraw().to_string().chars() {
-        match c {
-            '_' => upper = !name.is_empty(),
-            c if upper => {
-                name.extend(c.to_uppercase());
-                upper = false;
-            }
-            c => name.push(c),
-        }
-    }
-    name
+    field.unraw().to_string().to_lower_camel_case()
 }
 
 /// Whether one name may be a slip for the other: few letters differ.

@@ -173,7 +173,7 @@ pub fn label_key(name: &str) -> String {
 
 fn fingerprint(name: &str) -> String {
     let normal: String = name.nfc().collect();
-    digest(&SHA256, normal.as_bytes()).as_ref()[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest(&SHA256, normal.as_bytes()).as_ref()[..6])
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ fn shape(meeting_type: Option<MeetingType>, max: Option<MaxParticipants>) -> (Me
 fn room_id() -> Result<String> {
     let mut bytes = [0; 16];
     rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 #[cfg(test)]

@@ -29,7 +29,13 @@ pub fn limited(folder: &Path, words: &str) -> Command {
 
 /// A token of the folder's development issuer.
 pub fn minted(folder: &Path) -> String {
-    let output = convoke(folder).args(["token", "--subject", "ada", "--email", "ada@example.com"]).output().unwrap();
+    minted_for(folder, "ada")
+}
+
+/// As [`minted`], for this subject.
+pub fn minted_for(folder: &Path, subject: &str) -> String {
+    let email = format!("{subject}@example.com");
+    let output = convoke(folder).args(["token", "--subject", subject, "--email", &email]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

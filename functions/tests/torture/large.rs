@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use convoke::call::dispatch::Request;
+use convoke::limits::Limits;
 use convoke::{Caller, Identity, Runtime, RuntimeOptions};
 use functions as _;
 use serde_json::json;
@@ -66,8 +67,12 @@ fn done(folder: &Path, args: &[&str]) -> String {
 fn fill(folder: &Path, meetings: usize) {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let settings = std::fs::read_to_string(folder.join("convoke.toml")).unwrap().parse().unwrap();
-    let options =
-        RuntimeOptions { settings, ..RuntimeOptions::in_folder(folder.join("data"), convoke::default_engine()) };
+    let limits = Limits { user_bytes_written_per_hour: 0, ..Limits::default() };
+    let options = RuntimeOptions {
+        settings,
+        limits,
+        ..RuntimeOptions::in_folder(folder.join("data"), convoke::default_engine())
+    };
     let runtime = Runtime::start(options).unwrap();
     let caller = Caller::User(Arc::new(identity(folder)));
     let description = "What is to be talked about, and who brings what. ".repeat(30);

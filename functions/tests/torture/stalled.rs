@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::ledger;
-use crate::process::{Server, convoke, minted};
+use crate::process::{Server, convoke, minted, minted_for};
 use crate::{Turn, resources, without_rates};
 
 /// Connections of each kind of stalled client.
@@ -32,13 +32,18 @@ fn stalled() {
     std::fs::write(folder.path().join("convoke.toml"), format!("{toml}response_stall_timeout = \"5s\"\n")).unwrap();
     let token = minted(folder.path());
     let server = Server::start(&mut convoke(folder.path()));
-    let mut good = TcpStream::connect(server.address()).unwrap();
-    let mut call = |path: &str, args: Value| {
-        let reply = ledger::call(&mut good, &token, path, &args).expect("others are served");
-        assert_eq!(reply["status"], "success", "{path}: {reply}");
-        reply["value"].clone()
+    let caller = |token: String| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        move |path: &str, args: Value| {
+            let reply = ledger::call(&mut stream, &token, path, &args).expect("others are served");
+            assert_eq!(reply["status"], "success", "{path}: {reply}");
+            reply["value"].clone()
+        }
     };
-    let meeting = transcript(&mut call);
+    // What is promised is that others are served: another user than the one whose clients stall.
+    let mut call = caller(minted_for(folder.path(), "bob"));
+    let own = call("meetings/lifecycle/createMeeting", json!({ "title": "Of somebody else" }))["meetingId"].clone();
+    let meeting = transcript(&mut caller(token.clone()));
     let args = json!({ "meetingId": meeting, "limit": 300 });
     let (mut rounds, mut served, mut most) = (0_u64, 0_u64, 0);
     let (_, before) = resources(server.id());
@@ -48,7 +53,7 @@ fn stalled() {
         let streams = executor.block_on(of_http2(server.address(), &token, &args));
         for n in 0..200 {
             call("users/mutations/updateLastSeen", json!({}));
-            call("meetings/queries/getMeeting", json!({ "meetingId": meeting }));
+            call("meetings/queries/getMeeting", json!({ "meetingId": own }));
             served += 2;
             most = most.max(resources(server.id()).0);
             // The HTTP/2 clients answer pings all the while; they take no answers.

@@ -1,6 +1,9 @@
 //! How much one identity may call and write: a token bucket for each identity and class of calls, and one for bytes.
 //!
 //! A bucket of calls holds one period's worth, that of bytes a burst; each refills evenly. Buckets live in memory: a restart forgives.
+//!
+//! By hand, since the keyed limiters of the libraries (`governor`) know no debt: a call may cost more than a bucket
+//! holds, and what a mutation has written is known, and charged, only when it is done.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

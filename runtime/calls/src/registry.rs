@@ -5,6 +5,7 @@ use std::ops::{Deref, Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use heck::ToLowerCamelCase as _;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -205,29 +206,10 @@ impl Registry {
 }
 
 /// The path of a function: its modules below the crate and its name, in camelCase.
-fn path_of(entry: &FunctionDef) -> Option<String> {
-    let (_, modules) = entry.module.split_once("::")?;
-    let mut path = String::with_capacity(modules.len() + entry.name.len());
-    for module in modules.split("::") {
-        camel_case(module, &mut path);
-        path.push('/');
-    }
-    camel_case(entry.name, &mut path);
-    Some(path)
-}
-
-pub fn camel_case(snake: &str, out: &mut String) {
-    let mut upper = false;
-    for c in snake.trim_start_matches("r#").chars() {
-        match c {
-            '_' => upper = true,
-            c if upper => {
-                out.extend(c.to_uppercase());
-                upper = false;
-            }
-            c => out.push(c),
-        }
-    }
+fn path_of(def: &FunctionDef) -> Option<String> {
+    let (_, modules) = def.module.split_once("::")?;
+    let names = modules.split("::").chain([def.name]);
+    Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 
 /// Its path.

@@ -13,7 +13,6 @@ use sha2::{Digest as _, Sha256};
 use super::Failure;
 use super::connect::{ConnectArgs, Connection};
 use super::progress::Progress;
-use convoke_server::archive::members::hex;
 use convoke_server::archive::space::human;
 use convoke_server::backup::secrets;
 use convoke_server::backup::{self, with_ending};
@@ -196,7 +195,7 @@ async fn fetch(connection: &Connection, made: &Made, partial: &Path, to: &Path) 
         bytes += chunk.len() as u64;
         progress.at(bytes);
     }
-    if bytes != made.bytes || hex(&digest.finalize()) != made.sha256 {
+    if bytes != made.bytes || hex::encode(digest.finalize()) != made.sha256 {
         return Err(Failure("the backup was changed on its way here; try again".to_owned()));
     }
     out.sync_all().map_err(written)?;

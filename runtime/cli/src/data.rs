@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use hyper::Method;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -12,6 +11,7 @@ use serde_json::{Map, Value};
 use super::Failure;
 use super::connect::{ConnectArgs, Connection};
 use super::table::aligned;
+use super::table::encoded;
 use convoke_server::archive::space::human;
 use convoke_store::EngineFactory;
 
@@ -143,14 +143,13 @@ impl Data {
     }
 
     fn path(&self, table: &str, cursor: Option<&str>, left: usize) -> String {
-        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-        let mut path = format!("tables/{}?limit={}&system={}", encoded(table), left.min(PAGE), self.system);
-        for (name, value) in [("cursor", cursor), ("id", self.id.as_deref()), ("where", self.having.as_deref())] {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", encoded(value)));
-            }
-        }
-        path
+        let members = [("cursor", cursor), ("id", self.id.as_deref()), ("where", self.having.as_deref())];
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("limit", &left.min(PAGE).to_string())
+            .append_pair("system", &self.system.to_string())
+            .extend_pairs(members.iter().filter_map(|(name, value)| Some((name, (*value)?))))
+            .finish();
+        format!("tables/{}?{query}", encoded(table))
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use hyper::Method;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 use super::Failure;
@@ -110,16 +109,14 @@ impl Logs {
     }
 
     fn path(&self) -> String {
-        let mut path = format!("/api/admin/logs?follow={}", self.follow);
         let last = self.last.unwrap_or(if self.follow { 10 } else { 100 });
-        path.push_str(&format!("&last={last}"));
         let members = [("function", &self.function), ("outcome", &self.outcome), ("requestId", &self.request_id)];
-        for (name, value) in members {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
-            }
-        }
-        path
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("follow", &self.follow.to_string())
+            .append_pair("last", &last.to_string())
+            .extend_pairs(members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))))
+            .finish();
+        format!("/api/admin/logs?{query}")
     }
 }
 

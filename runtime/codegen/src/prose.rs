@@ -1,5 +1,7 @@
 //! Doc comments, as the clients of other languages show them.
 
+use heck::{ToLowerCamelCase as _, ToUpperCamelCase as _};
+
 /// A doc comment without what only rustdoc understands: links to items become code, by the names that clients know.
 pub fn plain(doc: &str) -> String {
     let mut out = String::with_capacity(doc.len());
@@ -32,7 +34,7 @@ pub fn plain(doc: &str) -> String {
 fn known_as(item: &str) -> String {
     let item = item.rsplit("::").next().unwrap_or(item);
     match item.contains('_') && item.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
-        true => camel(item),
+        true => item.to_lower_camel_case(),
         false => item.to_owned(),
     }
 }
@@ -49,48 +51,9 @@ pub fn with_rule(doc: &str, rule: Option<&str>) -> String {
     }
 }
 
-/// `snake_case` as `camelCase`.
-pub fn camel(snake: &str) -> String {
-    let mut parts = snake.split('_');
-    let mut name = parts.next().unwrap_or_default().to_owned();
-    parts.for_each(|part| name.push_str(&pascal(part)));
-    name
-}
-
 /// The name of the type of the ids with this prefix.
 pub fn id_name(prefix: &str) -> String {
-    format!("{}Id", pascal(prefix))
-}
-
-/// A name with its first letter in upper case, and every letter that follows no letter or digit.
-pub fn pascal(name: &str) -> String {
-    let mut upper = true;
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c.is_alphanumeric() {
-            true if upper => out.extend(c.to_uppercase()),
-            true => out.push(c),
-            false => {}
-        }
-        upper = !c.is_alphanumeric();
-    }
-    out
-}
-
-/// `camelCase`, or words with other characters between them, as `snake_case`.
-pub fn snake(name: &str) -> String {
-    let mut out = String::with_capacity(name.len() + 4);
-    let mut before_is_lower = false;
-    for c in name.chars() {
-        if before_is_lower && (c.is_uppercase() || !c.is_alphanumeric()) {
-            out.push('_');
-        }
-        if c.is_alphanumeric() {
-            out.extend(c.to_lowercase());
-        }
-        before_is_lower = c.is_lowercase() || c.is_ascii_digit();
-    }
-    out
+    format!("{}Id", prefix.to_upper_camel_case())
 }
 
 #[cfg(test)]
@@ -101,16 +64,5 @@ mod tests {
     fn links_to_items_become_code_under_the_names_of_the_wire() {
         assert_eq!(plain("What [`save_onboarding`] takes, see [`a::B`](x)."), "What `saveOnboarding` takes, see `B`.");
         assert_eq!(plain("open [`` and `x` [1]"), "open [`` and `x` [1]");
-    }
-
-    #[test]
-    fn names_change_their_case() {
-        assert_eq!(pascal("non-binary"), "NonBinary");
-        assert_eq!(pascal("webrtc"), "Webrtc");
-        assert_eq!(snake("saveOnboarding"), "save_onboarding");
-        assert_eq!(
-            (snake("_id"), snake("_creationTime"), snake("user1Id")),
-            ("id".into(), "creation_time".into(), "user1_id".into())
-        );
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use heck::ToUpperCamelCase as _;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -166,10 +167,10 @@ impl Names {
         };
         let all: BTreeSet<&String> = sent.keys().chain(returned.keys()).collect();
         let names: BTreeMap<String, String> =
-            all.into_iter().map(|name| (name.clone(), free(prose::pascal(name)))).collect();
+            all.into_iter().map(|name| (name.clone(), free(name.to_upper_camel_case()))).collect();
         let mut as_sent = names.clone();
         for name in differing(sent, returned) {
-            as_sent.insert(name.clone(), free(format!("{}Input", prose::pascal(name))));
+            as_sent.insert(name.clone(), free(format!("{}Input", name.to_upper_camel_case())));
         }
         Self { sent: as_sent, returned: names }
     }
@@ -240,7 +241,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn name(&self, name: &str) -> String {
-        self.names.get(name).cloned().unwrap_or_else(|| prose::pascal(name))
+        self.names.get(name).cloned().unwrap_or_else(|| name.to_upper_camel_case())
     }
 
     fn named(&self, name: &str, schema: &Value, usage: Usage) -> Named {

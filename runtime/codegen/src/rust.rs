@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use heck::{ToLowerCamelCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
+
 use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
 use super::prose;
 use convoke_calls::function::{Kind, Visibility};
@@ -117,7 +119,7 @@ fn enumeration(out: &mut String, named: &Named, words: &[String]) {
     let _ = writeln!(out, "    {} {{", named.name);
     let mut taken = BTreeSet::from(["Unrecognized".to_owned()]);
     for word in words {
-        let mut variant = prose::pascal(word);
+        let mut variant = word.to_upper_camel_case();
         if !variant.starts_with(|c: char| c.is_alphabetic()) || variant == "Self" {
             variant.insert_str(0, "Is");
         }
@@ -171,7 +173,7 @@ impl<'a> Types<'a> {
         for (field, ty, member) in &fields {
             doc(out, "    ", &member_doc(member));
             let mut attributes = Vec::new();
-            if prose::camel(field.trim_start_matches("r#")) != member.name {
+            if field.trim_start_matches("r#").to_lower_camel_case() != member.name {
                 attributes.push(format!("rename = {:?}", member.name));
             }
             if ty.starts_with("Option<") && !member.required {
@@ -335,7 +337,7 @@ fn names_of_client() -> BTreeSet<String> {
 }
 
 fn module_type(out: &mut String, path: &str, module: &Module<'_>, types: &Types<'_>) {
-    let name = prose::pascal(path);
+    let name = path.to_upper_camel_case();
     let _ = writeln!(
         out,
         "\n    /// The functions under `{path}`.\n    #[derive(Clone, Copy, Debug)]\n    \
@@ -343,7 +345,7 @@ fn module_type(out: &mut String, path: &str, module: &Module<'_>, types: &Types<
     );
     let mut taken = BTreeSet::new();
     for (name, function) in &module.functions {
-        method(out, &unique(identifier(&prose::snake(name)), &mut taken), function, types);
+        method(out, &unique(identifier(&name.to_snake_case()), &mut taken), function, types);
     }
     accessors(out, path, module, "self.0", &mut taken);
     out.push_str("    }\n");
@@ -356,8 +358,8 @@ fn accessors(out: &mut String, path: &str, module: &Module<'_>, client: &str, ta
     let (indent, lifetime, place) = if path.is_empty() { ("    ", "'_", "modules::") } else { ("        ", "'c", "") };
     for name in module.inside.keys() {
         let full = if path.is_empty() { (*name).to_owned() } else { format!("{path}/{name}") };
-        let ty = prose::pascal(&full);
-        let method = unique(identifier(&prose::snake(name)), taken);
+        let ty = full.to_upper_camel_case();
+        let method = unique(identifier(&name.to_snake_case()), taken);
         let _ = writeln!(
             out,
             "{indent}/// The functions under `{full}`.\n{indent}pub fn {method}(&self) -> {place}{ty}<{lifetime}> {{\n\
@@ -395,7 +397,7 @@ fn method(out: &mut String, name: &str, function: &Described, types: &Types<'_>)
 }
 
 fn field_name(wire: &str) -> String {
-    let name = prose::snake(wire);
+    let name = wire.to_snake_case();
     match name.starts_with(|c: char| c.is_alphabetic()) {
         true => identifier(&name),
         false => format!("field_{name}"),

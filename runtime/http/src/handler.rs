@@ -9,7 +9,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
-use percent_encoding::percent_decode_str;
 
 use super::credentials::Authorization;
 use super::response_body::Body;
@@ -175,10 +174,8 @@ impl<E> Incoming<E> {
 
 /// The member `name` of a query as sent, decoded; the first if there are several, none if it is empty.
 pub fn query_member(query: &str, name: &str) -> Option<String> {
-    let value = query.split('&').filter_map(|member| member.split_once('=')).find(|(own, _)| *own == name)?.1;
-    let value = value.replace('+', " ");
-    let value = percent_decode_str(&value).decode_utf8_lossy().into_owned();
-    (!value.is_empty()).then_some(value)
+    let (_, value) = form_urlencoded::parse(query.as_bytes()).find(|(own, _)| own == name)?;
+    (!value.is_empty()).then(|| value.into_owned())
 }
 
 /// What goes back. For `/api/*` the body is always an envelope.

@@ -91,7 +91,9 @@ fn mix(counter: u64) -> u64 {
 }
 
 fn hexadecimal(number: u64) -> [u8; 16] {
-    std::array::from_fn(|digit| b"0123456789abcdef"[(number >> (60 - 4 * digit)) as usize & 15])
+    let mut digits = [0; 16];
+    hex::encode_to_slice(number.to_be_bytes(), &mut digits).expect("eight bytes are sixteen digits");
+    digits
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// Lower case only, as the recommendation demands.
+/// Lower case only, as the recommendation demands: the reason why it is not the `hex` crate, which takes both cases.
 fn hexadecimal(digits: &[u8]) -> Option<u128> {
     digits.iter().try_fold(0, |number: u128, digit| match digit {
         b'0'..=b'9' => Some(number << 4 | u128::from(digit - b'0')),

@@ -148,7 +148,7 @@ fn digest(runtime: &Runtime, caller: &Caller, queries: &[AskedQuery]) -> String 
         Caller::DeployKey(key) => digest.update(format!("{key:?}")),
         Caller::System => digest.update("system"),
     }
-    digest.finalize()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest.finalize()[..12])
 }
 
 /// The commit of an event that a client has seen, if it is one of the same queries.

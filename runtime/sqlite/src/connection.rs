@@ -40,6 +40,17 @@ pub enum Purpose {
     Build,
 }
 
+impl Purpose {
+    /// How SQLite opens the file for it.
+    pub fn flags(self) -> OpenFlags {
+        let access = match self {
+            Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        };
+        access | OpenFlags::SQLITE_OPEN_NO_MUTEX
+    }
+}
+
 /// What every connection to a database has in common.
 #[derive(Clone)]
 pub struct Common {
@@ -107,7 +118,7 @@ pub struct Connection {
 
 /// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
 /// that the connections of this process share. Each snapshot saves four of them. Another process finds the file locked.
-const VFS: &str = "unix-excl";
+pub const VFS: &str = "unix-excl";
 
 impl Connection {
     /// Opens a connection and asserts its settings.
@@ -115,12 +126,7 @@ impl Connection {
     /// # Errors
     /// The engine's, or [`OpenError::Setting`] if a setting did not take.
     pub fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
-        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | match purpose {
-                Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
-                Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            };
-        let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, flags, VFS).opening()?;
+        let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, purpose.flags(), VFS).opening()?;
         Self::settle(sqlite, common, purpose)
     }
 

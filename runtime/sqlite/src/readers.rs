@@ -14,8 +14,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use super::connection::{Common, Connection, Purpose};
-use super::failure;
+use super::connection::{Common, Connection, Purpose, VFS};
+use super::failure::{self, Opening as _};
 use super::interrupt::Interrupt;
 use super::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
@@ -25,6 +25,13 @@ use convoke_store::engine::Read;
 use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, OpenError, Ran, ReadJob, StoreError};
 use parking_lot::{Condvar, Mutex};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use r2d2::ManageConnection;
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::OpenFlags;
+
+/// What stays as it is in the path of a URI.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The pool of readers.
 pub struct Readers {
@@ -46,7 +53,7 @@ impl Readers {
         let interrupts = Arc::default();
         let manager = Manager::new(common.clone(), Arc::clone(&interrupts));
         // The pool reports a failed connection as a text, after a while: one is tried before, for its own error.
-        drop(r2d2::ManageConnection::connect(&manager)?);
+        drop(manager.connect()?);
         let size = u32::try_from(count).unwrap_or(u32::MAX);
         let pool = r2d2::Pool::builder()
             .max_size(size)
@@ -387,23 +394,28 @@ impl Drop for Turn {
 
 /// Opens readers for the pool.
 pub struct Manager {
+    files: SqliteConnectionManager,
     common: Common,
     interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>,
 }
 
 impl Manager {
     fn new(common: Common, interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>) -> Self {
-        Self { common, interrupts }
+        // It takes no VFS but in the file's name, which is a URI then.
+        let path = percent_encode(common.path.as_os_str().as_encoded_bytes(), PATH);
+        let flags = Purpose::Read.flags() | OpenFlags::SQLITE_OPEN_URI;
+        let files = SqliteConnectionManager::file(format!("file:{path}?vfs={VFS}")).with_flags(flags);
+        Self { files, common, interrupts }
     }
 }
 
-impl r2d2::ManageConnection for Manager {
+impl ManageConnection for Manager {
     // Boxed, since the pool moves it at every turn.
     type Connection = Box<Connection>;
     type Error = OpenError;
 
     fn connect(&self) -> Result<Box<Connection>, OpenError> {
-        let connection = Connection::open(&self.common, Purpose::Read)?;
+        let connection = Connection::settle(self.files.connect().opening()?, &self.common, Purpose::Read)?;
         let mut interrupts = self.interrupts.lock();
         // One that nobody else holds was of a connection that is gone.
         interrupts.retain(|interrupt| Arc::strong_count(interrupt) > 1);

@@ -41,7 +41,7 @@ impl Fingerprint {
         let value = serde_json::to_value(value).expect("what is fingerprinted has a JSON form");
         let mut text = String::new();
         write_canonical(&value, &mut text);
-        Self(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::encode(Sha256::digest(text)))
     }
 }
 

@@ -154,5 +154,5 @@ fn going_on(ctx: &mut MutationCtx, seat: &Seat) -> Result<Doc<Meeting>> {
 fn random_id() -> Result<String> {
     let mut bytes = [0; 16];
     rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }

@@ -87,5 +87,5 @@ fn digest(args: &impl Serialize) -> Result<String> {
         members.remove("idempotencyKey");
     }
     // serde_json's map is ordered by key, which makes the text canonical.
-    Ok(Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(Sha256::digest(value.to_string())))
 }

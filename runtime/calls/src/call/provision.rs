@@ -4,7 +4,6 @@
 //! Memory first, then the table of identities seen, and only then the application's hook. The memory is written after
 //! the commit. If the store refuses writes, a known identity reads on; an unknown one is told to come again.
 
-use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -153,10 +152,7 @@ fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
 /// A digest of the claims that are kept: what the table holds.
 fn digest(identity: &Identity) -> String {
     let text = serde_json::to_vec(&kept(identity)).unwrap_or_default();
-    Sha256::digest(text).iter().fold(String::with_capacity(64), |mut digest, byte| {
-        let _ = write!(digest, "{byte:02x}");
-        digest
-    })
+    hex::encode(Sha256::digest(text))
 }
 
 /// The same for the memory of one process: every call with a token makes one, and a digest would cost it microseconds.

@@ -1,7 +1,8 @@
 //! Latencies of one span of time: counted, packed, added up, and asked for percentiles.
 //!
 //! A packed histogram has the V2 format of HdrHistogram, which other tools read. Packed ones are added up without
-//! being unpacked one by one: a week of a busy function is ten thousand of them.
+//! being unpacked one by one: a week of a busy function is ten thousand of them, each of which the library
+//! would read into a histogram of up to 24,576 cells first.
 
 use std::ops::AddAssign;
 

@@ -46,7 +46,7 @@ fn changed(archive: &[u8], name: &str, change: impl Fn(String) -> String) -> Vec
     let describe = |member: &mut serde_json::Value| {
         let text = text_of(&member["file"]);
         member["bytes"] = text.len().into();
-        member["sha256"] = hex(&Sha256::digest(text)).into();
+        member["sha256"] = hex::encode(Sha256::digest(text)).into();
         if member.get("rows").is_some() {
             member["rows"] = text.lines().count().into();
         }
@@ -57,10 +57,6 @@ fn changed(archive: &[u8], name: &str, change: impl Fn(String) -> String) -> Vec
         members[0].1 = manifest.to_string();
     }
     packed(&members)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn packed(members: &[(String, String)]) -> Vec<u8> {

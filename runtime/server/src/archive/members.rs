@@ -58,12 +58,3 @@ pub struct TableMember {
 pub fn rows_of(table: &str) -> String {
     format!("tables/{table}.jsonl")
 }
-
-/// A digest in lower-case hexadecimal.
-pub fn hex(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold(String::with_capacity(digest.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}

@@ -8,7 +8,7 @@ use flate2::bufread::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::leaves;
-use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION, hex};
+use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION};
 use super::row;
 use super::shape::Schema;
 use super::writer::Progress;
@@ -148,7 +148,7 @@ fn description<T: serde::de::DeserializeOwned>(entry: impl Read, member: Option<
     entry.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
     let name = member.map_or(MANIFEST, |member| &member.file);
     if let Some(member) = member {
-        check(member, bytes.len() as u64, &hex(&Sha256::digest(&bytes)))?;
+        check(member, bytes.len() as u64, &hex::encode(Sha256::digest(&bytes)))?;
     }
     serde_json::from_slice(&bytes).map_err(|error| ReadError::Damaged(format!("{name}: {error}")))
 }
@@ -192,7 +192,7 @@ fn rows(
     // A line that does not fit because its member is damaged is reported as that.
     io::copy(&mut from, &mut io::sink()).map_err(unreadable)?;
     let Measured { digest, bytes, .. } = from.into_inner();
-    check(&member.member, bytes, &hex(&digest.finalize()))?;
+    check(&member.member, bytes, &hex::encode(digest.finalize()))?;
     taken?;
     if line != member.rows {
         return Err(ReadError::Damaged(format!("{} has {line} rows, not {}", member.member.file, member.rows)));

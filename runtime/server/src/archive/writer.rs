@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION, hex, rows_of};
+use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION, rows_of};
 use super::shape::Schema;
 use super::{leaves, row};
 use convoke_store::offline::everything;
@@ -68,7 +68,11 @@ pub fn write<W: Write>(
         format: FORMAT.to_owned(),
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        schema: Member { file: SCHEMA.to_owned(), bytes: schema.len() as u64, sha256: hex(&Sha256::digest(&schema)) },
+        schema: Member {
+            file: SCHEMA.to_owned(),
+            bytes: schema.len() as u64,
+            sha256: hex::encode(Sha256::digest(&schema)),
+        },
         tables: leaving.iter().map(|table| measure(source, table, &mut told)).collect::<Result<_, _>>()?,
         left_out: tables.iter().filter(|table| !leaves(table)).map(|table| table.name.to_owned()).collect(),
     };
@@ -95,7 +99,7 @@ fn measure(source: &dyn Reader, table: &'static TableDef, told: &mut Told<'_>) -
         bytes += chunk.len() as u64;
         Ok(())
     })?;
-    let member = Member { file: rows_of(table.name), bytes, sha256: hex(&digest.finalize()) };
+    let member = Member { file: rows_of(table.name), bytes, sha256: hex::encode(digest.finalize()) };
     Ok(TableMember { table: table.name.to_owned(), rows, member })
 }
 

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::archive::members::hex;
 use convoke_core::clock::{self, Millis};
 use convoke_store::{private_file, sync_folder};
 
@@ -159,7 +158,7 @@ pub fn measure(path: &Path, progress: &mut dyn FnMut(u64)) -> io::Result<(String
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok((hex(&digest.finalize()), bytes));
+            return Ok((hex::encode(digest.finalize()), bytes));
         }
         digest.update(&buffer[..read]);
         bytes += read as u64;

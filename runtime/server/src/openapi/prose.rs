@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use heck::ToLowerCamelCase as _;
+
 /// A doc comment, taken apart.
 pub(super) struct Prose {
     /// Its paragraphs, without code and without `# Errors`.
@@ -73,7 +75,7 @@ fn without_links(text: &str, functions: &BTreeSet<&str>) -> String {
         let name = link[2..end].rsplit("::").next().unwrap_or_default().trim_end_matches("()");
         out.push('`');
         match functions.contains(name) {
-            true => convoke_calls::registry::camel_case(name, &mut out),
+            true => out.push_str(&name.to_lower_camel_case()),
             false => out.push_str(name),
         }
         out.push('`');
