@@ -9,18 +9,18 @@ mod guestbook {
 
     #[table(name = "entries", prefix = "entry")]
     #[index(by_name(name), unique)]
-    pub struct Entry {
+    pub(crate) struct Entry {
         pub name: String,
     }
 
     #[args]
-    pub struct Sign {
+    pub(crate) struct Sign {
         pub name: String,
     }
 
     /// Signs the guestbook; everybody once.
     #[mutation]
-    pub fn sign(ctx: &mut MutationCtx, args: Sign) -> Result<Id<Entry>> {
+    pub(crate) fn sign(ctx: &mut MutationCtx, args: Sign) -> Result<Id<Entry>> {
         info!("{} signs", args.name);
         Ok(ctx.db_mut().insert(Entry { name: args.name })?)
     }

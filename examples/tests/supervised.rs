@@ -18,7 +18,7 @@ mod naps {
 
     /// Holds up every other mutation.
     #[mutation]
-    pub fn nap(_ctx: &mut MutationCtx) -> Result<()> {
+    pub(crate) fn nap(_ctx: &mut MutationCtx) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(1_500));
         Ok(())
     }

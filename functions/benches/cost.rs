@@ -146,11 +146,11 @@ fn turn(app: &TestApp, path: &str, args: &Value) -> f64 {
     let start = Instant::now();
     let replies =
         app.block_on(futures_util::future::join_all((0..CONCURRENT).map(|_| ada.call_async(path, args.clone()))));
-    let took = start.elapsed();
+    let elapsed = start.elapsed();
     for reply in &replies {
         reply.value();
     }
-    took.as_secs_f64() * 1e6 / CONCURRENT as f64
+    elapsed.as_secs_f64() * 1e6 / CONCURRENT as f64
 }
 
 fn compare(app: &TestApp, title: &str, path: &str, heavy: &Value, light: &Value) {

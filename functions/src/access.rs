@@ -9,7 +9,7 @@ use schema::{Actor, Meeting, Participant, Role, User, UserRef};
 
 /// A caller's place in a meeting.
 #[derive(Clone)]
-pub struct Seat {
+pub struct Membership {
     /// The caller.
     pub user: Doc<User>,
     /// The meeting.
@@ -18,7 +18,7 @@ pub struct Seat {
     pub participant: Doc<Participant>,
 }
 
-impl Seat {
+impl Membership {
     /// Whether the caller is a host of the meeting.
     pub fn is_host(&self) -> bool {
         self.participant.role == Role::Host
@@ -68,44 +68,44 @@ pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
 ///
 /// # Errors
 /// Those of [`user`]; `FORBIDDEN` to whom the meeting is none of theirs, also if there is none.
-pub fn participant(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
+pub fn participant(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> {
     let user = user(ctx)?;
-    seat_of(ctx, user, meeting)
+    membership_of(ctx, user, meeting)
 }
 
 /// The place of a user in a meeting.
 ///
 /// # Errors
 /// `FORBIDDEN` if there is none.
-pub fn seat_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result<Seat> {
+pub fn membership_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result<Membership> {
     let stranger = || Error::forbidden("Access denied: Not a meeting participant");
     let row = ctx.db().query(Participant::by_meeting_user).eq(meeting).eq(user.id()).unique()?;
     let participant = row.ok_or_else(stranger)?;
     let meeting = ctx.db().get(meeting)?.ok_or_else(stranger)?;
-    Ok(Seat { user, meeting, participant })
+    Ok(Membership { user, meeting, participant })
 }
 
 /// The calling user's place in a meeting that they host.
 ///
 /// # Errors
 /// Those of [`participant`]; `FORBIDDEN` "Requires host role".
-pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Seat> {
-    let seat = participant(ctx, meeting)?;
-    require_host(&seat)?;
-    Ok(seat)
+pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> {
+    let membership = participant(ctx, meeting)?;
+    require_host(&membership)?;
+    Ok(membership)
 }
 
 /// Lets only a host of the meeting pass.
 ///
 /// # Errors
 /// `FORBIDDEN` "Requires host role".
-pub fn require_host(seat: &Seat) -> Result<()> {
-    if seat.is_host() {
+pub fn require_host(membership: &Membership) -> Result<()> {
+    if membership.is_host() {
         return Ok(());
     }
     Err(Error::forbidden("Requires host role")
         .with("requiredRole", Role::Host.as_str())
-        .with("currentRole", seat.participant.role.as_str()))
+        .with("currentRole", membership.participant.role.as_str()))
 }
 
 /// The calling user, or none for a deploy key that acts as nobody: for what both may ask.

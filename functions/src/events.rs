@@ -42,7 +42,7 @@ macro_rules! listener {
 ///
 /// # Errors
 /// Those of the listeners.
-pub fn tell(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
+pub fn emit(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
     static LISTENERS: LazyLock<Vec<&Listener>> = LazyLock::new(|| {
         let mut all: Vec<_> = inventory::iter::<Listener>().collect();
         all.sort_by_key(|listener| listener.name);

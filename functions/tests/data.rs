@@ -340,7 +340,7 @@ fn where_there_is_no_room_nothing_is_left_behind_and_the_reason_is_said() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the machine's time is what is measured")]
-fn took<R>(work: impl FnOnce() -> R) -> Duration {
+fn elapsed<R>(work: impl FnOnce() -> R) -> Duration {
     let begun = std::time::Instant::now();
     work();
     begun.elapsed()
@@ -356,8 +356,8 @@ fn killed_at_any_moment_a_restore_and_an_import_leave_the_old_or_the_new() {
     done(folder.path(), &["backup", "two.db"]);
     done(folder.path(), &["export", "two.tar.gz"]);
     // The moments spread over the time that a command takes here and now.
-    let restoring = took(|| done(folder.path(), &["restore", "two.db"]));
-    let importing = took(|| done(folder.path(), &["import", "two.tar.gz", "--replace"]));
+    let restoring = elapsed(|| done(folder.path(), &["restore", "two.db"]));
+    let importing = elapsed(|| done(folder.path(), &["import", "two.tar.gz", "--replace"]));
     let mut seen = [0; 2];
     for round in 0..24_u32 {
         let to = if round % 2 == 0 { "one" } else { "two" };

@@ -9,22 +9,22 @@ use syn::{Attribute, Expr, Ident, LitStr, Meta, Path, Token};
 use crate::errors::Errors;
 
 /// Whether an attribute is `#[name]`, however it is qualified.
-pub fn is(attribute: &Attribute, name: &str) -> bool {
+pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
     ends_in(attribute.path(), name)
 }
 
 /// Whether the last segment of a path is `name`.
-pub fn ends_in(path: &Path, name: &str) -> bool {
+pub(crate) fn ends_in(path: &Path, name: &str) -> bool {
     path.segments.last().is_some_and(|segment| segment.ident == name)
 }
 
 /// Takes the attributes called `name` out of the list.
-pub fn take(attributes: &mut Vec<Attribute>, name: &str) -> Vec<Attribute> {
+pub(crate) fn take(attributes: &mut Vec<Attribute>, name: &str) -> Vec<Attribute> {
     attributes.extract_if(.., |attribute| is(attribute, name)).collect()
 }
 
 /// The doc comment, line breaks kept, without the space after `///`.
-pub fn docs(attributes: &[Attribute]) -> String {
+pub(crate) fn docs(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes {
         if let Meta::NameValue(pair) = &attribute.meta
@@ -42,12 +42,12 @@ pub fn docs(attributes: &[Attribute]) -> String {
 }
 
 /// The `#[cfg]`s of an item: what is written beside it must come and go with it.
-pub fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
+pub(crate) fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
 
 /// `#[derive(…)]` of those of `wanted` that the author did not derive.
-pub fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -> TokenStream {
+pub(crate) fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -> TokenStream {
     let mut written: Vec<String> = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         let paths = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
@@ -59,7 +59,7 @@ pub fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -> Token
 }
 
 /// The usual derives by name.
-pub fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)> {
+pub(crate) fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)> {
     let path = |name: &str| match name {
         "Clone" => quote!(::core::clone::Clone),
         "Copy" => quote!(::core::marker::Copy),
@@ -74,7 +74,7 @@ pub fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)> {
 }
 
 /// One option of a list: `internal`, `rate = "class"`, `unique`, `when(…)`.
-pub struct Choice {
+pub(crate) struct Choice {
     /// Its name.
     pub name: Ident,
     /// What follows it.
@@ -82,7 +82,7 @@ pub struct Choice {
 }
 
 /// What follows the name of an option.
-pub enum Given {
+pub(crate) enum Given {
     /// Nothing.
     Nothing,
     /// `= expression`.
@@ -108,7 +108,7 @@ impl Choice {
     }
 
     /// The flag: nothing may follow it.
-    pub fn flag(&self, errors: &mut Errors) -> bool {
+    pub(crate) fn flag(&self, errors: &mut Errors) -> bool {
         if !matches!(self.given, Given::Nothing) {
             errors.at(&self.name, format!("`{}` stands alone, without a value", self.name));
         }
@@ -116,7 +116,7 @@ impl Choice {
     }
 
     /// The expression behind `=`.
-    pub fn expression(&self, errors: &mut Errors) -> Option<Expr> {
+    pub(crate) fn expression(&self, errors: &mut Errors) -> Option<Expr> {
         match &self.given {
             Given::Value(value) => Some(value.clone()),
             Given::Nothing | Given::List(_) => {
@@ -127,7 +127,7 @@ impl Choice {
     }
 
     /// The text behind `=`.
-    pub fn text(&self, errors: &mut Errors) -> Option<LitStr> {
+    pub(crate) fn text(&self, errors: &mut Errors) -> Option<LitStr> {
         match self.expression(errors)? {
             Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text),
             other => {
@@ -139,7 +139,7 @@ impl Choice {
 }
 
 /// The options of an attribute, each at most once.
-pub fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
+pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
     let parser = |input: ParseStream<'_>| Punctuated::<Choice, Token![,]>::parse_terminated_with(input, Choice::parse);
     let Some(list) = errors.take(parser.parse2(tokens)) else { return Vec::new() };
     let list: Vec<Choice> = list.into_iter().collect();
@@ -152,13 +152,13 @@ pub fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
 }
 
 /// Refuses an option that does not exist, naming those that do.
-pub fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
+pub(crate) fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     errors.at(&choice.name, format!("no option is called `{}`; there are {}", choice.name, known.join(", ")));
 }
 
 /// The tokens of an attribute's list, empty for `#[name]` alone.
-pub fn list(attribute: &Attribute) -> TokenStream {
+pub(crate) fn list(attribute: &Attribute) -> TokenStream {
     match &attribute.meta {
         Meta::Path(_) => TokenStream::new(),
         Meta::List(list) => list.tokens.clone(),
@@ -168,7 +168,7 @@ pub fn list(attribute: &Attribute) -> TokenStream {
 
 /// What keeps the runtime's own types out of rustc's lists of "other types that implement the trait". Only there: a
 /// crate without the implicit prelude does not know the attribute.
-pub fn unlisted() -> Option<TokenStream> {
+pub(crate) fn unlisted() -> Option<TokenStream> {
     let is_runtime = std::env::var_os("CARGO_CRATE_NAME").is_some_and(|name| name == "convoke");
     is_runtime.then(|| quote!(#[diagnostic::do_not_recommend]))
 }

@@ -11,7 +11,7 @@ use crate::attributes;
 use crate::errors::beside;
 
 /// Moves the attribute below the kind's, which reads it.
-pub fn expand(expression: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(expression: TokenStream, item: TokenStream) -> TokenStream {
     let Ok(Item::Fn(mut function)) = syn::parse2::<Item>(item.clone()) else {
         return beside(&item, Err(misplaced()));
     };
@@ -32,7 +32,7 @@ fn misplaced() -> syn::Error {
 }
 
 /// The expression of one attribute.
-pub fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
+pub(crate) fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
     let example = "write when it runs: `#[cron(\"*/5 * * * *\")]` is every five minutes";
     let text: LitStr =
         attribute.parse_args().map_err(|error| syn::Error::new(error.span(), format!("{example} ({error})")))?;

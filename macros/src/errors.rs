@@ -7,16 +7,16 @@ use quote::{ToTokens, quote};
 
 /// Mistakes found so far.
 #[derive(Default)]
-pub struct Errors(Option<syn::Error>);
+pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
     /// Adds a mistake under `tokens`.
-    pub fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
+    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.add(syn::Error::new_spanned(tokens, message));
     }
 
     /// Adds a mistake, or several.
-    pub fn add(&mut self, error: syn::Error) {
+    pub(crate) fn add(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => errors.combine(error),
             none => *none = Some(error),
@@ -24,12 +24,12 @@ impl Errors {
     }
 
     /// The value of `result`, or its mistake added.
-    pub fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
     /// `value`, if there was no mistake.
-    pub fn finish<T>(self, value: Option<T>) -> syn::Result<T> {
+    pub(crate) fn finish<T>(self, value: Option<T>) -> syn::Result<T> {
         match (self.0, value) {
             (Some(errors), _) => Err(errors),
             (None, Some(value)) => Ok(value),
@@ -39,7 +39,7 @@ impl Errors {
 }
 
 /// The written item, and behind it either what was made of it or every mistake.
-pub fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
+pub(crate) fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#item #made)
 }

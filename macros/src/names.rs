@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 
 /// How a list of names is spelled on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub(crate) enum Spelling {
     /// `non-binary`
     Kebab,
     /// `nonBinary`
@@ -32,7 +32,7 @@ impl Spelling {
     ];
 
     /// The spelling that `text` names, or what could have been meant.
-    pub fn named(text: &str) -> Result<Self, String> {
+    pub(crate) fn named(text: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, spelling)| *spelling).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
             format!("`rename_all` is one of {}", names.join(", "))
@@ -40,7 +40,7 @@ impl Spelling {
     }
 
     /// The wire name of a variant.
-    pub fn of(self, variant: &Ident) -> String {
+    pub(crate) fn of(self, variant: &Ident) -> String {
         let pascal = variant.unraw().to_string();
         match self {
             Spelling::Kebab => pascal.to_kebab_case(),
@@ -54,12 +54,12 @@ impl Spelling {
 }
 
 /// The camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
-pub fn camel(field: &Ident) -> String {
+pub(crate) fn camel(field: &Ident) -> String {
     field.unraw().to_string().to_lower_camel_case()
 }
 
 /// Whether one name may be a slip for the other: few letters differ.
-pub fn near(name: &str, written: &str) -> bool {
+pub(crate) fn near(name: &str, written: &str) -> bool {
     strsim::osa_distance(&name.to_lowercase(), &written.to_lowercase()) <= (name.len() / 4).max(1)
 }
 

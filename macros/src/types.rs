@@ -9,7 +9,7 @@ use syn::{GenericArgument, PathArguments, Type};
 const PLAIN: [&str; 11] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f64", "String"];
 
 /// `T` of `Option<T>`.
-pub fn option(ty: &Type) -> Option<&Type> {
+pub(crate) fn option(ty: &Type) -> Option<&Type> {
     inside(ty, "Option")
 }
 
@@ -29,13 +29,13 @@ fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
 }
 
 /// The last name of a path type without arguments: `String` of `std::string::String`.
-pub fn last_name(ty: &Type) -> Option<&syn::Ident> {
+pub(crate) fn last_name(ty: &Type) -> Option<&syn::Ident> {
     let Type::Path(path) = ty else { return None };
     path.path.segments.last().filter(|last| last.arguments.is_none()).map(|last| &last.ident)
 }
 
 /// The type that a member is read as, and whether it must be unwrapped afterwards.
-pub fn read_as(ty: &Type) -> (TokenStream, bool) {
+pub(crate) fn read_as(ty: &Type) -> (TokenStream, bool) {
     match plain(ty) {
         Some(wrapped) => (wrapped, true),
         None => (ty.to_token_stream(), false),

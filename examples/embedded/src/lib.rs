@@ -29,7 +29,7 @@ pub mod counters {
         let found = ctx.db().query(Counter::by_name).eq(&*args.name).unique()?;
         let value = found.as_ref().map_or(0, |counter| counter.value);
         let Some(value) = value.checked_add(args.amount) else {
-            return Err(Error::invalid("amount", "the sum is too large"));
+            return Err(Error::invalid_argument("amount", "the sum is too large"));
         };
         match found {
             Some(counter) => drop(ctx.db_mut().patch_doc(counter, |row| row.value = value)?),

@@ -13,13 +13,13 @@ mod visits {
 
     /// One visit.
     #[table(name = "visits", prefix = "visit")]
-    pub struct Visit {
+    pub(crate) struct Visit {
         pub at: Millis,
     }
 
     /// Counts a visit, and says how many there were.
     #[mutation]
-    pub fn count_visit(ctx: &mut MutationCtx) -> Result<u32> {
+    pub(crate) fn count_visit(ctx: &mut MutationCtx) -> Result<u32> {
         let at = ctx.now();
         ctx.db_mut().insert(Visit { at })?;
         ctx.run::<how_many>(NoArgs {})
@@ -27,7 +27,7 @@ mod visits {
 
     /// How many visits there were.
     #[query]
-    pub fn how_many(ctx: &QueryCtx) -> Result<u32> {
+    pub(crate) fn how_many(ctx: &QueryCtx) -> Result<u32> {
         let count = ctx.db().scan::<Visit>().count()?;
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }

@@ -11,14 +11,14 @@ mod greetings {
     use convoke::{args, query};
 
     #[args]
-    pub struct SayHello {
+    pub(crate) struct SayHello {
         /// Whom to greet.
         pub name: String,
     }
 
     /// Greets somebody.
     #[query]
-    pub fn say_hello(_ctx: &QueryCtx, args: SayHello) -> Result<String> {
+    pub(crate) fn say_hello(_ctx: &QueryCtx, args: SayHello) -> Result<String> {
         info!("greeting {}", args.name);
         Ok(format!("Hello, {}!", args.name))
     }

@@ -11,7 +11,7 @@ mod library {
 
     /// A book. Nobody has given it a shelf yet.
     #[table(name = "books", prefix = "book")]
-    pub struct Book {
+    pub(crate) struct Book {
         pub title: String,
         /// How often the row was changed since it was made.
         pub edits: i64,
@@ -20,14 +20,14 @@ mod library {
 
     /// What [`add_books`] takes.
     #[args]
-    pub struct AddBooks {
+    pub(crate) struct AddBooks {
         /// How many.
         pub count: i64,
     }
 
     /// Adds books with made-up titles, and returns how many there are.
     #[mutation]
-    pub fn add_books(ctx: &mut MutationCtx, args: AddBooks) -> Result<i64> {
+    pub(crate) fn add_books(ctx: &mut MutationCtx, args: AddBooks) -> Result<i64> {
         let held = i64::try_from(ctx.db().scan::<Book>().count()?).unwrap_or(i64::MAX);
         for number in held..held + args.count {
             let title = format!("{} tales", if number % 3 == 0 { "Tall" } else { "Brief" });

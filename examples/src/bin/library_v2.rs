@@ -19,7 +19,7 @@ mod library {
     /// Where a book stands.
     #[value]
     #[derive(Clone, Copy, PartialEq, Eq)]
-    pub enum Shelf {
+    pub(crate) enum Shelf {
         Tall,
         Others,
     }
@@ -27,7 +27,7 @@ mod library {
     /// A book, which has a shelf now.
     #[table(name = "books", prefix = "book")]
     #[index(by_shelf(shelf))]
-    pub struct Book {
+    pub(crate) struct Book {
         pub title: String,
         /// How often the row was changed since it was made.
         pub edits: i64,
@@ -38,7 +38,7 @@ mod library {
 
     /// How many books a shelf holds.
     #[value]
-    pub struct Holding {
+    pub(crate) struct Holding {
         pub shelf: Shelf,
         pub books: i64,
         /// Changes of its books, in all.
@@ -47,7 +47,7 @@ mod library {
 
     /// The shelves, with what they hold.
     #[query]
-    pub fn shelves(ctx: &QueryCtx) -> Result<Vec<Holding>> {
+    pub(crate) fn shelves(ctx: &QueryCtx) -> Result<Vec<Holding>> {
         let mut shelves = Vec::new();
         for shelf in [Shelf::Tall, Shelf::Others] {
             let books = ctx.db().query(Book::by_shelf).eq(shelf).take(usize::MAX)?;
@@ -67,7 +67,7 @@ mod migrations {
 
     /// Gives every book of the time before there were shelves one, by its title.
     #[mutation(admin)]
-    pub fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
+    pub(crate) fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
         ctx.migrate::<Book>(&args, |book| {
             // The row is read as it is stored: its struct would not take one without a shelf.
             if book.get::<Option<Shelf>>("shelf")?.is_some() {

@@ -9,22 +9,22 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// The program of `src/bin/hello.rs`, in an empty folder and an environment of its own.
-pub fn hello(folder: &Path) -> Command {
+pub(crate) fn hello(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hello"));
     command.current_dir(folder).env_clear().stdin(Stdio::null());
     command
 }
 
-pub fn run(folder: &Path, args: &[&str]) -> Output {
+pub(crate) fn run(folder: &Path, args: &[&str]) -> Output {
     hello(folder).args(args).output().unwrap()
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A process that serves, and what it said until it listened.
-pub struct Serving {
+pub(crate) struct Serving {
     pub process: Child,
     pub url: String,
     pub said: String,
@@ -34,7 +34,7 @@ pub struct Serving {
 
 impl Serving {
     #[expect(clippy::zombie_processes, reason = "a test whose server does not start fails, and its process has ended")]
-    pub fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap());
         let mut said = String::new();
@@ -49,7 +49,7 @@ impl Serving {
         }
     }
 
-    pub fn call(&self, token: Option<&str>, args: &Value) -> Value {
+    pub(crate) fn call(&self, token: Option<&str>, args: &Value) -> Value {
         let url = format!("{}/api/run/greetings/sayHello", self.url);
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
         let mut request = agent.post(url);
@@ -60,11 +60,11 @@ impl Serving {
     }
 
     /// What it logs from now on.
-    pub fn take_log(&mut self) -> BufReader<ChildStderr> {
+    pub(crate) fn take_log(&mut self) -> BufReader<ChildStderr> {
         self.unread.take().unwrap()
     }
 
-    pub fn signal(mut self, name: &str) -> i32 {
+    pub(crate) fn signal(mut self, name: &str) -> i32 {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
         self.process.wait().unwrap().code().unwrap_or(-1)

@@ -13,13 +13,13 @@ use futures_util::future::join_all;
 use schema::{Insight, Meeting, User};
 
 use super::OfMeeting;
-use super::gathering::{self, Demand, Gather, Gathered, Origin, Reader, Version};
 use super::generator::analysis::{Analysis, GENERATOR};
 use super::generator::insights::Insights;
-use super::kept::{self, Keep, Made};
+use super::inputs::{self, Demand, Gather, Gathered, Origin, Reader, Version};
 use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
+use super::repository::{self, Keep, Made};
 use super::settings::{API_KEY, InsightProvider, Model};
-use super::turns::Turns;
+use super::single_flight::SingleFlight;
 use crate::generation::{self, Pass};
 use crate::reading::material::{Material, Person};
 
@@ -47,20 +47,20 @@ pub struct Outcome {
 pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) -> Result<Outcome> {
     let settings = ctx.settings::<InsightProvider>();
     let model = settings.model();
-    let turns = ctx.memory::<Turns>();
-    let (turn, pass) = generation::patiently(ctx, async {
-        let turn = turns.take(meeting_id, demand, ctx.now()).await;
-        (turn, generation::enter(ctx, meeting_id).await)
+    let flights = ctx.memory::<SingleFlight>();
+    let (flight, pass) = generation::patiently(ctx, async {
+        let flight = flights.take(meeting_id, demand, ctx.now()).await;
+        (flight, generation::enter(ctx, meeting_id).await)
     })
     .await?;
     let model_name = model.map(|model| exchange::generator(model.name.as_str()));
-    let gather = Gather { meeting_id, demand: turn.demand, model: model_name };
-    let generated = match ctx.run::<gathering::gather>(gather).await? {
+    let gather = Gather { meeting_id, demand: flight.demand, model: model_name };
+    let generated = match ctx.run::<inputs::gather>(gather).await? {
         Some(gathered) => make(ctx, meeting_id, model, gathered, pass).await?,
         None => 0,
     };
-    turn.done();
-    let ids = ctx.run::<kept::ids>(OfMeeting { meeting_id }).await?;
+    flight.done();
+    let ids = ctx.run::<repository::ids>(OfMeeting { meeting_id }).await?;
     info!("{generated} insights of {meeting_id} generated");
     Ok(Outcome { generated, ids })
 }
@@ -183,7 +183,7 @@ impl Keeping<'_> {
         if made.is_empty() {
             return Ok(HashMap::new());
         }
-        let written = self.ctx.run::<kept::keep>(Keep { meeting_id: self.meeting_id, made }).await?;
+        let written = self.ctx.run::<repository::keep>(Keep { meeting_id: self.meeting_id, made }).await?;
         self.generated.extend(written.iter().map(|one| one.user_id));
         Ok(written.into_iter().map(|one| (one.user_id, one.version)).collect())
     }

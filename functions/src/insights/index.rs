@@ -5,8 +5,8 @@ use convoke::{action, args, value};
 use schema::{Insight, Meeting};
 
 use super::OfMeeting;
-use super::gathering::{self, Demand};
 use super::generation;
+use super::inputs::{self, Demand};
 
 /// What [`generate_insights`] takes.
 #[args]
@@ -44,7 +44,7 @@ pub struct InsightsGenerated {
 #[action(rate = "generation")]
 pub async fn generate_insights(ctx: &ActionCtx, args: GenerateInsights) -> Result<InsightsGenerated> {
     let GenerateInsights { meeting_id, force_regenerate } = args;
-    ctx.run::<gathering::may_generate>(OfMeeting { meeting_id }).await?;
+    ctx.run::<inputs::may_generate>(OfMeeting { meeting_id }).await?;
     let demand = if force_regenerate { Demand::Anew } else { Demand::Current };
     let made = generation::generate(ctx, meeting_id, demand).await?;
     Ok(InsightsGenerated { success: true, insights_generated: made.generated, participant_insights: made.ids })

@@ -1,7 +1,7 @@
 //! What a meeting meant to one of its participants: summary, action items, recommendations, links.
 //!
 //! `generator` and `provider` know no context and no database: material in, insights out. Then what an installation
-//! decides (`settings`), who is at work (`turns`), what lies in the database (`gathering` reads the material, `kept` the
+//! decides (`settings`), who is at work (`single_flight`), what lies in the database (`inputs` reads the material, `repository` the
 //! insights), how one becomes the other (`generation`), when by itself (`scheduling`), and the functions.
 
 use convoke::prelude::*;
@@ -11,9 +11,9 @@ use schema::Meeting;
 pub mod generator;
 pub mod provider;
 pub mod settings;
-pub mod turns;
-pub mod gathering;
-pub mod kept;
+pub mod single_flight;
+pub mod inputs;
+pub mod repository;
 pub mod generation;
 pub mod scheduling;
 pub mod index;
@@ -33,5 +33,5 @@ pub struct OfMeeting {
 /// Those of [`generation::generate`].
 #[action(internal, tries = 8)]
 pub async fn after_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
-    generation::generate(ctx, args.meeting_id, gathering::Demand::Current).await.map(drop)
+    generation::generate(ctx, args.meeting_id, inputs::Demand::Current).await.map(drop)
 }

@@ -51,8 +51,8 @@ pub struct OwnInsight {
 /// `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_meeting_insights(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<OwnInsight>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let row = ctx.db().query(Insight::by_meeting_user).eq(seat.meeting.id()).eq(seat.user.id()).unique()?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let row = ctx.db().query(Insight::by_meeting_user).eq(membership.meeting.id()).eq(membership.user.id()).unique()?;
     Ok(row.map(shown))
 }
 

@@ -28,7 +28,7 @@ pub fn known(ctx: &impl Read, references: Vec<InterestRef>) -> Result<Vec<Intere
         return Ok(keys);
     }
     let message = format!("Invalid interests: {}", invalid.join(", "));
-    Err(Error::invalid("interests", message).with("invalid", invalid))
+    Err(Error::invalid_argument("interests", message).with("invalid", invalid))
 }
 
 /// Makes a user's interests exactly these, which are in the catalog, by difference; counts their uses along.

@@ -76,21 +76,24 @@ fn require_order(from: Millis, to: Millis) -> Result<()> {
     if from < to {
         return Ok(());
     }
-    Err(Error::invalid("availableTo", "Availability end time must be after start time"))
+    Err(Error::invalid_argument("availableTo", "Availability end time must be after start time"))
 }
 
 /// When the entry begins, if its times are right at `now`.
 fn start(from: Millis, to: Millis, now: Millis) -> Result<Millis> {
     if from < now - NEAR {
-        return Err(Error::invalid("availableFrom", "Availability window cannot start in the past"));
+        return Err(Error::invalid_argument("availableFrom", "Availability window cannot start in the past"));
     }
     if from > now + AHEAD_MAX {
-        return Err(Error::invalid("availableFrom", "Availability window cannot start more than 30 days ahead"));
+        return Err(Error::invalid_argument(
+            "availableFrom",
+            "Availability window cannot start more than 30 days ahead",
+        ));
     }
     let start = from.max(now);
     require_order(start, to)?;
     if to.since(start) > AHEAD_MAX {
-        return Err(Error::invalid("availableTo", "Availability window cannot exceed 30 days"));
+        return Err(Error::invalid_argument("availableTo", "Availability window cannot exceed 30 days"));
     }
     Ok(start)
 }

@@ -7,7 +7,7 @@ use schema::{Match, MaxParticipants, Meeting, MeetingDuration, MeetingTitle, Mee
 use super::queries::OneMatch;
 use super::standing;
 use crate::meetings::creation::{self, Features, MeetingCreated, NewMeeting};
-use crate::meetings::{provider, seats};
+use crate::meetings::{participants, provider};
 use crate::{access, audit, names};
 
 /// Makes the meeting of an open match: one-on-one, when both are free, both hosts. Once: a repetition, by either,
@@ -66,8 +66,8 @@ fn meeting_of(ctx: &impl Read, row: &Match) -> Result<NewMeeting> {
 
 /// The other one is a host too: neither asked the other.
 fn invite(ctx: &mut MutationCtx, maker: &Doc<User>, meeting: Id<Meeting>, partner: Id<User>) -> Result<()> {
-    let participant = seats::add(ctx, meeting, partner, Role::Host)?;
+    let participant = participants::add(ctx, meeting, partner, Role::Host)?;
     let Some(meeting) = ctx.db().get(meeting)? else { return Ok(()) };
     let actor = access::actor(ctx, Some(maker));
-    seats::record_added(ctx, &actor, &meeting, participant.id(), Role::Host)
+    participants::record_added(ctx, &actor, &meeting, participant.id(), Role::Host)
 }

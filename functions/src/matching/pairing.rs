@@ -124,12 +124,12 @@ pub fn choose(applicants: &Applicants, now: Millis, rules: &Rules, limits: &Limi
 
 fn as_person(applicant: &Applicant) -> Person {
     let window = waiting::window(&applicant.entry);
-    waiting::person(&applicant.portrait, Some(&applicant.entry.constraints), Some(window))
+    waiting::person(&applicant.person, Some(&applicant.entry.constraints), Some(window))
 }
 
 /// Those who do not wait, are not active or are in an open match were left out of the snapshot.
 fn standing_of(applicant: &Applicant) -> Standing<Id<User>> {
-    Standing { user: applicant.portrait.user.id(), waiting: true, active: true, in_open_match: false }
+    Standing { user: applicant.person.user.id(), waiting: true, active: true, in_open_match: false }
 }
 
 fn waited(applicant: &Applicant, now: Millis) -> i64 {

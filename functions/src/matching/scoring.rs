@@ -9,7 +9,7 @@ use super::explain::explain;
 use super::score::{features, score};
 use super::settings::Matching;
 use super::{pairing, waiting};
-use crate::{access, portraits};
+use crate::{access, people};
 
 /// What [`calculate_compatibility_score`] takes.
 #[args]
@@ -41,12 +41,12 @@ pub fn calculate_compatibility_score(ctx: &QueryCtx, args: CalculateCompatibilit
     let (one, _) = access::administered(ctx, &args.user1_id)?;
     let (other, _) = access::administered(ctx, &args.user2_id)?;
     let ids = [one.id(), other.id()];
-    let portraits = portraits::of(ctx, &ids)?;
+    let people = people::of(ctx, &ids)?;
     let constraints = [args.user1_constraints, args.user2_constraints];
-    let found = |at: usize| portraits.iter().find(|portrait| portrait.user.id() == ids[at]);
+    let found = |at: usize| people.iter().find(|person| person.user.id() == ids[at]);
     let (Some(one), Some(other)) = (found(0), found(1)) else { return Err(access::unknown_user()) };
     let people = [one, other].into_iter().zip(&constraints);
-    let people: Vec<_> = people.map(|(portrait, of)| waiting::person(portrait, of.as_ref(), None)).collect();
+    let people: Vec<_> = people.map(|(person, of)| waiting::person(person, of.as_ref(), None)).collect();
     let both = candidates(&people);
     let features = features(&both[0], &both[1], ctx.now().get());
     Ok(Compatibility {

@@ -10,7 +10,7 @@ use schema::{Match, MatchConstraints, MatchOutcome, MatchStatus, QueueEntry, Que
 
 use super::candidate::{Interest, Person, Window};
 use super::settings::Matching;
-use crate::portraits::{self, Portrait};
+use crate::people::{self, PersonRecord};
 
 /// Waiting entries that are read to find those that wait longest.
 const READ_MAX: usize = 50_000;
@@ -30,7 +30,7 @@ pub struct Applicants {
 #[value(output)]
 pub struct Applicant {
     pub entry: Doc<QueueEntry>,
-    pub portrait: Portrait,
+    pub person: PersonRecord,
 }
 
 /// That one of two users declined the other.
@@ -56,14 +56,14 @@ pub fn applicants(ctx: &QueryCtx) -> Result<Applicants> {
     entries.sort_by_key(|entry| (entry.creation_time(), entry.id()));
     entries.truncate(settings.waiting_max);
     let ids: Vec<Id<User>> = entries.iter().map(|entry| entry.user_id).collect();
-    let portraits = portraits::of(ctx, &ids)?;
-    let mut portraits: HashMap<Id<User>, Portrait> = portraits.into_iter().map(|one| (one.user.id(), one)).collect();
+    let people = people::of(ctx, &ids)?;
+    let mut people: HashMap<Id<User>, PersonRecord> = people.into_iter().map(|one| (one.user.id(), one)).collect();
     let applicant = |entry: Doc<QueueEntry>| {
-        let portrait = portraits.remove(&entry.user_id).filter(|portrait| portrait.user.is_active)?;
-        Some(Applicant { entry, portrait })
+        let person = people.remove(&entry.user_id).filter(|person| person.user.is_active)?;
+        Some(Applicant { entry, person })
     };
     let applicants: Vec<Applicant> = entries.into_iter().filter_map(applicant).collect();
-    let users: HashSet<Id<User>> = applicants.iter().map(|applicant| applicant.portrait.user.id()).collect();
+    let users: HashSet<Id<User>> = applicants.iter().map(|applicant| applicant.person.user.id()).collect();
     let since = Millis(now.get() - settings.rules.decline_ms);
     Ok(Applicants { applicants, declines: declines(ctx.db(), &users, since)?, waiting })
 }
@@ -101,11 +101,11 @@ fn declines(db: &Db, users: &HashSet<Id<User>>, since: Millis) -> Result<Vec<Dec
 }
 
 /// A person as the matcher compares them.
-pub fn person(portrait: &Portrait, constraints: Option<&MatchConstraints>, window: Option<Window>) -> Person {
-    let profile = portrait.profile.as_ref();
+pub fn person(person: &PersonRecord, constraints: Option<&MatchConstraints>, window: Option<Window>) -> Person {
+    let profile = person.profile.as_ref();
     let text = |text: Option<&str>| text.map(str::to_owned);
-    let interests = portrait.interests.iter();
-    let user = &portrait.user;
+    let interests = person.interests.iter();
+    let user = &person.user;
     Person {
         interests: interests
             .map(|one| Interest { key: one.key.as_str().to_owned(), label: one.label.clone() })

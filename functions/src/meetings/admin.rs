@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, mutation};
 use schema::{Meeting, Role, UserRef};
 
-use super::seats;
+use super::participants;
 use crate::access;
 
 /// What [`assign_host`] takes.
@@ -34,7 +34,7 @@ pub fn assign_host(ctx: &mut MutationCtx, args: AssignHost) -> Result<()> {
         return Err(access::insufficient());
     }
     let (user, actor) = access::administered(ctx, &args.user_id)?;
-    let participant = seats::find(ctx, meeting.id(), user.id())?;
+    let participant = participants::find(ctx, meeting.id(), user.id())?;
     let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
-    seats::set_role(ctx, &meeting, participant, Role::Host, &actor)
+    participants::set_role(ctx, &meeting, participant, Role::Host, &actor)
 }

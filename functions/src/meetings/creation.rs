@@ -8,7 +8,7 @@ use schema::{
     MeetingType, Role, User, VideoProvider,
 };
 
-use super::{invitations, provider, seats, state};
+use super::{invitations, participants, provider, state};
 use crate::events::{self, Event};
 use crate::notes::document;
 use crate::{access, audit};
@@ -83,7 +83,7 @@ pub fn create(
     let now = ctx.now();
     let meeting = row(ctx, organizer, new)?;
     let id = ctx.db_mut().insert(meeting.clone())?;
-    seats::add(ctx, id, organizer.id(), Role::Host)?;
+    participants::add(ctx, id, organizer.id(), Role::Host)?;
     let invited = invitations::invite(ctx, id, emails, organizer)?;
     ctx.db_mut().insert(document::empty(id, now))?;
     let actor = access::actor(ctx, Some(organizer));
@@ -94,9 +94,9 @@ pub fn create(
     let created = ctx.db().get(id)?.ok_or_else(|| Error::internal("a meeting that was just made is not there"))?;
     audit::meeting(ctx, &actor, "meeting.created", &created, details)?;
     for &participant in &invited.added {
-        seats::record_added(ctx, &actor, &created, participant, Role::Participant)?;
+        participants::record_added(ctx, &actor, &created, participant, Role::Participant)?;
     }
-    events::tell(ctx, &created, Event::PeopleCame)?;
+    events::emit(ctx, &created, Event::PeopleCame)?;
     info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
     Ok(MeetingCreated {
         meeting_id: id,

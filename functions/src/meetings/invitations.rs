@@ -6,7 +6,7 @@ use convoke::prelude::*;
 use schema::limits::Quotas;
 use schema::{Actor, Details, EmailAddress, Invitation, InvitationCount, Meeting, Participant, Role, User};
 
-use super::seats;
+use super::participants;
 use crate::events::{self, Event};
 use crate::{access, audit};
 
@@ -53,11 +53,11 @@ pub fn invite(
     let there: HashSet<Id<User>> = there.iter().map(|row| row.user_id).collect();
     let invited = ctx.db().query(Invitation::by_meeting_email).eq(meeting).any(&unowned).take(unowned.len())?;
     let invited: HashSet<EmailAddress> = invited.iter().map(|row| row.email.clone()).collect();
-    seats::require_capacity(ctx, meeting, ids.len() - there.len() + unowned.len() - invited.len())?;
+    participants::require_capacity(ctx, meeting, ids.len() - there.len() + unowned.len() - invited.len())?;
 
     let mut result = Invited::default();
     for id in ids {
-        let participant = seats::add(ctx, meeting, id, Role::Participant)?.id();
+        let participant = participants::add(ctx, meeting, id, Role::Participant)?.id();
         result.participants.push(participant);
         if !there.contains(&id) {
             result.added.push(participant);
@@ -87,11 +87,11 @@ pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>, actor: &Actor) -> Result<
     let count = invitations.len();
     for (invitation, meeting) in invitations.into_iter().zip(meetings) {
         if let Some(meeting) = meeting.filter(|meeting| !meeting.state.is_final()) {
-            if seats::find(ctx, meeting.id(), user.id())?.is_none() {
-                let participant = seats::add(ctx, meeting.id(), user.id(), Role::Participant)?;
-                seats::record_added(ctx, actor, &meeting, participant.id(), Role::Participant)?;
+            if participants::find(ctx, meeting.id(), user.id())?.is_none() {
+                let participant = participants::add(ctx, meeting.id(), user.id(), Role::Participant)?;
+                participants::record_added(ctx, actor, &meeting, participant.id(), Role::Participant)?;
             }
-            events::tell(ctx, &meeting, Event::PeopleCame)?;
+            events::emit(ctx, &meeting, Event::PeopleCame)?;
         }
         ctx.db_mut().delete(invitation.id())?;
     }

@@ -9,8 +9,8 @@ use schema::{
 
 use super::creation::{self, MeetingCreated, NewMeeting};
 use super::webrtc::connection::{self, ConnectionInfo};
-use super::{invitations, presence, provider, seats, state};
-use crate::access::{self, Seat};
+use super::{invitations, participants, presence, provider, state};
+use crate::access::{self, Membership};
 use crate::audit;
 use crate::events::{self, Event};
 
@@ -101,7 +101,7 @@ const DONE: Done = Done { success: true };
 /// - `FAILED_PRECONDITION`: "Meeting is already active", "Cannot start a concluded or cancelled meeting".
 #[mutation]
 pub fn start_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     if meeting.state == MeetingState::Active {
         return Err(Error::failed_precondition("Meeting is already active"));
     }
@@ -130,7 +130,7 @@ pub struct MeetingEnded {
 /// - `FAILED_PRECONDITION`: "Can only end active meetings".
 #[mutation]
 pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnded> {
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     let actor = access::actor(ctx, Some(&user));
     let meeting = state::conclude(ctx, meeting, &actor)?;
     let ended_at = meeting.ended_at.unwrap_or_else(|| ctx.now());
@@ -146,7 +146,7 @@ pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnd
 ///   cancelled".
 #[mutation]
 pub fn cancel_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     let actor = access::actor(ctx, Some(&user));
     state::cancel(ctx, meeting, &actor)?;
     Ok(DONE)
@@ -172,12 +172,12 @@ pub struct MeetingJoined {
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full".
 #[mutation]
 pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJoined> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    if !seat.is_host() {
-        state::require_active(&seat.meeting)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    if !membership.is_host() {
+        state::require_active(&membership.meeting)?;
     }
-    let seat = presence::join(ctx, seat, None)?;
-    Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, seat.meeting.video_provider) })
+    let membership = presence::join(ctx, membership, None)?;
+    Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, membership.meeting.video_provider) })
 }
 
 /// Leaves a meeting: notes when, and closes the caller's sessions. They stay listed, and can come back while the meeting
@@ -187,8 +187,8 @@ pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJo
 /// `FORBIDDEN`: the caller has no place in it.
 #[mutation]
 pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    presence::leave(ctx, seat, None)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    presence::leave(ctx, membership, None)?;
     Ok(DONE)
 }
 
@@ -223,10 +223,10 @@ pub struct UpdateParticipantRole {
 /// - `FAILED_PRECONDITION`: "Cannot demote the only host".
 #[mutation]
 pub fn update_participant_role(ctx: &mut MutationCtx, args: UpdateParticipantRole) -> Result<()> {
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     let target = find_participant(ctx, &user, meeting.id(), &args.user_id)?;
     let actor = access::actor(ctx, Some(&user));
-    seats::set_role(ctx, &meeting, target, args.new_role, &actor)
+    participants::set_role(ctx, &meeting, target, args.new_role, &actor)
 }
 
 /// What [`update_meeting`] takes. Fields that are absent stay as they are.
@@ -255,7 +255,7 @@ pub struct UpdateMeeting {
 ///   for a meeting that has begun.
 #[mutation]
 pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> {
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     state::require_not_final(&meeting)?;
     if args.scheduled_at.is_some() && meeting.state != MeetingState::Scheduled {
         return Err(Error::failed_precondition("Only a scheduled meeting can be moved to another time"));
@@ -327,14 +327,14 @@ pub struct ParticipantAdded {
 #[mutation]
 pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<ParticipantAdded> {
     let named = Named::of(args.user_id, args.email)?;
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     state::require_not_final(&meeting)?;
     let added = match named {
         Named::User(who) => add_user(ctx, &user, &meeting, &who, args.role)?,
         Named::Address(email) => add_address(ctx, &user, &meeting, email, args.role)?,
     };
     let actor = access::actor(ctx, Some(&user));
-    events::tell(ctx, &meeting, Event::PeopleCame)?;
+    events::emit(ctx, &meeting, Event::PeopleCame)?;
     let details = Details::new().with("participantId", added.participant_id).with("role", args.role);
     audit::meeting(ctx, &actor, "participant.added", &meeting, details)?;
     Ok(added)
@@ -349,11 +349,11 @@ fn add_user(
 ) -> Result<ParticipantAdded> {
     let found = access::find_user(ctx, Some(host), who)?.filter(|user| user.is_active);
     let user = found.ok_or_else(access::unknown_user)?;
-    if seats::find(ctx, meeting.id(), user.id())?.is_some() {
+    if participants::find(ctx, meeting.id(), user.id())?.is_some() {
         return Err(already_there());
     }
-    seats::require_capacity(ctx, meeting.id(), 1)?;
-    let participant = seats::add(ctx, meeting.id(), user.id(), role)?;
+    participants::require_capacity(ctx, meeting.id(), 1)?;
+    let participant = participants::add(ctx, meeting.id(), user.id(), role)?;
     Ok(ParticipantAdded { participant_id: Some(participant.id()), invited: false })
 }
 
@@ -368,7 +368,7 @@ fn add_address(
     if !invited.addresses.is_empty() {
         // Who takes an invitation up is a participant: rights are given to people, not to addresses.
         if role == Role::Host {
-            return Err(Error::invalid("role", "role: must be participant for an address that no user has"));
+            return Err(Error::invalid_argument("role", "role: must be participant for an address that no user has"));
         }
         return Ok(ParticipantAdded { participant_id: None, invited: true });
     }
@@ -381,7 +381,7 @@ fn add_address(
     let actor = access::actor(ctx, Some(host));
     // The first one's entry is the caller's, as for a user who was named.
     for &participant in invited.added.iter().skip(1) {
-        seats::record_added(ctx, &actor, meeting, participant, role)?;
+        participants::record_added(ctx, &actor, meeting, participant, role)?;
     }
     Ok(ParticipantAdded { participant_id: invited.added.first().copied(), invited: false })
 }
@@ -406,12 +406,12 @@ pub struct RemoveParticipant {
 #[mutation]
 pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<()> {
     let named = Named::of(args.user_id, args.email)?;
-    let Seat { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     let actor = access::actor(ctx, Some(&user));
     match named {
         Named::User(who) => {
             let target = find_participant(ctx, &user, meeting.id(), &who)?;
-            seats::remove(ctx, &meeting, target, &actor)
+            participants::remove(ctx, &meeting, target, &actor)
         }
         Named::Address(email) => {
             if invitations::withdraw(ctx, meeting.id(), &email)? {
@@ -419,12 +419,12 @@ pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Res
             }
             let mut targets = Vec::new();
             for owner in invitations::owners(ctx, &[email])? {
-                targets.extend(seats::find(ctx, meeting.id(), owner.id())?);
+                targets.extend(participants::find(ctx, meeting.id(), owner.id())?);
             }
             if targets.is_empty() {
                 return Err(not_a_participant());
             }
-            targets.into_iter().try_for_each(|target| seats::remove(ctx, &meeting, target, &actor))
+            targets.into_iter().try_for_each(|target| participants::remove(ctx, &meeting, target, &actor))
         }
     }
 }
@@ -440,8 +440,8 @@ impl Named {
         match (user_id, email) {
             (Some(who), None) => Ok(Named::User(who)),
             (None, Some(email)) => Ok(Named::Address(email)),
-            (None, None) => Err(Error::invalid("userId", "Missing required argument: userId or email")),
-            (Some(_), Some(_)) => Err(Error::invalid("email", "email: must be absent where userId is given")),
+            (None, None) => Err(Error::invalid_argument("userId", "Missing required argument: userId or email")),
+            (Some(_), Some(_)) => Err(Error::invalid_argument("email", "email: must be absent where userId is given")),
         }
     }
 }
@@ -453,7 +453,7 @@ fn find_participant(
     who: &UserRef,
 ) -> Result<Doc<Participant>> {
     let user = access::find_user(ctx, Some(caller), who)?.ok_or_else(not_a_participant)?;
-    seats::find(ctx, meeting, user.id())?.ok_or_else(not_a_participant)
+    participants::find(ctx, meeting, user.id())?.ok_or_else(not_a_participant)
 }
 
 fn not_a_participant() -> Error {

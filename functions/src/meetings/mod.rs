@@ -1,6 +1,6 @@
 //! Meetings: their life, the people in them, and (in `webrtc`) the media between them.
 //!
-//! `state`, `presence`, `seats`, `invitations` and `sessions` make the moves; every function that moves something calls
+//! `state`, `presence`, `participants`, `invitations` and `sessions` make the moves; every function that moves something calls
 //! them, so that what belongs together happens in one transaction.
 
 use convoke::prelude::*;
@@ -12,7 +12,7 @@ use webrtc::room_service::{self, MediaServer};
 pub mod state;
 pub mod presence;
 pub mod sessions;
-pub mod seats;
+pub mod participants;
 pub mod invitations;
 pub mod creation;
 pub mod provider;

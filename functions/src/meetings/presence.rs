@@ -8,17 +8,17 @@ use convoke::prelude::*;
 use schema::{Meeting, MeetingState, Metadata, Participant, Presence};
 
 use super::{sessions, state};
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 
 /// The caller is there. A host who comes starts a scheduled meeting; anybody else waits in it. Somebody who is there
-/// already only brings their metadata. Returns the seat as it is now.
+/// already only brings their metadata. Returns the membership as it is now.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is not currently active" (it is over or called off), "Meeting is full".
-pub fn join(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> Result<Seat> {
-    state::require_open(&seat.meeting)?;
-    require_room(ctx, &seat)?;
-    let Seat { user, mut meeting, participant } = seat;
+pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
+    state::require_open(&membership.meeting)?;
+    require_room(ctx, &membership)?;
+    let Membership { user, mut meeting, participant } = membership;
     let was_there = participant.presence == Presence::Joined;
     let is_host = participant.role == schema::Role::Host;
     let participant = write(ctx, participant, Presence::Joined, metadata)?;
@@ -28,23 +28,23 @@ pub fn join(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> Re
     } else if !was_there {
         meeting = settle(ctx, meeting.id())?;
     }
-    Ok(Seat { user, meeting, participant })
+    Ok(Membership { user, meeting, participant })
 }
 
 /// The caller is gone, and their open sessions with them. In any state of the meeting; somebody who is gone already only
-/// brings their metadata. Returns the seat as it is now.
+/// brings their metadata. Returns the membership as it is now.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn leave(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> Result<Seat> {
-    let Seat { user, mut meeting, participant } = seat;
+pub fn leave(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
+    let Membership { user, mut meeting, participant } = membership;
     let was_gone = participant.presence == Presence::Left;
     let participant = write(ctx, participant, Presence::Left, metadata)?;
     let closed = sessions::close_of(ctx, meeting.id(), user.id())?;
     if !was_gone || !closed.is_empty() {
         meeting = settle(ctx, meeting.id())?;
     }
-    Ok(Seat { user, meeting, participant })
+    Ok(Membership { user, meeting, participant })
 }
 
 /// Refuses a newcomer where as many others are there as the meeting has room for. Hosts and those who were in before
@@ -52,11 +52,11 @@ pub fn leave(ctx: &mut MutationCtx, seat: Seat, metadata: Option<Metadata>) -> R
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is full".
-pub fn require_room(ctx: &impl Read, seat: &Seat) -> Result<()> {
-    if seat.is_host() || seat.participant.joined_at.is_some() {
+pub fn require_room(ctx: &impl Read, membership: &Membership) -> Result<()> {
+    if membership.is_host() || membership.participant.joined_at.is_some() {
         return Ok(());
     }
-    if joined(ctx, seat.meeting.id())? >= seat.meeting.max_participants.get().unsigned_abs() {
+    if joined(ctx, membership.meeting.id())? >= membership.meeting.max_participants.get().unsigned_abs() {
         return Err(Error::failed_precondition("Meeting is full"));
     }
     Ok(())
@@ -131,7 +131,7 @@ fn is_empty(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
 
 fn somebody_had_joined(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
     // Those who came have a presence of `left` now; the first of them usually answers.
-    for rows in [16, super::seats::SEATS_MAX] {
+    for rows in [16, super::participants::PARTICIPANTS_MAX] {
         let gone = ctx.db().query(Participant::by_meeting_presence).eq(meeting).eq(Presence::Left).take(rows)?;
         if gone.iter().any(|row| row.joined_at.is_some()) {
             return Ok(true);

@@ -12,8 +12,8 @@ use schema::{
 };
 
 use super::lifecycle::OneMeeting;
-use super::{seats, sessions};
-use crate::access::{self, Seat};
+use super::{participants, sessions};
+use crate::access::{self, Membership};
 use crate::names::{self, Person};
 use crate::paging;
 
@@ -55,8 +55,8 @@ pub struct ListedParticipant {
 /// `FORBIDDEN`: the caller has no place in it.
 #[query]
 pub fn list_meeting_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedParticipant>> {
-    let Seat { meeting, .. } = access::participant(ctx, args.meeting_id)?;
-    let participants = seats::all(ctx, meeting.id())?;
+    let Membership { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+    let participants = participants::all(ctx, meeting.id())?;
     let users: Vec<Id<User>> = participants.iter().map(|row| row.user_id).collect();
     let mut people = names::people(ctx, &users)?;
     let mut connections: HashMap<Id<User>, (usize, bool)> = HashMap::new();
@@ -109,7 +109,7 @@ pub struct ListedPresence {
 /// `FORBIDDEN`: the caller has no place in it.
 #[query]
 pub fn list_presence(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedPresence>> {
-    let Seat { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+    let Membership { meeting, .. } = access::participant(ctx, args.meeting_id)?;
     let mut room = LISTED_METADATA_BYTES;
     let listed = |row: Doc<Participant>| {
         let row = row.into_inner();
@@ -120,7 +120,7 @@ pub fn list_presence(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedPrese
             updated_at: row.presence_at,
         }
     };
-    Ok(seats::all(ctx, meeting.id())?.into_iter().map(listed).collect())
+    Ok(participants::all(ctx, meeting.id())?.into_iter().map(listed).collect())
 }
 
 /// A meeting as one of its people sees it.
@@ -201,9 +201,9 @@ impl OwnMeeting {
 /// `FORBIDDEN`: the caller has no place in it.
 #[query]
 pub fn get_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<OwnMeeting> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let open = sessions::open(ctx, seat.meeting.id())?.len();
-    Ok(OwnMeeting::new(&seat.meeting, &seat.participant, Some(open)))
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let open = sessions::open(ctx, membership.meeting.id())?.len();
+    Ok(OwnMeeting::new(&membership.meeting, &membership.participant, Some(open)))
 }
 
 /// What [`list_user_meetings`] takes.

@@ -10,7 +10,7 @@ use schema::{ClientToken, MediaSession, Meeting, SessionState, User};
 pub const OPEN: [SessionState; 3] = [SessionState::Connecting, SessionState::Connected, SessionState::Disconnected];
 
 /// More open sessions than a meeting can have: eight for each of its participants.
-const OPEN_MAX: usize = 8 * super::seats::SEATS_MAX;
+const OPEN_MAX: usize = 8 * super::participants::PARTICIPANTS_MAX;
 
 /// The open sessions of a meeting, oldest first.
 ///

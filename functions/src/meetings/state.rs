@@ -84,7 +84,7 @@ pub fn conclude(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> 
     }
     let meeting = finish(ctx, meeting, MeetingState::Concluded)?;
     room_service::end(ctx, &meeting)?;
-    events::tell(ctx, &meeting, Event::Concluded)?;
+    events::emit(ctx, &meeting, Event::Concluded)?;
     audit::meeting(ctx, actor, "meeting.ended", &meeting, Details::new())?;
     info!("Meeting {} concluded", meeting.id());
     Ok(meeting)

@@ -90,7 +90,7 @@ pub fn get_performance_trends(ctx: &QueryCtx, args: GetPerformanceTrends) -> Res
     let (bucket_ms, window_ms) = (args.bucket_size_ms.get(), args.time_window_ms.get());
     let buckets = (window_ms + bucket_ms - 1) / bucket_ms;
     if buckets > BUCKETS_MAX {
-        return Err(Error::invalid("bucketSizeMs", format!("Too many buckets (max {BUCKETS_MAX})")));
+        return Err(Error::invalid_argument("bucketSizeMs", format!("Too many buckets (max {BUCKETS_MAX})")));
     }
     access::user_or_key(ctx)?;
     let now = ctx.now().get();

@@ -72,7 +72,7 @@ pub fn fingerprint(operation: &Operation) -> Fingerprint {
 /// `INVALID_ARGUMENT` with the member at fault; `FAILED_PRECONDITION` where the document is full.
 pub fn refusal(refused: Refused, path: &str) -> Error {
     match refused.field() {
-        Some(field) => Error::invalid(format!("{path}.{field}"), refused.to_string()),
+        Some(field) => Error::invalid_argument(format!("{path}.{field}"), refused.to_string()),
         None => Error::failed_precondition(refused.to_string()),
     }
 }

@@ -17,9 +17,9 @@ use super::difference::difference;
 use super::document::{Applied, Document, Signature};
 use super::edits;
 use super::history;
+use super::idempotency;
 use super::log::Entry;
 use super::operation::{Operation, Shape};
-use super::repetition;
 use super::texts::Failure;
 use crate::{access, audit};
 
@@ -111,12 +111,12 @@ impl NoteOperationApplied {
 pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<NoteOperationApplied> {
     let quotas = ctx.settings::<Quotas>();
     let operation = formed(&args.operation, "operation", &quotas)?;
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let signature = signature(seat.user.id(), args.operation_id, &operation);
-    if let Some(answer) = repetition::of_one(ctx, args.meeting_id, &signature, &operation)? {
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let signature = signature(membership.user.id(), args.operation_id, &operation);
+    if let Some(answer) = idempotency::of_one(ctx, args.meeting_id, &signature, &operation)? {
         return Ok(answer);
     }
-    require_editable(&seat.meeting)?;
+    require_editable(&membership.meeting)?;
     let now = ctx.now();
     let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let base = match args.expected_version {
@@ -180,8 +180,8 @@ pub fn batch_apply_note_operations(
 ) -> Result<NoteOperationsApplied> {
     let quotas = ctx.settings::<Quotas>();
     let operations = formed_batch(&args.operations, &quotas)?;
-    let seat = batch_seat(ctx, args.meeting_id, operations.len())?;
-    let author = seat.user.id();
+    let membership = batch_membership(ctx, args.meeting_id, operations.len())?;
+    let author = membership.user.id();
     let signatures: Vec<Signature> = args
         .operations
         .iter()
@@ -192,11 +192,11 @@ pub fn batch_apply_note_operations(
             ..signature(author, sent.operation_id.clone(), operation)
         })
         .collect();
-    if let Some(results) = repetition::of_batch(ctx, args.meeting_id, &signatures, &operations)? {
+    if let Some(results) = idempotency::of_batch(ctx, args.meeting_id, &signatures, &operations)? {
         let new_version = results.first().map_or(0, |result| result.new_version);
         return Ok(NoteOperationsApplied { success: true, new_version, results });
     }
-    require_editable(&seat.meeting)?;
+    require_editable(&membership.meeting)?;
     let now = ctx.now();
     let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let base = match args.expected_version {
@@ -257,14 +257,14 @@ pub struct NotesRolledBack {
 #[mutation(rate = "notes")]
 pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<NotesRolledBack> {
     let quotas = ctx.settings::<Quotas>();
-    let seat = access::host(ctx, args.meeting_id)?;
-    require_editable(&seat.meeting)?;
+    let membership = access::host(ctx, args.meeting_id)?;
+    require_editable(&membership.meeting)?;
     let now = ctx.now();
     let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
     let (target, end) = (args.target_sequence.get(), document.sequence());
     if target > end {
         let message = format!("targetSequence: must be an integer between 0 and {end} (got {target})");
-        return Err(Error::invalid("targetSequence", message));
+        return Err(Error::invalid_argument("targetSequence", message));
     }
     history::require_kept(document.row(), target)?;
     // What was there then does not change any more, so it is read before the transaction.
@@ -272,7 +272,7 @@ pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> 
     let db = ctx.db_mut();
     let current = history::text(db, document.row())?;
     let mut course = Course::at_the_end();
-    let author = Signature { author: seat.user.id(), operation_id: None, fingerprint: None };
+    let author = Signature { author: membership.user.id(), operation_id: None, fingerprint: None };
     for operation in difference(&current, &wanted, quotas.note_insert_units) {
         document
             .apply(db, &mut course, operation, author.clone(), &quotas)
@@ -286,8 +286,8 @@ pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> 
             .with("fromSequence", end)
             .with("toSequence", last)
             .with("reason", args.reason.as_ref().map(RollbackReason::as_str).unwrap_or_default());
-        let actor = access::actor(ctx, Some(&seat.user));
-        audit::meeting(ctx, &actor, "notes.rolled_back", &seat.meeting, details)?;
+        let actor = access::actor(ctx, Some(&membership.user));
+        audit::meeting(ctx, &actor, "notes.rolled_back", &membership.meeting, details)?;
         info!("Notes of {} rolled back to entry {target}", args.meeting_id);
     }
     Ok(NotesRolledBack { success: true, new_version })
@@ -308,10 +308,10 @@ pub fn require_editable(meeting: &Meeting) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`access::participant`].
-pub fn batch_seat(ctx: &impl Read, meeting: Id<Meeting>, items: usize) -> Result<access::Seat> {
+pub fn batch_membership(ctx: &impl Read, meeting: Id<Meeting>, items: usize) -> Result<access::Membership> {
     let user = access::user(ctx)?;
     ctx.charge(u32::try_from(items.saturating_sub(1)).unwrap_or(u32::MAX))?;
-    access::seat_of(ctx, user, meeting)
+    access::membership_of(ctx, user, meeting)
 }
 
 /// The log's end when the document had the version that a client expects.
@@ -344,7 +344,7 @@ fn formed_batch(sent: &[BatchedOperation], quotas: &Quotas) -> Result<Vec<Operat
         if twice {
             let field = format!("operations[{place}].operationId");
             let message = format!("{field}: must be an id of its own in the batch");
-            return Err(Error::invalid(field, message));
+            return Err(Error::invalid_argument(field, message));
         }
     }
     Ok(operations)

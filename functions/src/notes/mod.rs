@@ -22,7 +22,7 @@ pub mod log;
 pub mod course;
 pub mod history;
 pub mod thinning;
-pub mod repetition;
+pub mod idempotency;
 pub mod index;
 pub mod queries;
 pub mod queue;

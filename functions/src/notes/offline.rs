@@ -14,7 +14,7 @@ use schema::{
 
 use super::draining::{self, Drained, OPERATIONS_PER_DRAIN};
 use super::edits::{number, size};
-use super::index::batch_seat;
+use super::index::batch_membership;
 use super::queue::{self, Queue};
 use super::queueing::{self, Base};
 use super::{DrainQueue, drain};
@@ -120,8 +120,8 @@ pub fn queue_offline_operations(
 ) -> Result<OfflineOperationsQueued> {
     let quotas = ctx.settings::<Quotas>();
     let operations = queueing::formed(&args.client_id, &args.operations, &quotas)?;
-    let seat = batch_seat(ctx, args.meeting_id, operations.len())?;
-    let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let membership = batch_membership(ctx, args.meeting_id, operations.len())?;
+    let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let base = Base { version: args.base_version, sequence: args.base_sequence };
     let queued = queueing::store(ctx, &queue, operations, base, &quotas)?;
     if queued.waits {
@@ -179,8 +179,8 @@ pub struct OfflineOperationError {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[mutation(rate = "notes")]
 pub fn sync_offline_operations(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<OfflineOperationsSynced> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let mut drained = Drained::default();
     let mut left = args.max_operations.get();
     while left > 0 && !drained.is_enough() {
@@ -229,8 +229,8 @@ pub struct SyncedOperationsCleared {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[mutation(rate = "notes")]
 pub fn clear_synced_operations(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<SyncedOperationsCleared> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let age_ms = args.older_than_ms.map_or(CLEARED_AFTER_MS, Natural::get);
     let until = Millis(ctx.now().0.saturating_sub(age_ms));
     // Rows lie in the order in which they were queued, so the first that is too young ends the walk.
@@ -286,8 +286,8 @@ pub enum QueueHealth {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_offline_queue_status(ctx: &QueryCtx, args: GetOfflineQueueStatus) -> Result<OfflineQueueStatus> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let db = ctx.db();
     let pending = queue.count(db, OfflineStatus::Pending)?;
     let synced = queue.count(db, OfflineStatus::Synced)?;
@@ -346,8 +346,8 @@ pub struct FailedOperationsRetried {
 #[mutation(rate = "notes")]
 pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperations) -> Result<FailedOperationsRetried> {
     let quotas = ctx.settings::<Quotas>();
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let queue = Queue { meeting: args.meeting_id, author: seat.user.id(), client: args.client_id };
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let now = ctx.now();
     let db = ctx.db_mut();
     if queue.count(db, OfflineStatus::Failed)? == 0 {

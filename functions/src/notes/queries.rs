@@ -39,8 +39,8 @@ pub struct MeetingNotes {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_meeting_notes(ctx: &QueryCtx, args: GetMeetingNotes) -> Result<MeetingNotes> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let note = row(ctx, &seat.meeting)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let note = row(ctx, &membership.meeting)?;
     Ok(MeetingNotes {
         content: history::text(ctx.db(), &note)?,
         version: note.version,
@@ -103,8 +103,8 @@ pub struct LoggedOperation {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn list_note_operations(ctx: &QueryCtx, args: ListNoteOperations) -> Result<NoteOperations> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let note = row(ctx, &seat.meeting)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let note = row(ctx, &membership.meeting)?;
     let from = args.from_sequence.map_or(1, Natural::get).max(1);
     history::require_kept(&note, from - 1)?;
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).range(from..);

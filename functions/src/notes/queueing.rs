@@ -57,14 +57,15 @@ pub struct Queued {
 pub fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
     if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
         let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");
-        return Err(Error::invalid("operations", message));
+        return Err(Error::invalid_argument("operations", message));
     }
     sent.iter().enumerate().map(|(place, sent)| formed_one(client, place, sent, quotas)).collect()
 }
 
 fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<Formed> {
-    let invalid =
-        |field: &str| Error::invalid(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id));
+    let invalid = |field: &str| {
+        Error::invalid_argument(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id))
+    };
     if sent.client_id != *client {
         return Err(invalid("clientId"));
     }

@@ -5,9 +5,9 @@ use convoke::{action, args};
 use schema::{Meeting, PromptKind, User};
 
 use super::OfMeeting;
-use super::gathering::{self, Before, During, MayGenerate, OfReader};
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
-use super::kept::{self, FoundPrompt, Keep, Kept, Older};
+use super::inputs::{self, Before, During, MayGenerate, OfReader};
+use super::repository::{self, FoundPrompt, Keep, Kept, Older};
 use crate::generation::{self, Pass};
 use crate::reading::material::{Chunk, Person};
 
@@ -32,23 +32,23 @@ pub struct GeneratePrompts {
 #[action(rate = "generation")]
 pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<Kept> {
     let GeneratePrompts { meeting_id, kind, force_regenerate } = args;
-    let user_id = ctx.run::<gathering::may_generate>(MayGenerate { meeting_id, kind }).await?;
+    let user_id = ctx.run::<inputs::may_generate>(MayGenerate { meeting_id, kind }).await?;
     let older = if force_regenerate { Older::Go } else { Older::Stay };
     let found = match kind {
         PromptKind::PreCall => before_call(ctx, meeting_id, user_id, older).await?,
         PromptKind::InCall => {
             let pass = pass(ctx, meeting_id).await?;
-            match ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? {
+            match ctx.run::<inputs::during>(OfMeeting { meeting_id }).await? {
                 Some(evidence) => {
                     let reader = OfReader { meeting_id, user_id, kind, older };
-                    let existing = ctx.run::<gathering::existing>(reader).await?;
+                    let existing = ctx.run::<inputs::existing>(reader).await?;
                     generation::work(ctx, pass, move || from_talk(evidence, &existing)).await?
                 }
                 None => Vec::new(),
             }
         }
     };
-    ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found, older }).await
+    ctx.run::<repository::keep>(Keep { meeting_id, user_id, kind, found, older }).await
 }
 
 /// Makes the pre-call prompts of everybody in a scheduled meeting.
@@ -57,9 +57,9 @@ pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<
 /// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
 pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
     let (kind, older) = (PromptKind::PreCall, Older::Stay);
-    for user_id in ctx.run::<gathering::expected>(OfMeeting { meeting_id }).await? {
+    for user_id in ctx.run::<inputs::expected>(OfMeeting { meeting_id }).await? {
         let found = before_call(ctx, meeting_id, user_id, older).await?;
-        ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found, older }).await?;
+        ctx.run::<repository::keep>(Keep { meeting_id, user_id, kind, found, older }).await?;
     }
     Ok(())
 }
@@ -71,7 +71,7 @@ pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> R
 /// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
 pub async fn for_everybody_in(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
     let pass = pass(ctx, meeting_id).await?;
-    let Some(evidence) = ctx.run::<gathering::during>(OfMeeting { meeting_id }).await? else { return Ok(()) };
+    let Some(evidence) = ctx.run::<inputs::during>(OfMeeting { meeting_id }).await? else { return Ok(()) };
     if !evidence.is_lull {
         return Ok(());
     }
@@ -79,7 +79,7 @@ pub async fn for_everybody_in(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Resul
     let readers: Vec<Id<User>> = evidence.people.iter().map(|person| person.id).collect();
     let found = generation::work(ctx, pass, move || from_talk(evidence, &[])).await?;
     for user_id in readers {
-        ctx.run::<kept::keep>(Keep { meeting_id, user_id, kind, found: found.clone(), older }).await?;
+        ctx.run::<repository::keep>(Keep { meeting_id, user_id, kind, found: found.clone(), older }).await?;
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ async fn before_call(
 ) -> Result<Vec<FoundPrompt>> {
     let reader = OfReader { meeting_id, user_id, kind: PromptKind::PreCall, older };
     let pass = pass(ctx, meeting_id).await?;
-    let Some(evidence) = ctx.run::<gathering::before>(reader).await? else { return Ok(Vec::new()) };
+    let Some(evidence) = ctx.run::<inputs::before>(reader).await? else { return Ok(Vec::new()) };
     generation::work(ctx, pass, move || from_invitation(evidence)).await
 }
 

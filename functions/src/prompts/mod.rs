@@ -1,15 +1,15 @@
 //! Prompts: what a participant could say before a call, and when it falls silent.
 //!
-//! `generator` knows no context and no database: evidence in, prompts out. Then what lies in the database (`gathering`
-//! reads the evidence, `kept` the prompts), when prompts are made by themselves (`scheduling`), and the functions.
+//! `generator` knows no context and no database: evidence in, prompts out. Then what lies in the database (`inputs`
+//! reads the evidence, `repository` the prompts), when prompts are made by themselves (`scheduling`), and the functions.
 
 use convoke::prelude::*;
 use convoke::{action, args};
 use schema::Meeting;
 
 pub mod generator;
-pub mod gathering;
-pub mod kept;
+pub mod inputs;
+pub mod repository;
 pub mod scheduling;
 pub mod generation;
 pub mod queries;

@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, query, value};
 use schema::{Limit, Meeting, Prompt, PromptFeedback, PromptKind, Score};
 
-use super::kept;
+use super::repository;
 use crate::access;
 
 /// What [`get_pre_call_prompts`] and [`get_in_call_prompts`] take.
@@ -56,8 +56,8 @@ pub fn get_in_call_prompts(ctx: &QueryCtx, args: GetPrompts) -> Result<Vec<Shown
 }
 
 fn own(ctx: &QueryCtx, args: &GetPrompts, kind: PromptKind) -> Result<Vec<ShownPrompt>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let prompts = kept::shown(kept::all(ctx, seat.meeting.id(), seat.user.id(), kind)?);
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let prompts = repository::shown(repository::all(ctx, membership.meeting.id(), membership.user.id(), kind)?);
     Ok(prompts.into_iter().take(args.limit.get()).map(shown).collect())
 }
 

@@ -47,10 +47,10 @@ pub struct PresenceQueued {
 ///   full".
 #[mutation]
 pub fn batch_update_presence(ctx: &mut MutationCtx, args: BatchUpdatePresence) -> Result<PresenceQueued> {
-    let seat = access::participant(ctx, args.meeting_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
     match args.presence {
-        PresenceChange::Joined => presence::join(ctx, seat, args.metadata)?,
-        PresenceChange::Left => presence::leave(ctx, seat, args.metadata)?,
+        PresenceChange::Joined => presence::join(ctx, membership, args.metadata)?,
+        PresenceChange::Left => presence::leave(ctx, membership, args.metadata)?,
     };
     let recent = ctx.now() - BATCH..;
     let batch_size = ctx.db().query(Participant::by_meeting_presence_at).eq(args.meeting_id).range(recent).count()?;

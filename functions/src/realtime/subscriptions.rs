@@ -8,7 +8,7 @@ use convoke::{args, mutation, query, value};
 use schema::{ClientToken, Meeting, ResourceId, ResourceType, Role, User};
 
 use super::leases::{self, Resource, Validation};
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 use crate::audit;
 use crate::meetings::state;
 
@@ -100,7 +100,7 @@ fn permitted(
     resource: Resource,
     meeting: Id<Meeting>,
 ) -> Result<&'static [&'static str]> {
-    let Seat { meeting, participant, .. } = access::seat_of(ctx, user, meeting)?;
+    let Membership { meeting, participant, .. } = access::membership_of(ctx, user, meeting)?;
     if resource.needs_active_meeting() {
         state::require_active(&meeting)?;
     }

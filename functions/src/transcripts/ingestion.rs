@@ -9,10 +9,10 @@ use schema::{
 };
 
 use super::transcript::{self, Speech, Stored, Transcript};
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 use crate::audit;
 use crate::events::{self, Event};
-use crate::meetings::{seats, state};
+use crate::meetings::{participants, state};
 
 /// What [`ingest_transcript_chunk`] takes.
 ///
@@ -169,12 +169,12 @@ fn require_form(chunk: &SentChunk, path: &str) -> Result<()> {
     }
     let field = format!("{path}endTime");
     let message = format!("{field}: must be later than startTime (got {})", chunk.end_time);
-    Err(Error::invalid(field, message))
+    Err(Error::invalid_argument(field, message))
 }
 
 /// Who brings what was said: a participant, or a deploy key that acts as nobody.
 enum Recorder {
-    Participant(Box<Seat>),
+    Participant(Box<Membership>),
     DeployKey(Box<Doc<Meeting>>),
 }
 
@@ -185,33 +185,35 @@ impl Recorder {
             if let Some(place) = chunks.iter().position(|chunk| chunk.speaker_id.is_none()) {
                 let field = format!("{}speakerId", path(place));
                 let message = format!("Missing required argument: {field}");
-                return Err(Error::invalid(field, message));
+                return Err(Error::invalid_argument(field, message));
             }
             let meeting = ctx.db().get(meeting)?.ok_or_else(|| Error::not_found("Meeting not found"))?;
             return Ok(Recorder::DeployKey(Box::new(meeting)));
         }
         let user = access::user(ctx)?;
         ctx.charge(u32::try_from(chunks.len() - 1).unwrap_or(u32::MAX))?;
-        let seat = access::seat_of(ctx, user, meeting)?;
+        let membership = access::membership_of(ctx, user, meeting)?;
         let mut named = chunks.iter().filter_map(|chunk| chunk.speaker_id.as_ref());
-        if !seat.is_host() && !named.try_fold(true, |own, who| Ok::<_, Error>(own && is(ctx, who, &seat.user)?))? {
+        if !membership.is_host()
+            && !named.try_fold(true, |own, who| Ok::<_, Error>(own && is(ctx, who, &membership.user)?))?
+        {
             return Err(Error::forbidden("Requires host role")
                 .with("requiredRole", Role::Host.as_str())
-                .with("currentRole", seat.participant.role.as_str()));
+                .with("currentRole", membership.participant.role.as_str()));
         }
-        Ok(Recorder::Participant(Box::new(seat)))
+        Ok(Recorder::Participant(Box::new(membership)))
     }
 
     fn meeting(&self) -> &Doc<Meeting> {
         match self {
-            Recorder::Participant(seat) => &seat.meeting,
+            Recorder::Participant(membership) => &membership.meeting,
             Recorder::DeployKey(meeting) => meeting,
         }
     }
 
     fn user(&self) -> Option<&Doc<User>> {
         match self {
-            Recorder::Participant(seat) => Some(&seat.user),
+            Recorder::Participant(membership) => Some(&membership.user),
             Recorder::DeployKey(_) => None,
         }
     }
@@ -238,7 +240,7 @@ impl Recorder {
         transcript.save(ctx)?;
         let new = stored.iter().filter(|stored| stored.is_new).count();
         if new > 0 {
-            events::tell(ctx, meeting, Event::Spoken)?;
+            events::emit(ctx, meeting, Event::Spoken)?;
         }
         self.audit(ctx, new)?;
         Ok(stored)
@@ -262,7 +264,7 @@ impl Recorder {
         }
         let stranger = || Error::not_found("Participant not found in meeting");
         let speaker = access::find_user(ctx, caller, who)?.ok_or_else(stranger)?.id();
-        seats::find(ctx, self.meeting().id(), speaker)?.ok_or_else(stranger)?;
+        participants::find(ctx, self.meeting().id(), speaker)?.ok_or_else(stranger)?;
         known.insert(who.clone(), speaker);
         Ok(speaker)
     }
@@ -338,8 +340,8 @@ pub struct TranscriptFigures {
 /// `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn get_transcript_stats(ctx: &QueryCtx, args: GetTranscriptStats) -> Result<TranscriptFigures> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let Some(row) = transcript::figures(ctx, seat.meeting.id())? else { return Ok(TranscriptFigures::default()) };
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let Some(row) = transcript::figures(ctx, membership.meeting.id())? else { return Ok(TranscriptFigures::default()) };
     let row = row.into_inner();
     Ok(TranscriptFigures {
         average_confidence: (row.confidence_sum / row.total_chunks as f64 * 1e6).round() / 1e6,

@@ -59,14 +59,14 @@ pub struct ShownChunk {
 /// `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn list_transcript_chunks(ctx: &QueryCtx, args: ListTranscriptChunks) -> Result<TranscriptChunks> {
-    let seat = access::participant(ctx, args.meeting_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
     let from = args.from_sequence.map_or(1, Natural::get).max(1);
-    let rows = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(seat.meeting.id()).range(from..);
+    let rows = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(membership.meeting.id()).range(from..);
     let chunks: Vec<ShownChunk> = rows.page(None, args.limit.get())?.items.into_iter().map(shown).collect();
     let next_sequence = match chunks.last() {
         Some(last) => last.sequence + 1,
         // Who asks for chunks that do not exist yet is sent to the first of them, so that none is missed.
-        None => from.min(transcript::figures(ctx, seat.meeting.id())?.map_or(0, |row| row.total_chunks) + 1),
+        None => from.min(transcript::figures(ctx, membership.meeting.id())?.map_or(0, |row| row.total_chunks) + 1),
     };
     Ok(TranscriptChunks { chunks, next_sequence })
 }

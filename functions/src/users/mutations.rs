@@ -106,7 +106,7 @@ pub fn update_user_profile(ctx: &mut MutationCtx, args: UpdateUserProfile) -> Re
         Some(profile) => profile,
         None => {
             let name = args.display_name.clone().or_else(|| names::claimed_name(owner));
-            let missing = || Error::invalid("displayName", "Display name is required for new profiles");
+            let missing = || Error::invalid_argument("displayName", "Display name is required for new profiles");
             record::create(ctx, owner.id(), name.ok_or_else(missing)?)?
         }
     };

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Applies an operation and says how many statements that took.
 #[mutation]
-pub fn applied(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<i64> {
+pub(crate) fn applied(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<i64> {
     let before = ctx.db().statements();
     ctx.run::<apply_note_operation>(args)?;
     Ok(i64::try_from(ctx.db().statements() - before).unwrap_or(i64::MAX))
@@ -25,7 +25,7 @@ pub fn applied(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<i64> {
 
 /// Reads the notes and says how many statements that took.
 #[mutation]
-pub fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> {
+pub(crate) fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> {
     let before = ctx.db().statements();
     ctx.run::<get_meeting_notes>(args)?;
     Ok(i64::try_from(ctx.db().statements() - before).unwrap_or(i64::MAX))
@@ -33,7 +33,7 @@ pub fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> {
 
 /// Applies an operation and says how many rows were read whole for that.
 #[mutation]
-pub fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
+pub(crate) fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<apply_note_operation>(args)?;
     Ok(ctx.db().rows_read() - before)
@@ -46,7 +46,7 @@ fn rows(ctx: &MutationCtx) -> u64 {
 
 /// Applies an operation and says how many rows the transaction read for that, in an index too.
 #[mutation]
-pub fn visited_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
+pub(crate) fn visited_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
     let before = rows(ctx);
     ctx.run::<apply_note_operation>(args)?;
     Ok(rows(ctx) - before)
@@ -54,7 +54,7 @@ pub fn visited_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Resu
 
 /// The same of a batch.
 #[mutation]
-pub fn visited_to_apply_batch(ctx: &mut MutationCtx, args: BatchApplyNoteOperations) -> Result<u64> {
+pub(crate) fn visited_to_apply_batch(ctx: &mut MutationCtx, args: BatchApplyNoteOperations) -> Result<u64> {
     let before = rows(ctx);
     ctx.run::<batch_apply_note_operations>(args)?;
     Ok(rows(ctx) - before)
@@ -62,7 +62,7 @@ pub fn visited_to_apply_batch(ctx: &mut MutationCtx, args: BatchApplyNoteOperati
 
 /// The same of a drain.
 #[mutation]
-pub fn visited_to_sync(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<u64> {
+pub(crate) fn visited_to_sync(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<u64> {
     let before = rows(ctx);
     ctx.run::<sync_offline_operations>(args)?;
     Ok(rows(ctx) - before)
@@ -70,7 +70,7 @@ pub fn visited_to_sync(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Re
 
 /// The same of a rollback.
 #[mutation]
-pub fn visited_to_roll_back(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<u64> {
+pub(crate) fn visited_to_roll_back(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<u64> {
     let before = rows(ctx);
     ctx.run::<rollback_to_sequence>(args)?;
     Ok(rows(ctx) - before)
@@ -78,7 +78,7 @@ pub fn visited_to_roll_back(ctx: &mut MutationCtx, args: RollbackToSequence) -> 
 
 /// Applies an operation after somebody else's, in one transaction: what comes between is seen by no reader.
 #[mutation]
-pub fn apply_after_another(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
+pub(crate) fn apply_after_another(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
     let operation = serde_json::from_value(insert(0, "between ")).map_err(Error::internal)?;
     let client_sequence = Natural::new(1_000_000).map_err(Error::internal)?;
     let other = ApplyNoteOperation { client_sequence, operation, ..args.clone() };
@@ -93,7 +93,7 @@ struct Attempts(AtomicUsize);
 
 /// Applies an operation; whoever asks for it loses the place in the meeting before it is run again.
 #[mutation]
-pub fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
+pub(crate) fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
     if ctx.memory::<Attempts>().0.fetch_add(1, Relaxed) > 0 {
         for place in ctx.db().scan::<Participant>().take(10)? {
             ctx.db_mut().delete(place.id())?;
@@ -105,7 +105,7 @@ pub fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> 
 
 /// Loses all checkpoints.
 #[mutation]
-pub fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
+pub(crate) fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
     for checkpoint in ctx.db().scan::<NoteCheckpoint>().take(100)? {
         ctx.db_mut().delete(checkpoint.id())?;
     }
@@ -114,7 +114,7 @@ pub fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
 
 /// Takes the shape out of all entries of a log, as earlier releases left them.
 #[mutation]
-pub fn make_old(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
+pub(crate) fn make_old(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(10_000)?;
     for entry in entries {
         ctx.db_mut().patch_doc(entry, |entry| (entry.kind, entry.position, entry.length) = (None, None, None))?;
@@ -307,7 +307,7 @@ fn a_rollback_reads_the_text_of_now_and_replays_a_thousand_entries_elsewhere() {
 
     notes.ada.call("notes/loseCheckpoints", json!({})).value();
     let refused = roll_back("notes/index/rollbackToSequence", 1_001);
-    refused.assert_refused(convoke::error::Code::Conflict, "History is too far behind");
+    refused.assert_refused(Code::Conflict, "History is too far behind");
     roll_back("notes/index/rollbackToSequence", 1_000).value();
     let text = notes.ada.call("notes/queries/getMeetingNotes", json!({"meetingId": notes.meeting}));
     assert_eq!(text.value()["content"], "y".repeat(1_000));
@@ -333,7 +333,7 @@ fn who_loses_the_right_to_write_between_the_reading_and_the_transaction_does_not
 
     let refused = notes.ada.call("notes/applyWithoutRights", args);
 
-    refused.assert_refused(convoke::error::Code::Forbidden, "Access denied: Not a meeting participant");
+    refused.assert_refused(Code::Forbidden, "Access denied: Not a meeting participant");
     assert_eq!(app.count::<NoteOperation>(), 300);
     assert_eq!(app.runtime().memory::<Attempts>().0.load(Relaxed), 2);
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Clears and says how many rows were read for that.
 #[mutation]
-pub fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<u64> {
+pub(crate) fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<clear_synced_operations>(args)?;
     Ok(ctx.db().rows_read() - before)
@@ -22,7 +22,7 @@ pub fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Resu
 
 /// Removes a participant and says how many rows were read for that.
 #[mutation]
-pub fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<u64> {
+pub(crate) fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<remove_participant>(args)?;
     Ok(ctx.db().rows_read() - before)
@@ -30,7 +30,7 @@ pub fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<
 
 /// Deletes what is old and says how many rows were read whole for that.
 #[mutation]
-pub fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
+pub(crate) fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<retention>(args)?;
     Ok(ctx.db().rows_read() - before)
@@ -38,7 +38,7 @@ pub fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
 
 /// Writes the bridges of all chains as earlier releases did.
 #[mutation]
-pub fn name_bridges(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
+pub(crate) fn name_bridges(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(100)?;
     for chain in ctx.db().scan::<OfflineChain>().take(100)? {
         let named = |entry: &BridgeEntry| match *entry {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// Leaves and says how many rows were read for that.
 #[mutation]
-pub fn read_to_leave(ctx: &mut MutationCtx, args: OneMeeting) -> Result<u64> {
+pub(crate) fn read_to_leave(ctx: &mut MutationCtx, args: OneMeeting) -> Result<u64> {
     let before = ctx.db().rows_read();
     ctx.run::<leave_meeting>(args)?;
     Ok(ctx.db().rows_read() - before)

@@ -14,7 +14,7 @@ const KEYSTROKES: u64 = 15_000;
 /// Somebody who types without a pause, takes back every twelfth letter, and goes on elsewhere after each line.
 #[args]
 #[derive(Clone, Copy)]
-pub struct Typist {
+pub(crate) struct Typist {
     meeting_id: Id<Meeting>,
     cursor: i64,
     units: i64,
@@ -50,7 +50,7 @@ impl Typist {
 
 /// What a typist has done.
 #[value]
-pub struct Typed {
+pub(crate) struct Typed {
     cursor: i64,
     units: i64,
     bytes: u64,
@@ -58,7 +58,7 @@ pub struct Typed {
 
 /// Applies the next hundred keystrokes, each as a call of its own would, and says how many bytes they count as.
 #[mutation]
-pub fn typed(ctx: &mut MutationCtx, mut typist: Typist) -> Result<Typed> {
+pub(crate) fn typed(ctx: &mut MutationCtx, mut typist: Typist) -> Result<Typed> {
     let before = ctx.db_mut().writer().bytes_written();
     for _ in 0..100 {
         ctx.run::<apply_note_operation>(typist.next()?)?;

@@ -13,14 +13,14 @@ use binary::binary;
 use serde_json::{Value, json};
 
 /// The program, in a folder and an environment of its own.
-pub fn convoke(folder: &Path) -> Command {
+pub(crate) fn convoke(folder: &Path) -> Command {
     let mut command = Command::new(binary());
     command.current_dir(folder).env_clear().stdin(Stdio::null());
     command
 }
 
 /// The program, started by a shell after these words of it, which limit what it may.
-pub fn limited(folder: &Path, words: &str) -> Command {
+pub(crate) fn limited(folder: &Path, words: &str) -> Command {
     let mut command = Command::new("sh");
     let script = format!("{words}; exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(binary()).current_dir(folder).env_clear().stdin(Stdio::null());
@@ -28,12 +28,12 @@ pub fn limited(folder: &Path, words: &str) -> Command {
 }
 
 /// A token of the folder's development issuer.
-pub fn minted(folder: &Path) -> String {
+pub(crate) fn minted(folder: &Path) -> String {
     minted_for(folder, "ada")
 }
 
 /// As [`minted`], for this subject.
-pub fn minted_for(folder: &Path, subject: &str) -> String {
+pub(crate) fn minted_for(folder: &Path, subject: &str) -> String {
     let email = format!("{subject}@example.com");
     let output = convoke(folder).args(["token", "--subject", subject, "--email", &email]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -41,34 +41,34 @@ pub fn minted_for(folder: &Path, subject: &str) -> String {
 }
 
 /// A process that serves; killed when it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
     address: SocketAddr,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub status: u16,
     pub body: Value,
 }
 
 impl Reply {
     /// `errorData.code`, or an empty text.
-    pub fn code(&self) -> &str {
+    pub(crate) fn code(&self) -> &str {
         self.body["errorData"]["code"].as_str().unwrap_or_default()
     }
 
     /// `value` of a success.
     #[track_caller]
-    pub fn value(&self) -> &Value {
+    pub(crate) fn value(&self) -> &Value {
         assert_eq!(self.body["status"], "success", "{self:?}");
         &self.body["value"]
     }
 }
 
 impl Server {
-    pub fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let command = command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "error"]);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let address = listening(&mut process);
@@ -76,27 +76,27 @@ impl Server {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The number of its process.
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    pub fn is_alive(&mut self) -> bool {
+    pub(crate) fn is_alive(&mut self) -> bool {
         self.process.try_wait().unwrap().is_none()
     }
 
     /// Ends it in order.
-    pub fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         assert!(self.process.wait().unwrap().success());
     }
 
-    pub fn call(&self, token: &str, path: &str, args: &Value) -> Reply {
+    pub(crate) fn call(&self, token: &str, path: &str, args: &Value) -> Reply {
         let body = json!({ "args": args }).to_string();
         let (status, text) = self.send(&format!(
             "POST /api/run/{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
@@ -106,7 +106,7 @@ impl Server {
         Reply { status, body: serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")) }
     }
 
-    pub fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.send(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
     }
 
@@ -121,7 +121,7 @@ impl Server {
 
     /// Waits for a condition, as long as it takes on a machine that others load too.
     #[track_caller]
-    pub fn until(&self, done: impl Fn() -> bool) {
+    pub(crate) fn until(&self, done: impl Fn() -> bool) {
         for _ in 0..3_000 {
             if done() {
                 return;

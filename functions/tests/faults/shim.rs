@@ -8,27 +8,27 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The device is broken.
-pub const EIO: i32 = 5;
+pub(crate) const EIO: i32 = 5;
 /// The disk is full.
-pub const ENOSPC: i32 = 28;
+pub(crate) const ENOSPC: i32 = 28;
 
 /// What can fail.
 #[derive(Clone, Copy)]
-pub enum Calls {
+pub(crate) enum Calls {
     Reads = 0,
     Writes = 1,
     Syncs = 2,
 }
 
 /// The library, compiled, and its control file. Nothing fails until [`Faults::fail`].
-pub struct Faults {
+pub(crate) struct Faults {
     folder: TempDir,
     control: File,
 }
 
 impl Faults {
     /// Compiles the library with the machine's C compiler.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let library = folder.path().join("faults.so");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
@@ -47,7 +47,7 @@ impl Faults {
     }
 
     /// Has the process that this command starts meet the faults in the files under `folder`.
-    pub fn preload(&self, command: &mut Command, folder: &Path) {
+    pub(crate) fn preload(&self, command: &mut Command, folder: &Path) {
         command
             .env("LD_PRELOAD", self.folder.path().join("faults.so"))
             .env("FAULTS_CONTROL", self.folder.path().join("control"))
@@ -55,17 +55,17 @@ impl Faults {
     }
 
     /// From now on such calls fail with this error of the system.
-    pub fn fail(&self, calls: Calls, errno: i32) {
+    pub(crate) fn fail(&self, calls: Calls, errno: i32) {
         self.control.write_all_at(&errno.to_ne_bytes(), 4 * calls as u64).unwrap();
     }
 
     /// From now on the process sees a wall clock that is so many seconds ahead of the machine's.
-    pub fn shift_clock(&self, seconds: i32) {
+    pub(crate) fn shift_clock(&self, seconds: i32) {
         self.control.write_all_at(&seconds.to_ne_bytes(), 12).unwrap();
     }
 
     /// From now on they work again.
-    pub fn mend(&self, calls: Calls) {
+    pub(crate) fn mend(&self, calls: Calls) {
         self.fail(calls, 0);
     }
 }

@@ -6,9 +6,9 @@ use convoke::prelude::*;
 use convoke::testing::{TestApp, TestCaller};
 use convoke::{action, args, query, value};
 use functions::generation;
-use functions::insights::gathering::{Demand, Gather, gather};
+use functions::insights::inputs::{Demand, Gather, gather};
 use functions::prompts::OfMeeting;
-use functions::prompts::gathering::during;
+use functions::prompts::inputs::during;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
@@ -33,7 +33,7 @@ impl Default for Held {
 
 /// Generates in a meeting until it is released; returns the name of the thread.
 #[action]
-pub async fn hold(ctx: &ActionCtx, args: OfMeeting) -> Result<String> {
+pub(crate) async fn hold(ctx: &ActionCtx, args: OfMeeting) -> Result<String> {
     let held = ctx.memory::<Held>();
     let pass = generation::patiently(ctx, generation::enter(ctx, args.meeting_id)).await?;
     held.inside.send_modify(|inside| *inside += 1);
@@ -45,13 +45,13 @@ pub async fn hold(ctx: &ActionCtx, args: OfMeeting) -> Result<String> {
 
 /// How many.
 #[args]
-pub struct Count {
+pub(crate) struct Count {
     pub count: u32,
 }
 
 /// Waits until so many are held, or more.
 #[action]
-pub async fn until_held(ctx: &ActionCtx, args: Count) -> Result<()> {
+pub(crate) async fn until_held(ctx: &ActionCtx, args: Count) -> Result<()> {
     let held = ctx.memory::<Held>();
     let mut inside = held.inside.subscribe();
     inside.wait_for(|inside| *inside >= args.count as usize).await.map_err(Error::internal)?;
@@ -60,7 +60,7 @@ pub async fn until_held(ctx: &ActionCtx, args: Count) -> Result<()> {
 
 /// Releases so many, and says how many were held at once so far.
 #[action]
-pub async fn release(ctx: &ActionCtx, args: Count) -> Result<u64> {
+pub(crate) async fn release(ctx: &ActionCtx, args: Count) -> Result<u64> {
     let held = ctx.memory::<Held>();
     held.released.add_permits(args.count as usize);
     Ok(held.most.load(Ordering::Relaxed) as u64)
@@ -68,7 +68,7 @@ pub async fn release(ctx: &ActionCtx, args: Count) -> Result<u64> {
 
 /// What generators were given.
 #[value(output)]
-pub struct Amount {
+pub(crate) struct Amount {
     pub insight_chunks: usize,
     pub insight_bytes: usize,
     pub note_bytes: usize,
@@ -79,7 +79,7 @@ pub struct Amount {
 
 /// Gathers what both generators read, and says how much it is.
 #[query]
-pub fn amount(ctx: &QueryCtx, args: OfMeeting) -> Result<Amount> {
+pub(crate) fn amount(ctx: &QueryCtx, args: OfMeeting) -> Result<Amount> {
     let gathered = ctx.run::<gather>(Gather { meeting_id: args.meeting_id, demand: Demand::Anew, model: None })?;
     let evidence = gathered.ok_or_else(|| Error::internal("nothing gathered"))?.evidence;
     let during = ctx.run::<during>(args)?.ok_or_else(|| Error::internal("nothing said"))?;

@@ -9,35 +9,35 @@ use schema::{ClientToken, List, MediaSession, Meeting, OfflineOperation, Role, S
 
 /// Runs the query and returns how many statements it took.
 #[query]
-pub fn cost_of_listing_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
+pub(crate) fn cost_of_listing_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
     ctx.run::<list_meeting_participants>(args)?;
     Ok(ctx.db().statements())
 }
 
 /// Runs the query and returns how many statements it took.
 #[query]
-pub fn cost_of_listing_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<u64> {
+pub(crate) fn cost_of_listing_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<u64> {
     ctx.run::<list_user_meetings>(args)?;
     Ok(ctx.db().statements())
 }
 
 /// Runs the query and returns how many statements it took.
 #[query]
-pub fn cost_of_a_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
+pub(crate) fn cost_of_a_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<u64> {
     ctx.run::<get_meeting>(args)?;
     Ok(ctx.db().statements())
 }
 
 /// Makes a meeting one on a media server, as if there had been one when it was made.
 #[mutation]
-pub fn move_to_server(ctx: &mut MutationCtx, args: OneMeeting) -> Result<()> {
+pub(crate) fn move_to_server(ctx: &mut MutationCtx, args: OneMeeting) -> Result<()> {
     ctx.db_mut().patch(args.meeting_id, |row| row.video_provider = VideoProvider::LiveKit)?;
     Ok(())
 }
 
 /// What [`put_session`] takes.
 #[args]
-pub struct PutSession {
+pub(crate) struct PutSession {
     pub meeting_id: Id<Meeting>,
     pub user_id: Id<User>,
     pub session_id: ClientToken,
@@ -46,7 +46,7 @@ pub struct PutSession {
 
 /// Puts a media session as a client would report it.
 #[mutation]
-pub fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
+pub(crate) fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
     let updated_at = ctx.now();
     let found = ctx.db().query(MediaSession::by_meeting_session).eq(args.meeting_id).eq(&args.session_id).unique()?;
     match found {
@@ -75,7 +75,7 @@ pub fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
 
 /// What [`report_presence`] takes.
 #[args]
-pub struct ReportPresence {
+pub(crate) struct ReportPresence {
     pub meeting_id: Id<Meeting>,
     pub presence: schema::PresenceChange,
     pub metadata: Option<schema::Metadata>,
@@ -83,7 +83,7 @@ pub struct ReportPresence {
 
 /// The move that `batchUpdatePresence` makes.
 #[mutation]
-pub fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Result<()> {
+pub(crate) fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Result<()> {
     let seat = functions::access::participant(ctx, args.meeting_id)?;
     match args.presence {
         schema::PresenceChange::Joined => presence::join(ctx, seat, args.metadata)?,
@@ -94,7 +94,7 @@ pub fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Result<()
 
 /// What [`put_offline_operation`] takes.
 #[args]
-pub struct PutOfflineOperation {
+pub(crate) struct PutOfflineOperation {
     pub meeting_id: Id<Meeting>,
     pub user_id: Id<User>,
     pub operation_id: ClientToken,
@@ -103,7 +103,7 @@ pub struct PutOfflineOperation {
 
 /// Puts a row of the offline queue.
 #[mutation]
-pub fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -> Result<()> {
+pub(crate) fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -> Result<()> {
     let queued_at = ctx.now();
     ctx.db_mut().insert(OfflineOperation {
         meeting_id: args.meeting_id,
@@ -128,7 +128,7 @@ pub fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -
 
 /// What [`put_people`] takes.
 #[args]
-pub struct PutPeople {
+pub(crate) struct PutPeople {
     pub meeting_id: Id<Meeting>,
     /// Subjects of users who are made as their first call would.
     pub subjects: List<schema::ShortText, 0, 2000>,
@@ -136,7 +136,7 @@ pub struct PutPeople {
 
 /// Puts users into a meeting, each with a connected session.
 #[mutation]
-pub fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
+pub(crate) fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
     for subject in args.subjects {
         let name = subject.as_str();
         let identity = convoke::Identity {
@@ -148,7 +148,7 @@ pub fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
         functions::users::claims::admit(ctx, &identity)?;
         let user = ctx.db().query(User::by_identity).eq(convoke::testing::ISSUER).eq(name).unique()?;
         let user = user.ok_or_else(|| Error::internal("the user was made"))?.id();
-        let row = functions::meetings::seats::add(ctx, args.meeting_id, user, Role::Participant)?;
+        let row = functions::meetings::participants::add(ctx, args.meeting_id, user, Role::Participant)?;
         presence::write(ctx, row, schema::Presence::Joined, None)?;
         put_session(
             ctx,
@@ -165,14 +165,14 @@ pub fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
 
 /// What [`put_waiting_entry`] takes.
 #[args]
-pub struct PutWaitingEntry {
+pub(crate) struct PutWaitingEntry {
     pub user_id: Id<User>,
     pub status: schema::QueueStatus,
 }
 
 /// Puts an entry of the matching queue that is open for an hour.
 #[mutation]
-pub fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
+pub(crate) fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
     let now = ctx.now();
     ctx.db_mut().insert(schema::QueueEntry { status: args.status, ..waiting(args.user_id, now)? })?;
     Ok(())
@@ -194,14 +194,14 @@ fn waiting(user_id: Id<User>, now: Millis) -> Result<schema::QueueEntry> {
 
 /// How many, of something that a test needs many of.
 #[args]
-pub struct Many {
+pub(crate) struct Many {
     pub user_id: Id<User>,
     pub count: i64,
 }
 
 /// Lets many users enter the matching queue who have no rows; their ids go on from this one.
 #[mutation]
-pub fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
+pub(crate) fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     for number in 0..args.count {
         let user = Id::from_bits(args.user_id.bits() + number.unsigned_abs() as u128);
         let entry = waiting(user, ctx.now())?;
@@ -212,26 +212,26 @@ pub fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
 
 /// What a function read: statements, and rows whole.
 #[convoke::value(output)]
-pub struct Cost {
+pub(crate) struct Cost {
     pub statements: u64,
     pub rows: u64,
 }
 
 /// Asks for the caller's place in the matching queue and returns what that took.
 #[query]
-pub fn cost_of_a_place(ctx: &QueryCtx) -> Result<Cost> {
+pub(crate) fn cost_of_a_place(ctx: &QueryCtx) -> Result<Cost> {
     ctx.run::<functions::matching::queue::get_queue_status>(NoArgs {})?;
     Ok(Cost { statements: ctx.db().statements(), rows: ctx.db().rows_read() })
 }
 
 /// Puts a user into many active meetings.
 #[mutation]
-pub fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
+pub(crate) fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     let mut blank = ctx.db().scan::<Meeting>().first()?.ok_or_else(|| Error::internal("no meeting"))?.into_inner();
     for number in 0..args.count {
         blank.room_id = format!("room-{number}");
         let meeting = ctx.db_mut().insert(blank.clone())?;
-        let place = functions::meetings::seats::add(ctx, meeting, args.user_id, Role::Host)?;
+        let place = functions::meetings::participants::add(ctx, meeting, args.user_id, Role::Host)?;
         presence::write(ctx, place, schema::Presence::Joined, None)?;
     }
     Ok(())
@@ -239,7 +239,7 @@ pub fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
 
 /// What [`put_former_interest`] takes.
 #[args]
-pub struct PutFormerInterest {
+pub(crate) struct PutFormerInterest {
     pub key: schema::InterestKey,
     pub label: schema::InterestName,
     pub created_by: Option<Id<User>>,
@@ -249,7 +249,7 @@ pub struct PutFormerInterest {
 
 /// Puts an entry of the catalog and who chose it, as a release did that kept no key of the label.
 #[mutation]
-pub fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest) -> Result<()> {
+pub(crate) fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest) -> Result<()> {
     let PutFormerInterest { key, label, created_by, users } = args;
     ctx.db_mut().insert(schema::Interest {
         key: key.clone(),
@@ -268,7 +268,7 @@ pub fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest) -> Re
 
 /// Takes the keys of the labels from the whole catalog.
 #[mutation]
-pub fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
+pub(crate) fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
     for row in ctx.db().scan::<schema::Interest>().take(10_000)? {
         ctx.db_mut().patch_doc(row, |row| row.label_key = None)?;
     }

@@ -9,7 +9,7 @@ use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 
 /// `object` with the members of `changes` in place of its own; null removes one.
-pub fn with(mut object: Value, changes: Value) -> Value {
+pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     let members = object.as_object_mut().expect("an object is changed");
     for (name, value) in changes.as_object().expect("by the members of another") {
         match value {
@@ -21,7 +21,7 @@ pub fn with(mut object: Value, changes: Value) -> Value {
 }
 
 /// The claims of a test's user.
-pub fn claims(subject: &str) -> Identity {
+pub(crate) fn claims(subject: &str) -> Identity {
     Identity {
         issuer: ISSUER.to_owned(),
         subject: subject.to_owned(),
@@ -33,28 +33,28 @@ pub fn claims(subject: &str) -> Identity {
 }
 
 /// A member of an organization.
-pub fn member<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
+pub(crate) fn member<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
     app.identity(Identity { org_id: Some(organization.to_owned()), ..claims(subject) })
 }
 
 /// An admin of an organization.
-pub fn admin<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
+pub(crate) fn admin<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
     let roles = vec!["admin".to_owned()];
     app.identity(Identity { org_id: Some(organization.to_owned()), roles, ..claims(subject) })
 }
 
 /// The runtime itself, which runs jobs.
-pub fn system(app: &TestApp) -> TestCaller<'_> {
+pub(crate) fn system(app: &TestApp) -> TestCaller<'_> {
     app.caller(Caller::System)
 }
 
 /// The caller's id; his first call.
-pub fn id_of(caller: &TestCaller<'_>) -> String {
+pub(crate) fn id_of(caller: &TestCaller<'_>) -> String {
     caller.call("users/queries/getCurrentUser", json!({})).value()["_id"].as_str().unwrap().to_owned()
 }
 
 /// Arguments of `saveOnboarding`.
-pub fn onboarding() -> Value {
+pub(crate) fn onboarding() -> Value {
     json!({
         "age": 36, "gender": "female", "field": "Computing", "jobTitle": "Engineer", "company": "Analytical Engines",
         "bio": "Notes on the engine.",
@@ -66,41 +66,41 @@ pub fn onboarding() -> Value {
 }
 
 /// The id of a meeting that `host` makes now, with these others in it.
-pub fn meeting(host: &TestCaller<'_>, others: &[&str]) -> String {
+pub(crate) fn meeting(host: &TestCaller<'_>, others: &[&str]) -> String {
     create(host, json!({"participantEmails": emails(others)}))
 }
 
 /// The id of a meeting that `host` makes for in an hour, with these others in it.
-pub fn scheduled(app: &TestApp, host: &TestCaller<'_>, others: &[&str]) -> String {
+pub(crate) fn scheduled(app: &TestApp, host: &TestCaller<'_>, others: &[&str]) -> String {
     create(host, json!({"participantEmails": emails(others), "scheduledAt": app.now().get() + 3_600_000}))
 }
 
 /// The id of a meeting that `host` makes with these arguments.
-pub fn create(host: &TestCaller<'_>, changes: Value) -> String {
+pub(crate) fn create(host: &TestCaller<'_>, changes: Value) -> String {
     let reply = host.call("meetings/lifecycle/createMeeting", with(json!({"title": "Planning"}), changes));
     reply.value()["meetingId"].as_str().unwrap().to_owned()
 }
 
 /// The addresses of test users.
-pub fn emails(names: &[&str]) -> Vec<String> {
+pub(crate) fn emails(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("{name}@example.com")).collect()
 }
 
 /// What `listMeetingParticipants` says of one user, by the part of his address before `@`.
-pub fn listed(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Option<Value> {
+pub(crate) fn listed(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Option<Value> {
     let reply = caller.call("meetings/queries/listMeetingParticipants", json!({"meetingId": meeting}));
     let list = reply.value().as_array().unwrap();
     list.iter().find(|entry| entry["user"]["displayName"] == name).cloned()
 }
 
 /// Configures a LiveKit server at `url`, with the keys `key1` and, before it, `key0`.
-pub fn media_server(options: &mut RuntimeOptions, url: &str) {
+pub(crate) fn media_server(options: &mut RuntimeOptions, url: &str) {
     let table = format!("[livekit]\nurl = {url:?}\napi_key = \"key1\"\nprevious_api_key = \"key0\"\n");
     options.settings = table.parse().unwrap();
 }
 
 /// Puts a secret of the installation into its file.
-pub fn secret(options: &RuntimeOptions, name: &str, text: &str) {
+pub(crate) fn secret(options: &RuntimeOptions, name: &str, text: &str) {
     let folder = options.data.join("secrets");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join(name);
@@ -109,7 +109,7 @@ pub fn secret(options: &RuntimeOptions, name: &str, text: &str) {
 }
 
 /// What must hold in any database, whatever was done to it.
-pub fn assert_consistent(app: &TestApp) {
+pub(crate) fn assert_consistent(app: &TestApp) {
     let (uses, interests) = app.read(|db| {
         let mut uses: HashMap<String, i64> = HashMap::new();
         for row in db.scan::<UserInterest>().take(100_000)? {

@@ -22,7 +22,7 @@ struct File {
 /// A labelled meeting; the head of `en.toml` says what the labels mean.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Meeting {
+pub(crate) struct Meeting {
     pub name: String,
     date: chrono::NaiveDate,
     people: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Meeting {
 }
 
 /// The meetings of a language in a folder; none where it has no file.
-pub fn meetings(folder: &Path, language: &str) -> Vec<Meeting> {
+pub(crate) fn meetings(folder: &Path, language: &str) -> Vec<Meeting> {
     let path = folder.join(format!("{language}.toml"));
     let Ok(text) = std::fs::read_to_string(&path) else { return Vec::new() };
     let file: File = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -48,7 +48,7 @@ pub fn meetings(folder: &Path, language: &str) -> Vec<Meeting> {
 
 /// Counts over meetings.
 #[derive(Default, Clone, Copy)]
-pub struct Score {
+pub(crate) struct Score {
     items: Hits,
     /// Dates of the items that were found.
     dates: usize,
@@ -98,9 +98,9 @@ impl AddAssign for Score {
 }
 
 impl Score {
-    pub const HEADER: &str = "      items  found right precision recall   F1 | dates right | decisions found right precision recall | topics apt | no tasks taken\n";
+    pub(crate) const HEADER: &str = "      items  found right precision recall   F1 | dates right | decisions found right precision recall | topics apt | no tasks taken\n";
 
-    pub fn line(&self, name: &str) -> String {
+    pub(crate) fn line(&self, name: &str) -> String {
         let Score { items, decisions, .. } = self;
         format!(
             "{name:5} {:5} {:6} {:5} {:9.2} {:6.2} {:4.2} | {:5} {:5} | {:9} {:5} {:5} {:9.2} {:6.2} | {:6} {:3} | {:8} {:5}\n",
@@ -166,7 +166,7 @@ fn is_owner(item: &ActionItem, owner: &str) -> bool {
 }
 
 /// The score of a meeting, and in words what was missed and what was too much.
-pub fn score(meeting: &Meeting, language: &str) -> (Score, Vec<String>) {
+pub(crate) fn score(meeting: &Meeting, language: &str) -> (Score, Vec<String>) {
     let findings = Findings::of(&material(meeting), TOPICS);
     let mut misses = Vec::new();
     let mut score = Score::default();

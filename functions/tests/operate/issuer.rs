@@ -11,14 +11,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 /// A provider that serves until the test's process ends.
-pub struct Issuer {
+pub(crate) struct Issuer {
     /// Its issuer, with the slash at its end.
     pub url: String,
     key: Vec<u8>,
 }
 
 impl Issuer {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
         let key = key.as_ref().to_vec();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key).unwrap();
@@ -41,7 +41,7 @@ impl Issuer {
     }
 
     /// A token for a user, valid for an hour.
-    pub fn token(&self, subject: &str, audience: &str) -> String {
+    pub(crate) fn token(&self, subject: &str, audience: &str) -> String {
         #[expect(clippy::disallowed_methods, reason = "the real server judges the token by the real time")]
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
         let claims = json!({

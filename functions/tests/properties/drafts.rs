@@ -6,25 +6,25 @@ use proptest::prelude::*;
 
 /// An edit before it is known what it edits: numbers that are folded into the bounds of a text later.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft {
+pub(super) struct Draft {
     kind: Kind,
     at: usize,
     length: usize,
 }
 
 /// Inserts and deletes in equal parts, and now and then a retain.
-pub fn draft() -> impl Strategy<Value = Draft> {
+pub(super) fn draft() -> impl Strategy<Value = Draft> {
     let kind = prop_oneof![5 => Just(Kind::Insert), 5 => Just(Kind::Delete), 1 => Just(Kind::Retain)];
     (kind, 0..1_000usize, 0..1_000usize).prop_map(|(kind, at, length)| Draft { kind, at, length })
 }
 
-pub fn drafts(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Draft>> {
+pub(super) fn drafts(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Draft>> {
     prop::collection::vec(draft(), count)
 }
 
 impl Draft {
     /// The edit on a text of `length` units. Nothing can be deleted from an empty text, so it inserts there.
-    pub fn on(self, length: usize, letters: &mut Letters) -> Operation {
+    pub(super) fn on(self, length: usize, letters: &mut Letters) -> Operation {
         match self.kind {
             Kind::Delete if length > 0 => {
                 let position = self.at % length;
@@ -36,7 +36,7 @@ impl Draft {
     }
 
     /// The edit on a text, applied to it.
-    pub fn apply(self, text: &mut Text, letters: &mut Letters) -> Operation {
+    pub(super) fn apply(self, text: &mut Text, letters: &mut Letters) -> Operation {
         let operation = self.on(text.len(), letters);
         text.apply(&operation).expect("a draft fits its text");
         operation
@@ -45,21 +45,21 @@ impl Draft {
 
 /// Hands out letters of one unit each, none twice, so that a text says which insertions are in it.
 #[derive(Debug, Default)]
-pub struct Letters {
+pub(super) struct Letters {
     count: u32,
 }
 
 const FIRST_LETTER: u32 = 0x3400;
 
 impl Letters {
-    pub fn take(&mut self, count: usize) -> String {
+    pub(super) fn take(&mut self, count: usize) -> String {
         let from = self.count;
         self.count += u32::try_from(count).expect("a few letters");
         (from..self.count).map(letter).collect()
     }
 
     /// All letters handed out so far.
-    pub fn given(&self) -> impl Iterator<Item = char> {
+    pub(super) fn given(&self) -> impl Iterator<Item = char> {
         (0..self.count).map(letter)
     }
 }
@@ -69,7 +69,7 @@ fn letter(number: u32) -> char {
 }
 
 /// Carries operations made one after the other, with their texts, past one committed operation.
-pub fn carry(ours: &mut Vec<Operation>, theirs: Shape) -> Vec<Shape> {
+pub(super) fn carry(ours: &mut Vec<Operation>, theirs: Shape) -> Vec<Shape> {
     let mut theirs = vec![theirs];
     let mut moved = Vec::new();
     for our in ours.drain(..) {
@@ -88,7 +88,7 @@ pub fn carry(ours: &mut Vec<Operation>, theirs: Shape) -> Vec<Shape> {
 }
 
 /// The letters that an operation takes away from a text.
-pub fn taken(text: &Text, shape: Shape) -> Vec<char> {
+pub(super) fn taken(text: &Text, shape: Shape) -> Vec<char> {
     let letters: Vec<char> = String::from(text).chars().collect();
     match shape.kind {
         Kind::Delete => letters[shape.position..shape.end()].to_vec(),

@@ -10,14 +10,14 @@ use super::served::{Served, request};
 
 /// How it went.
 #[derive(Default)]
-pub struct Other {
-    took: Vec<Duration>,
+pub(crate) struct Other {
+    elapsed: Vec<Duration>,
     pub failed: usize,
 }
 
 impl Other {
     /// Makes a meeting and lists its own, in turns, each over a connection of its own, for as long as `lasts`.
-    pub async fn works(served: &Served, lasts: Duration) -> Self {
+    pub(crate) async fn works(served: &Served, lasts: Duration) -> Self {
         let mut other = Self::default();
         let until = Instant::now() + lasts;
         while Instant::now() < until {
@@ -29,7 +29,9 @@ impl Other {
                 let begun = Instant::now();
                 let answer = served.exchange(&request(&format!("/api/run/{function}"), &served.other, &body)).await;
                 match answer {
-                    Some(answer) if answer.starts_with(br#"{"status":"success""#) => other.took.push(begun.elapsed()),
+                    Some(answer) if answer.starts_with(br#"{"status":"success""#) => {
+                        other.elapsed.push(begun.elapsed())
+                    }
                     answer => {
                         other.failed += 1;
                         let answer = answer.map(|answer| String::from_utf8_lossy(&answer).into_owned());
@@ -39,18 +41,18 @@ impl Other {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        other.took.sort();
+        other.elapsed.sort();
         other
     }
 
     fn at(&self, share: usize) -> Duration {
-        self.took.get(self.took.len().saturating_sub(1) * share / 100).copied().unwrap_or_default()
+        self.elapsed.get(self.elapsed.len().saturating_sub(1) * share / 100).copied().unwrap_or_default()
     }
 }
 
 impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (calls, half, most) = (self.took.len(), self.at(50), self.at(99));
+        let (calls, half, most) = (self.elapsed.len(), self.at(50), self.at(99));
         write!(f, "others: {calls} calls, p50 {half:?}, p99 {most:?}, {} failed", self.failed)
     }
 }

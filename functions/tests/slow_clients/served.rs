@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 /// Cheap to clone; the process ends with the last one.
 #[derive(Clone)]
-pub struct Served {
+pub(crate) struct Served {
     pub address: SocketAddr,
     token: String,
     /// Somebody else's.
@@ -49,7 +49,7 @@ fn minted(folder: &Path, name: &str) -> String {
 }
 
 impl Served {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let folder = TempDir::new().unwrap();
         let (token, other) = (minted(folder.path(), "mallory"), minted(folder.path(), "ada"));
         let flags = ["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "error"];
@@ -76,17 +76,17 @@ impl Served {
     }
 
     /// Path and body of a call for the page.
-    pub fn page(&self) -> (String, String) {
+    pub(crate) fn page(&self) -> (String, String) {
         let body = json!({ "args": { "meetingId": self.meeting, "limit": 500 } }).to_string();
         ("/api/run/transcripts/queries/listTranscriptChunks".to_owned(), body)
     }
 
-    pub fn bearer(&self) -> String {
+    pub(crate) fn bearer(&self) -> String {
         format!("Bearer {}", self.token)
     }
 
     /// A whole request of the attacker.
-    pub fn request(&self, path: &str, body: &str) -> String {
+    pub(crate) fn request(&self, path: &str, body: &str) -> String {
         request(path, &self.token, body)
     }
 
@@ -97,7 +97,7 @@ impl Served {
     }
 
     /// The body of the answer, over a connection of its own; nothing if there was none, or not the whole.
-    pub async fn exchange(&self, request: &str) -> Option<Vec<u8>> {
+    pub(crate) async fn exchange(&self, request: &str) -> Option<Vec<u8>> {
         let mut stream = TcpStream::connect(self.address).await.ok()?;
         stream.write_all(request.as_bytes()).await.ok()?;
         let mut answer = Vec::new();
@@ -107,14 +107,14 @@ impl Served {
     }
 
     /// A figure of `/proc/PID/status`, in MiB.
-    pub fn memory(&self, name: &str) -> usize {
+    pub(crate) fn memory(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
         line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
     }
 
     /// What the server says of bodies, answers and connections.
-    pub async fn metrics(&self) -> String {
+    pub(crate) async fn metrics(&self) -> String {
         let page =
             self.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
         let of_http = |line: &&str| line.starts_with("convoke_http_") || line.starts_with("convoke_requests_refused");
@@ -123,7 +123,7 @@ impl Served {
 }
 
 /// A whole request, after which the connection closes.
-pub fn request(path: &str, token: &str, body: &str) -> String {
+pub(crate) fn request(path: &str, token: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n\
          Authorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n{body}",

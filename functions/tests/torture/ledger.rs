@@ -29,7 +29,7 @@ const WORDS_A_ROOM: u64 = 1_000;
 
 /// Somebody who calls, and what was acknowledged to them.
 #[derive(Default)]
-pub struct Client {
+pub(crate) struct Client {
     name: usize,
     /// Calls that were acknowledged so far: the next one is made again until it is.
     done: u64,
@@ -39,24 +39,24 @@ pub struct Client {
 }
 
 /// Clients that run until they are told to stop, or until their server is gone.
-pub struct Running {
+pub(crate) struct Running {
     clients: Vec<JoinHandle<Client>>,
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
 }
 
 /// So many clients that have called nothing yet.
-pub fn clients(count: usize) -> Vec<Client> {
+pub(crate) fn clients(count: usize) -> Vec<Client> {
     (0..count).map(|name| Client { name, ..Client::default() }).collect()
 }
 
 /// What the clients have been told is done.
-pub fn acknowledged(clients: &[Client]) -> usize {
+pub(crate) fn acknowledged(clients: &[Client]) -> usize {
     clients.iter().map(|client| client.meetings.len() + client.written.len()).sum()
 }
 
 impl Running {
-    pub fn start(address: SocketAddr, token: &str, clients: Vec<Client>) -> Self {
+    pub(crate) fn start(address: SocketAddr, token: &str, clients: Vec<Client>) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let run = |mut client: Client| {
             let (token, stop, acknowledged) = (token.to_owned(), stop.clone(), acknowledged.clone());
@@ -69,11 +69,11 @@ impl Running {
     }
 
     /// Calls that were acknowledged since the start.
-    pub fn acknowledged(&self) -> u64 {
+    pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    pub fn stop(self) -> Vec<Client> {
+    pub(crate) fn stop(self) -> Vec<Client> {
         self.stop.store(true, Ordering::Relaxed);
         self.clients.into_iter().map(|client| client.join().unwrap()).collect()
     }
@@ -121,7 +121,7 @@ impl Client {
 }
 
 /// One call on an open connection; nothing if the connection broke before the whole answer was there.
-pub fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Option<Value> {
+pub(crate) fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Option<Value> {
     let body = json!({ "args": args }).to_string();
     let head = format!(
         "POST /api/run/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
@@ -151,7 +151,7 @@ pub fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Op
 
 /// Every acknowledged meeting is there, every meeting that is there is whole, and none was made twice; every
 /// acknowledged word stands in the notes, and no word stands there twice. The folder's server has ended.
-pub fn check(folder: &Path, clients: &[Client]) {
+pub(crate) fn check(folder: &Path, clients: &[Client]) {
     let acknowledged: HashSet<&str> =
         clients.iter().flat_map(|client| client.meetings.iter().map(String::as_str)).collect();
     let runtime = Runtime::start(RuntimeOptions::in_folder(folder.join("data"), convoke::default_engine())).unwrap();

@@ -41,10 +41,10 @@ fn soak() {
         samples.push(resources(server.id()));
     }
     stop.store(true, Ordering::Relaxed);
-    let took: Vec<(Duration, Duration)> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
+    let elapsed: Vec<(Duration, Duration)> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
     let third = |part: u32| {
         let within = |at: Duration| at >= step * 10 * part && at < step * 10 * (part + 1);
-        let mut times: Vec<Duration> = took.iter().filter(|(at, _)| within(*at)).map(|(_, time)| *time).collect();
+        let mut times: Vec<Duration> = elapsed.iter().filter(|(at, _)| within(*at)).map(|(_, time)| *time).collect();
         times.sort_unstable();
         let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
         let samples = &samples[10 * part as usize..10 * (part as usize + 1)];
@@ -72,7 +72,7 @@ fn soak() {
 /// Calls in the mix of a meeting; when each was made, since the begin, and how long it took.
 fn work(address: SocketAddr, token: &str, name: usize, began: Instant, stop: &AtomicBool) -> Vec<(Duration, Duration)> {
     let mut stream = TcpStream::connect(address).unwrap();
-    let (mut numbers, mut took, mut calls) = (Numbers(name as u64), Vec::new(), 0_u64);
+    let (mut numbers, mut elapsed, mut calls) = (Numbers(name as u64), Vec::new(), 0_u64);
     let mut meeting = Value::Null;
     while !stop.load(Ordering::Relaxed) {
         let (path, args) = if calls.is_multiple_of(CALLS_A_MEETING) {
@@ -85,7 +85,7 @@ fn work(address: SocketAddr, token: &str, name: usize, began: Instant, stop: &At
         // A moment of overload is told, and no fault.
         let code = reply["errorData"]["code"].as_str().unwrap_or_default();
         assert!(reply["status"] == "success" || matches!(code, "OVERLOADED" | "TIMEOUT"), "{path}: {reply}");
-        took.push((start - began, start.elapsed()));
+        elapsed.push((start - began, start.elapsed()));
         if let Some(made) = reply["value"].get("meetingId") {
             meeting = made.clone();
         }
@@ -93,7 +93,7 @@ fn work(address: SocketAddr, token: &str, name: usize, began: Instant, stop: &At
         calls += u64::from(!meeting.is_null());
         std::thread::sleep(numbers.millis(1, 20));
     }
-    took
+    elapsed
 }
 
 fn mix(numbers: &mut Numbers, meeting: &Value, n: u64) -> (&'static str, Value) {

@@ -11,7 +11,7 @@ use crate::cron;
 use crate::errors::Errors;
 
 /// A function without mistakes that its text shows.
-pub struct Checked<'a> {
+pub(super) struct Checked<'a> {
     /// Which attribute it has.
     pub kind: Kind,
     /// The function.
@@ -30,7 +30,7 @@ pub struct Checked<'a> {
 
 /// The options of the attribute.
 #[derive(Default)]
-pub struct Options {
+pub(super) struct Options {
     /// Callable by other functions and the scheduler only.
     pub internal: bool,
     /// Callable with a deploy key or as an admin only.
@@ -44,7 +44,7 @@ pub struct Options {
 }
 
 /// Checks a function.
-pub fn check(written: &Written) -> syn::Result<Checked<'_>> {
+pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let mut errors = Errors::default();
     if let Some(error) = &written.errors {
         errors.add(error.clone());

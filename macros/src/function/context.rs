@@ -11,7 +11,7 @@ const CONTEXTS: [(&str, Kind); 3] =
     [("QueryCtx", Kind::Query), ("MutationCtx", Kind::Mutation), ("ActionCtx", Kind::Action)];
 
 /// The parameter as a kind writes it.
-pub fn parameter(kind: Kind) -> &'static str {
+pub(super) fn parameter(kind: Kind) -> &'static str {
     match kind {
         Kind::Query => "ctx: &QueryCtx",
         Kind::Mutation => "ctx: &mut MutationCtx",
@@ -20,7 +20,7 @@ pub fn parameter(kind: Kind) -> &'static str {
 }
 
 /// The type behind the reference. A name that is not one of ours may be an alias: rustc judges that one.
-pub fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Type> {
+pub(super) fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Type> {
     let wanted = self::parameter(kind);
     let attribute = kind.attribute();
     let Type::Reference(reference) = &*parameter.ty else {

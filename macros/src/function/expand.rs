@@ -10,7 +10,7 @@ use super::parse::Kind;
 use crate::attributes;
 
 /// What is written behind the function.
-pub fn expand(function: &Checked<'_>) -> TokenStream {
+pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     let marker = marker(function);
     let registration = registration(function);
     let invocation = invocation(function);

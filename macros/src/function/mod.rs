@@ -10,10 +10,10 @@ use quote::quote;
 
 use crate::errors::beside;
 
-pub use parse::Kind;
+pub(crate) use parse::Kind;
 
 /// The function, and behind it its registration or every mistake.
-pub fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match parse::parse(kind, options, item.clone()) {
         Ok(written) => {
             let made = check::check(&written).map(|function| expand::expand(&function));

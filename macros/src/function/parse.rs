@@ -8,7 +8,7 @@ use crate::errors::Errors;
 
 /// Which attribute stands above the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// `#[query]`
     Query,
     /// `#[mutation]`
@@ -19,7 +19,7 @@ pub enum Kind {
 
 impl Kind {
     /// The attribute as a message names it.
-    pub fn attribute(self) -> &'static str {
+    pub(crate) fn attribute(self) -> &'static str {
         match self {
             Kind::Query => "a #[query]",
             Kind::Mutation => "a #[mutation]",
@@ -29,7 +29,7 @@ impl Kind {
 }
 
 /// A function as it was written.
-pub struct Written {
+pub(super) struct Written {
     /// Which attribute it has.
     pub kind: Kind,
     /// What stands in the attribute.
@@ -43,7 +43,7 @@ pub struct Written {
 }
 
 /// Reads the function; what is wrong inside it is for `check` to say.
-pub fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn::Result<Written> {
+pub(super) fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn::Result<Written> {
     let mut item: ItemFn = syn::parse2(item).map_err(|error| {
         let message = format!("{} stands above a function with a body ({error})", kind.attribute());
         syn::Error::new(error.span(), message)

@@ -8,7 +8,7 @@ use crate::names;
 use crate::types;
 
 /// An object without mistakes that its text shows.
-pub struct Object {
+pub(crate) struct Object {
     /// The struct's name.
     pub name: Ident,
     /// Its doc comment.
@@ -18,7 +18,7 @@ pub struct Object {
 }
 
 /// A member of an object.
-pub struct Member {
+pub(crate) struct Member {
     /// The field.
     pub field: Ident,
     /// Its type.
@@ -32,7 +32,7 @@ pub struct Member {
 }
 
 /// Whether a member must be there.
-pub enum Presence {
+pub(crate) enum Presence {
     /// It must.
     Required,
     /// It may be absent or null: an `Option`.
@@ -45,13 +45,13 @@ pub enum Presence {
 
 impl Object {
     /// The members that the struct still has.
-    pub fn present(&self) -> impl Iterator<Item = &Member> {
+    pub(crate) fn present(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !matches!(member.presence, Presence::Retired))
     }
 }
 
 /// Checks a struct and takes our attributes and the retired fields out of it. `attribute` is the one above it.
-pub fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> Option<Object> {
+pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> Option<Object> {
     let name = written.ident.clone();
     let doc = attributes::docs(&written.attrs);
     if !written.generics.params.is_empty() {

@@ -2,7 +2,7 @@
 
 mod check;
 mod read;
-pub mod schema;
+pub(crate) mod schema;
 mod write;
 
 use proc_macro2::TokenStream;
@@ -12,10 +12,10 @@ use syn::{Item, ItemStruct};
 use crate::attributes;
 use crate::errors::{Errors, beside};
 
-pub use check::{Member, Object, Presence, check};
+pub(crate) use check::{Member, Object, Presence, check};
 
 /// `#[args]`.
-pub fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(written)) => written,
         Ok(_) | Err(_) => {
@@ -49,7 +49,7 @@ pub fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Which ways a struct travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// In and out.
     Both,
     /// Out only: its fields need no reading.
@@ -57,7 +57,7 @@ pub enum Direction {
 }
 
 /// The wire form of an object.
-pub fn wire(object: &Object, direction: Direction) -> TokenStream {
+pub(crate) fn wire(object: &Object, direction: Direction) -> TokenStream {
     let write = write::expand(object);
     let schema = schema::expand(object, direction);
     let read = (direction == Direction::Both).then(|| read::expand(object));
@@ -65,6 +65,6 @@ pub fn wire(object: &Object, direction: Direction) -> TokenStream {
 }
 
 /// The way out alone, and the schema: what a table has.
-pub fn wire_out(object: &Object) -> TokenStream {
+pub(crate) fn wire_out(object: &Object) -> TokenStream {
     wire(object, Direction::Out)
 }

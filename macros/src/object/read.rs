@@ -9,7 +9,7 @@ use super::check::{Member, Object, Presence};
 use crate::types;
 
 /// `impl Deserialize`.
-pub fn expand(object: &Object) -> TokenStream {
+pub(super) fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
     let names = object.members.iter().map(|member| &member.name);
     let slots = object.present().map(slot);

@@ -9,7 +9,7 @@ use super::check::{Member, Object, Presence};
 use crate::types;
 
 /// `impl JsonSchema`.
-pub fn expand(object: &Object, direction: Direction) -> TokenStream {
+pub(crate) fn expand(object: &Object, direction: Direction) -> TokenStream {
     let name = &object.name;
     let doc = &object.doc;
     let generator = Ident::new("generator", Span::mixed_site());
@@ -31,7 +31,7 @@ pub fn expand(object: &Object, direction: Direction) -> TokenStream {
 }
 
 /// The name of a type in a schema, and the id that tells it from one of its name in another module.
-pub fn names(name: &Ident) -> TokenStream {
+pub(crate) fn names(name: &Ident) -> TokenStream {
     let text = name.to_string();
     quote! {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {

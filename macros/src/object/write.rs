@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use super::check::{Member, Object, Presence};
 
 /// `impl Serialize`.
-pub fn expand(object: &Object) -> TokenStream {
+pub(super) fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
     let text = name.to_string();
     let always = object.present().filter(|member| !matches!(member.presence, Presence::Optional)).count();

@@ -18,7 +18,7 @@ const FIELDS_MAX: usize = 200;
 const KEYS_MAX: usize = 16;
 
 /// A table without mistakes that its text shows.
-pub struct Table {
+pub(super) struct Table {
     /// The struct's name.
     pub ident: Ident,
     /// Who sees it.
@@ -39,13 +39,13 @@ pub struct Table {
 
 impl Table {
     /// The place of a field.
-    pub fn place(&self, field: &Ident) -> Option<usize> {
+    pub(super) fn place(&self, field: &Ident) -> Option<usize> {
         self.object.members.iter().position(|member| member.field == *field)
     }
 }
 
 /// Checks a table and takes our attributes and the retired fields out of the struct.
-pub fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors) -> Option<Table> {
+pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors) -> Option<Table> {
     let (name, prefix) = names(options, errors);
     let indexes = attributes::take(&mut written.attrs, "index");
     let indexes: Vec<Index> = indexes.iter().filter_map(|attribute| index::parse(attribute, errors)).collect();

@@ -12,7 +12,7 @@ use crate::attributes;
 use crate::object::{self, Member, Presence};
 
 /// All implementations.
-pub fn expand(table: &Table) -> TokenStream {
+pub(super) fn expand(table: &Table) -> TokenStream {
     let ident = &table.ident;
     let definition = definition(table);
     let fields = fields(table);

@@ -10,7 +10,7 @@ use crate::attributes::{self, Given};
 use crate::errors::Errors;
 
 /// An index as it was written.
-pub struct Index {
+pub(super) struct Index {
     /// Its name.
     pub name: Ident,
     /// Its keys, in order.
@@ -22,7 +22,7 @@ pub struct Index {
 }
 
 /// A key of an index.
-pub struct Key {
+pub(super) struct Key {
     /// The field.
     pub field: Ident,
     /// Greatest first.
@@ -30,7 +30,7 @@ pub struct Key {
 }
 
 /// Which rows an index holds.
-pub struct When {
+pub(super) struct When {
     /// The field that decides.
     pub field: Ident,
     /// What it must be.
@@ -38,7 +38,7 @@ pub struct When {
 }
 
 /// What a field must be.
-pub enum Is {
+pub(super) enum Is {
     /// Equal to this.
     Equal(Literal),
     /// Without a value.
@@ -50,7 +50,7 @@ pub enum Is {
 const EXAMPLE: &str = "write the index's name and its fields: `#[index(by_user(user_id))]`";
 
 /// Reads one attribute.
-pub fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index> {
+pub(super) fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index> {
     let mut choices = attributes::choices(attributes::list(attribute), errors).into_iter();
     let Some(first) = choices.next() else {
         errors.at(attribute, EXAMPLE);

@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::{Lit, Path, Token, Type};
 
 /// A constant.
-pub enum Literal {
+pub(super) enum Literal {
     /// A text, number or truth value, as written.
     Written(Lit),
     /// A number below zero.
@@ -44,7 +44,7 @@ const EXPECTED: &str = "write a text, a number, `true`, `false`, or a variant su
 
 impl Literal {
     /// The constant as it was written.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Literal::Written(written) => quote!(#written).to_string(),
             Literal::Negative(number) => format!("-{}", quote!(#number)),
@@ -53,7 +53,7 @@ impl Literal {
     }
 
     /// The constant as the runtime takes it, once it is known to fit a column of type `ty`.
-    pub fn expand(&self, ty: &Type) -> TokenStream {
+    pub(super) fn expand(&self, ty: &Type) -> TokenStream {
         let literal = self.constructed();
         quote_spanned! {self.span()=>
             ::convoke::__private::Literal::checked(#literal, <#ty as ::convoke::__private::Column>::TYPE)

@@ -13,7 +13,7 @@ use crate::attributes;
 use crate::errors::{Errors, beside};
 
 /// The struct, and behind it what makes it a table, or every mistake.
-pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(written)) => written,
         Ok(_) | Err(_) => {

@@ -10,7 +10,7 @@ use syn::{Fields, Item};
 use crate::errors::beside;
 
 /// The type, and behind it what makes it a value, or every mistake.
-pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(written)) => enumeration::expand(options, written),
         Ok(Item::Struct(written)) => match written.fields {

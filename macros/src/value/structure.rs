@@ -9,7 +9,7 @@ use crate::errors::{Errors, beside};
 use crate::object::{self, Direction, Object};
 
 /// The struct, and behind it what makes it a value.
-pub fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStream {
+pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let direction = direction(options, &mut errors);
     let object = object::check("value", &mut written, &mut errors);

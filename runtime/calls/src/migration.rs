@@ -52,12 +52,17 @@ pub struct Migration {
     pub name: String,
     /// The id of the last row it has looked at, as text.
     pub last: Option<String>,
+    /// Rows that it has looked at.
     pub done: i64,
+    /// Rows that the table had when it was started.
     pub total: i64,
     /// Calls that it took so far.
     pub batches: i64,
+    /// When it was started.
     pub started_at: Millis,
+    /// When its last batch was committed.
     pub updated_at: Millis,
+    /// When it was done; none before.
     pub finished_at: Option<Millis>,
 }
 
@@ -163,7 +168,7 @@ impl MutationCtx {
     ) -> Result<Migrated> {
         let limit = args.limit.unwrap_or(ROWS);
         if !(1..=ROWS_MAX).contains(&limit) {
-            return Err(Error::invalid("limit", format!("must be 1 to {ROWS_MAX} (got {limit})")));
+            return Err(Error::invalid_argument("limit", format!("must be 1 to {ROWS_MAX} (got {limit})")));
         }
         let migration = self.migration::<T>(args.again == Some(true))?;
         if migration.finished_at.is_some() {

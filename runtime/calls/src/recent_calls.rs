@@ -53,7 +53,7 @@ pub struct CallRecord {
     pub outcome: Option<Code>,
     /// How long it took.
     #[serde(rename = "durationMs", serialize_with = "milliseconds")]
-    pub took: Duration,
+    pub elapsed: Duration,
     /// The subject of the identity it ran as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Box<str>>,
@@ -83,7 +83,7 @@ impl CallRecord {
             function,
             kind,
             outcome: call.outcome(),
-            took: call.elapsed,
+            elapsed: call.elapsed,
             subject: call.caller.identity().map(|identity| identity.subject.as_str().into()),
             deploy_key: call.caller.deploy_key().map(|key| key.name.as_str().into()),
             scheduled: call.by == By::Scheduler,
@@ -105,8 +105,8 @@ fn outcome<S: Serializer>(outcome: &Option<Code>, serializer: S) -> std::result:
     serializer.serialize_str(outcome.map_or("OK", Code::as_str))
 }
 
-fn milliseconds<S: Serializer>(took: &Duration, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_f64(took.as_micros() as f64 / 1_000.0)
+fn milliseconds<S: Serializer>(elapsed: &Duration, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_f64(elapsed.as_micros() as f64 / 1_000.0)
 }
 
 /// The recent calls of a runtime, and who follows.
@@ -331,7 +331,7 @@ mod tests {
             function: function.into(),
             kind: Some(Kind::Query),
             outcome,
-            took: Duration::from_micros(410),
+            elapsed: Duration::from_micros(410),
             subject: Some("ada".into()),
             deploy_key: None,
             scheduled: false,

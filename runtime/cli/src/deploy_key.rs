@@ -281,7 +281,7 @@ fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
     }
     let shown: Shown = serde_json::from_value(answer)?;
     let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
-    if let Err(error) = writeln!(std::io::stdout().lock(), "{key}") {
+    if let Err(error) = writeln!(io::stdout().lock(), "{key}") {
         let name = shown.name;
         return Err(Failure(format!("the key {name} was {done} and could not be shown ({error}); rotate it")));
     }

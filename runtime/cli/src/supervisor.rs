@@ -14,12 +14,12 @@ const STATUS: Duration = Duration::from_secs(5);
 
 /// Calls are served from now on at `url`.
 pub(super) fn ready(runtime: &Runtime, url: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(&status(runtime, url))]);
+    notify(&[NotifyState::Ready, NotifyState::Status(&status(runtime, url))]);
 }
 
 /// Open calls are let end.
 pub(super) fn stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("letting open calls end")]);
+    notify(&[NotifyState::Stopping, NotifyState::Status("letting open calls end")]);
 }
 
 /// Tells that the process lives as long as it does: the executor turns and no mutation holds up all others. A store
@@ -34,11 +34,11 @@ pub(super) fn watch(runtime: Runtime, url: String) -> Option<JoinHandle<()>> {
         loop {
             tokio::time::sleep(period).await;
             if watchdog.is_some() && runtime.store().stuck().is_none() {
-                tell(&[NotifyState::Watchdog]);
+                notify(&[NotifyState::Watchdog]);
             }
             let now = status(&runtime, &url);
             if now != last {
-                tell(&[NotifyState::Status(&now)]);
+                notify(&[NotifyState::Status(&now)]);
                 last = now;
             }
         }
@@ -53,7 +53,7 @@ fn status(runtime: &Runtime, url: &str) -> String {
     }
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!("the supervisor cannot be told: {error}");
     }

@@ -3,7 +3,7 @@
 use heck::{ToLowerCamelCase as _, ToUpperCamelCase as _};
 
 /// A doc comment without what only rustdoc understands: links to items become code, by the names that clients know.
-pub fn plain(doc: &str) -> String {
+pub(crate) fn plain(doc: &str) -> String {
     let mut out = String::with_capacity(doc.len());
     let mut rest = doc;
     while let Some(start) = rest.find("[`") {
@@ -40,7 +40,7 @@ fn known_as(item: &str) -> String {
 }
 
 /// A member's doc comment with its rule behind it, unless it says that itself.
-pub fn with_rule(doc: &str, rule: Option<&str>) -> String {
+pub(crate) fn with_rule(doc: &str, rule: Option<&str>) -> String {
     match rule {
         Some(rule) if doc.is_empty() => rule.to_owned(),
         Some(rule) if !doc.contains(rule.trim_end_matches('.')) => {
@@ -52,7 +52,7 @@ pub fn with_rule(doc: &str, rule: Option<&str>) -> String {
 }
 
 /// The name of the type of the ids with this prefix.
-pub fn id_name(prefix: &str) -> String {
+pub(crate) fn id_name(prefix: &str) -> String {
     format!("{}Id", prefix.to_upper_camel_case())
 }
 

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 mod probes {
-    pub mod values {
+    pub(crate) mod values {
         use convoke::prelude::*;
         use convoke::store::table::Bytes;
 
@@ -16,14 +16,14 @@ mod probes {
 
         /// One of a few words.
         #[value]
-        pub enum Color {
+        pub(crate) enum Color {
             Red,
             DeepBlue,
         }
 
         /// What [`echo`] takes: anything of everything.
         #[args]
-        pub struct Echo {
+        pub(crate) struct Echo {
             pub text: Option<String>,
             pub wide: Option<Wide>,
             pub number: Option<f64>,
@@ -34,7 +34,7 @@ mod probes {
 
         /// What came, as it was understood.
         #[value(output)]
-        pub struct Echoed {
+        pub(crate) struct Echoed {
             pub text: Option<String>,
             /// How many Unicode scalar values `text` has.
             pub characters: usize,
@@ -48,7 +48,7 @@ mod probes {
 
         /// Says what came.
         #[query]
-        pub fn echo(_ctx: &QueryCtx, args: Echo) -> Result<Echoed> {
+        pub(crate) fn echo(_ctx: &QueryCtx, args: Echo) -> Result<Echoed> {
             info!("echo of {}", args.text.as_deref().unwrap_or("nothing"));
             let characters = args.text.as_deref().map_or(0, |text| text.chars().count());
             let backwards = args.bytes.map(|bytes| Bytes(bytes.0.into_iter().rev().collect()));
@@ -58,47 +58,47 @@ mod probes {
 
         /// Nothing, which is null.
         #[query]
-        pub fn nothing(_ctx: &QueryCtx) -> Result<()> {
+        pub(crate) fn nothing(_ctx: &QueryCtx) -> Result<()> {
             Ok(())
         }
 
         /// The subject of whoever calls, or null.
         #[query]
-        pub fn who(ctx: &QueryCtx) -> Result<Option<String>> {
+        pub(crate) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
             Ok(ctx.identity().map(|identity| identity.subject.clone()))
         }
 
         /// For operators alone.
         #[query(admin)]
-        pub fn secret(_ctx: &QueryCtx) -> Result<String> {
+        pub(crate) fn secret(_ctx: &QueryCtx) -> Result<String> {
             Ok("for operators".to_owned())
         }
 
         #[args]
-        pub struct Many {
+        pub(crate) struct Many {
             pub rows: usize,
         }
 
         /// One row of many.
         #[value(output)]
-        pub struct Row {
+        pub(crate) struct Row {
             pub place: usize,
             pub text: String,
         }
 
         /// Many rows of about a hundred bytes.
         #[query]
-        pub fn many(_ctx: &QueryCtx, args: Many) -> Result<Vec<Row>> {
+        pub(crate) fn many(_ctx: &QueryCtx, args: Many) -> Result<Vec<Row>> {
             Ok((0..args.rows).map(|place| Row { place, text: format!("{place:>60}") }).collect())
         }
     }
 
-    pub mod failures {
+    pub(crate) mod failures {
         use convoke::prelude::*;
 
         /// What fails, and how.
         #[args]
-        pub struct Failing {
+        pub(crate) struct Failing {
             /// The code, as on the wire.
             pub code: String,
             pub message: String,
@@ -120,36 +120,36 @@ mod probes {
 
         /// Fails.
         #[query]
-        pub fn query(_ctx: &QueryCtx, args: Failing) -> Result<String> {
+        pub(crate) fn query(_ctx: &QueryCtx, args: Failing) -> Result<String> {
             Err(failure(&args))
         }
 
         /// Fails.
         #[mutation]
-        pub fn mutation(_ctx: &mut MutationCtx, args: Failing) -> Result<String> {
+        pub(crate) fn mutation(_ctx: &mut MutationCtx, args: Failing) -> Result<String> {
             Err(failure(&args))
         }
 
         /// Fails.
         #[action]
-        pub async fn action(_ctx: &ActionCtx, args: Failing) -> Result<String> {
+        pub(crate) async fn action(_ctx: &ActionCtx, args: Failing) -> Result<String> {
             Err(failure(&args))
         }
 
         #[args]
-        pub struct Panicking {
+        pub(crate) struct Panicking {
             pub loudly: bool,
         }
 
         /// Panics.
         #[mutation]
-        pub fn panicking(_ctx: &mut MutationCtx, args: Panicking) -> Result<()> {
+        pub(crate) fn panicking(_ctx: &mut MutationCtx, args: Panicking) -> Result<()> {
             assert!(!args.loudly, "as it was asked to");
             Ok(())
         }
     }
 
-    pub mod attempts {
+    pub(crate) mod attempts {
         use std::collections::HashMap;
         use std::sync::{LazyLock, Mutex};
         use std::time::Duration;
@@ -168,7 +168,7 @@ mod probes {
 
         /// A call that fails a few times before it succeeds.
         #[args]
-        pub struct Flaky {
+        pub(crate) struct Flaky {
             /// What is counted.
             pub name: String,
             /// How often it fails.
@@ -186,75 +186,75 @@ mod probes {
 
         /// Fails until it was tried often enough; returns how often that was.
         #[query]
-        pub fn query(_ctx: &QueryCtx, args: Flaky) -> Result<u32> {
+        pub(crate) fn query(_ctx: &QueryCtx, args: Flaky) -> Result<u32> {
             tried(&args)
         }
 
         /// Fails until it was tried often enough; returns how often that was.
         #[mutation]
-        pub fn mutation(_ctx: &mut MutationCtx, args: Flaky) -> Result<u32> {
+        pub(crate) fn mutation(_ctx: &mut MutationCtx, args: Flaky) -> Result<u32> {
             tried(&args)
         }
 
         /// Fails until it was tried often enough; returns how often that was.
         #[action]
-        pub async fn action(_ctx: &ActionCtx, args: Flaky) -> Result<u32> {
+        pub(crate) async fn action(_ctx: &ActionCtx, args: Flaky) -> Result<u32> {
             tried(&args)
         }
 
         #[args]
-        pub struct Seen {
+        pub(crate) struct Seen {
             pub name: String,
         }
 
         /// How often something of this name was tried.
         #[query]
-        pub fn seen(_ctx: &QueryCtx, args: Seen) -> Result<u32> {
+        pub(crate) fn seen(_ctx: &QueryCtx, args: Seen) -> Result<u32> {
             let seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             Ok(seen.get(&args.name).copied().unwrap_or(0))
         }
 
         #[args]
-        pub struct Slow {
+        pub(crate) struct Slow {
             pub name: String,
             pub ms: u64,
         }
 
         /// Takes its time.
         #[action]
-        pub async fn slow(_ctx: &ActionCtx, args: Slow) -> Result<u32> {
+        pub(crate) async fn slow(_ctx: &ActionCtx, args: Slow) -> Result<u32> {
             let count = count(&args.name);
             tokio::time::sleep(Duration::from_millis(args.ms)).await;
             Ok(count)
         }
     }
 
-    pub mod ledger {
+    pub(crate) mod ledger {
         use convoke::prelude::*;
 
         /// An amount that was written down.
         #[table(name = "entries", prefix = "entry")]
-        pub struct Entry {
+        pub(crate) struct Entry {
             pub amount: i64,
         }
 
         /// What [`add`] takes.
         #[args]
-        pub struct Add {
+        pub(crate) struct Add {
             pub amount: i64,
             pub idempotency_key: Option<String>,
         }
 
         /// What [`add`] returns.
         #[value]
-        pub struct Added {
+        pub(crate) struct Added {
             pub entry_id: Id<Entry>,
             pub total: i64,
         }
 
         /// Writes an amount down, once a key.
         #[mutation]
-        pub fn add(ctx: &mut MutationCtx, args: Add) -> Result<Added> {
+        pub(crate) fn add(ctx: &mut MutationCtx, args: Add) -> Result<Added> {
             let key = args.idempotency_key.clone();
             ctx.once(key.as_deref(), &args.clone(), |ctx| {
                 let entry_id = ctx.db_mut().insert(Entry { amount: args.amount })?;
@@ -265,13 +265,13 @@ mod probes {
 
         /// A part of the entries.
         #[args]
-        pub struct List {
+        pub(crate) struct List {
             pub cursor: Option<convoke::store::Cursor>,
         }
 
         /// The entries, ten at a time.
         #[query]
-        pub fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Entry>>> {
+        pub(crate) fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Entry>>> {
             Ok(ctx.db().scan::<Entry>().page(args.cursor.as_ref(), 10)?)
         }
     }

@@ -28,7 +28,7 @@
 ///     #[query]
 ///     pub fn list(_ctx: &QueryCtx, args: List) -> Result<Vec<i64>> {
 ///         if args.limit < 0 {
-///             return Err(Error::invalid("limit", "limit cannot be negative"));
+///             return Err(Error::invalid_argument("limit", "limit cannot be negative"));
 ///         }
 ///         Ok((0..args.limit).collect())
 ///     }

@@ -6,5 +6,5 @@ pub use convoke_cli::*;
 /// Runs the command line of this process, on the default engine. A program's `main` is `convoke::cli::main()`.
 #[cfg(feature = "sqlite")]
 pub fn main() -> std::process::ExitCode {
-    convoke_cli::main_with(crate::default_engine())
+    main_with(crate::default_engine())
 }

@@ -2,6 +2,7 @@
 //! are those that an expansion might have used.
 
 #![no_implicit_prelude]
+#![allow(missing_docs, reason = "what is tested is that it compiles")]
 
 use ::convoke::{ActionCtx, Id, Millis, MutationCtx, QueryCtx, Result};
 use ::std::option::Option;
@@ -11,25 +12,25 @@ use ::std::vec::Vec;
 /// Names that would be taken for something else, were they looked up where they should not.
 #[allow(dead_code, reason = "they lie in wait")]
 mod traps {
-    pub fn map() {}
-    pub fn place() {}
-    pub fn number() {}
-    pub fn text() {}
-    pub fn row() {}
-    pub fn ctx() {}
-    pub fn args() {}
-    pub fn f() {}
-    pub fn object() {}
-    pub fn generator() {}
-    pub fn given() {}
-    pub fn value() {}
-    pub fn deserializer() {}
-    pub fn serializer() {}
-    pub fn limit() {}
-    pub struct Some;
-    pub struct None;
-    pub struct Ok;
-    pub struct Vec;
+    pub(crate) fn map() {}
+    pub(crate) fn place() {}
+    pub(crate) fn number() {}
+    pub(crate) fn text() {}
+    pub(crate) fn row() {}
+    pub(crate) fn ctx() {}
+    pub(crate) fn args() {}
+    pub(crate) fn f() {}
+    pub(crate) fn object() {}
+    pub(crate) fn generator() {}
+    pub(crate) fn given() {}
+    pub(crate) fn value() {}
+    pub(crate) fn deserializer() {}
+    pub(crate) fn serializer() {}
+    pub(crate) fn limit() {}
+    pub(crate) struct Some;
+    pub(crate) struct None;
+    pub(crate) struct Ok;
+    pub(crate) struct Vec;
 }
 
 #[allow(unused_imports, reason = "they lie in wait")]

@@ -177,7 +177,7 @@ impl Error {
     }
 
     /// `INVALID_ARGUMENT` for the argument at `field`, a path such as `interests[2].category`.
-    pub fn invalid(field: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn invalid_argument(field: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::InvalidArgument, message).with("field", field.into())
     }
 
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn error_data_has_the_code_first_and_the_field_beside_it() {
-        let error = Error::invalid("interests[2].category", "must be one of a, b");
+        let error = Error::invalid_argument("interests[2].category", "must be one of a, b");
         assert_eq!(
             serde_json::to_string(&error).unwrap(),
             r#"{"code":"INVALID_ARGUMENT","field":"interests[2].category"}"#

@@ -204,7 +204,7 @@ impl IdGenerator {
     }
 
     /// Raises the floor: the next id exceeds `greatest`.
-    pub fn exceed(&self, greatest: u128) {
+    pub fn advance_past(&self, greatest: u128) {
         let mut last = self.last.lock();
         *last = (*last).max(free(greatest));
     }

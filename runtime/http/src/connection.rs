@@ -299,7 +299,7 @@ impl Activity {
     }
 
     /// They are taken, or nobody will take them any more.
-    pub(super) fn let_go(&self, bytes: usize) {
+    pub(super) fn release(&self, bytes: usize) {
         self.held.release(bytes);
     }
 

@@ -318,7 +318,7 @@ impl ResponseBody {
 /// What was not sent is not held any more.
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.connection.let_go(self.body.charged());
+        self.connection.release(self.body.charged());
     }
 }
 
@@ -373,14 +373,14 @@ impl Buf for Departing {
     fn advance(&mut self, bytes: usize) {
         self.piece.bytes.advance(bytes);
         if bytes > 0 {
-            self.response.took(bytes);
+            self.response.elapsed(bytes);
         }
     }
 }
 
 impl Drop for Departing {
     fn drop(&mut self) {
-        self.response.connection().let_go(self.piece.charge.as_ref().map_or(0, Charge::bytes));
+        self.response.connection().release(self.piece.charge.as_ref().map_or(0, Charge::bytes));
     }
 }
 

@@ -31,8 +31,8 @@ impl Response {
     }
 
     /// The socket has taken so many bytes of it.
-    pub(super) fn took(&self, bytes: usize) {
-        self.connection.held.took(bytes);
+    pub(super) fn elapsed(&self, bytes: usize) {
+        self.connection.held.elapsed(bytes);
         let untaken = &self.connection.untaken;
         let now = untaken.tick.load(Relaxed);
         let before = self.slot.swap(now, Relaxed);
@@ -114,7 +114,7 @@ impl Held {
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
-    fn took(&self, bytes: usize) {
+    fn elapsed(&self, bytes: usize) {
         self.taken.fetch_add(bytes as u64, Relaxed);
     }
 
@@ -161,7 +161,7 @@ mod tests {
             for _ in 0..STALL_TICKS {
                 assert!(!connection.untaken.tick());
             }
-            response.took(1);
+            response.elapsed(1);
         }
         for _ in 0..STALL_TICKS {
             assert!(!connection.untaken.tick());
@@ -178,8 +178,8 @@ mod tests {
         slow.add(10_000_000);
         small.add(500);
         tokio::time::advance(Duration::from_secs(2)).await;
-        fast.took(1_000_000);
-        slow.took(9_000);
+        fast.elapsed(1_000_000);
+        slow.elapsed(9_000);
         new.add(10_000_000);
         let now = Instant::now();
         assert!(slow.needs(now) > fast.needs(now) && fast.needs(now) > new.needs(now));

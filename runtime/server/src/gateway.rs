@@ -183,14 +183,14 @@ impl Gateway {
         let began = self.runtime.clock().monotonic();
         let request = AdminRequest::new(&key, incoming);
         let answered = (route.handler)(&self.admin, request).await;
-        let took = self.runtime.clock().monotonic().saturating_sub(began);
+        let elapsed = self.runtime.clock().monotonic().saturating_sub(began);
         tracing::info!(
             target: "convoke::admin",
             request_id = &*incoming.request_id,
             method = method.as_str(),
             path,
             outcome = answered.as_ref().err().map_or("OK", |error| error.code().as_str()),
-            took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            took_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
             deploy_key = key.name,
             "admin"
         );

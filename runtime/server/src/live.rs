@@ -62,12 +62,12 @@ pub(crate) async fn answer(
     let draining = Error::new(Code::NotReady, "The server is shutting down.");
     let body = body.with_farewell(end(&draining));
     let refused = refused(authenticator.clone(), caller, authorization);
-    tokio::spawn(tell(sender, connection, digest, runtime.answers().clone(), refused));
+    tokio::spawn(stream(sender, connection, digest, runtime.answers().clone(), refused));
     Ok(Reply::of(200, EVENT_STREAM, body))
 }
 
 /// Hands on updates until somebody ends it.
-async fn tell(
+async fn stream(
     sender: BodySender,
     mut connection: LiveConnection,
     digest: String,

@@ -21,7 +21,7 @@ use convoke_store::{StoreError, private_file, sync_folder};
 const PAGES_AT_ONCE: i32 = 256;
 
 /// A backup on its way to the writer.
-pub struct BackupJob {
+pub(crate) struct BackupJob {
     /// The copy, not synchronous: it is made durable at the end.
     pub to: rusqlite::Connection,
     /// Told after every step.
@@ -32,7 +32,7 @@ pub struct BackupJob {
 
 impl BackupJob {
     /// Copies everything; `between` is asked between two steps and says whether to go on.
-    pub fn run(mut self, from: &Connection, between: impl FnMut() -> bool) {
+    pub(crate) fn run(mut self, from: &Connection, between: impl FnMut() -> bool) {
         let copied = self.copy(from, between);
         // Whoever asked may have gone away; the copy then falls with its connection.
         let _ = self.done.send(copied.map(|()| self.to));
@@ -58,7 +58,7 @@ impl BackupJob {
 }
 
 /// Where a copy is written until it is whole and checked.
-pub fn partial(to: &Path) -> PathBuf {
+pub(crate) fn partial(to: &Path) -> PathBuf {
     let mut name = to.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     to.with_file_name(name)
@@ -68,7 +68,7 @@ pub fn partial(to: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Those of the file system, as text.
-pub fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
+pub(crate) fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
     let partial = partial(to);
     match fs::remove_file(&partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file(&partial, &error)),
@@ -88,7 +88,7 @@ pub fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Engine`].
-pub fn settle(copy: rusqlite::Connection) -> Result<(), StoreError> {
+pub(crate) fn settle(copy: rusqlite::Connection) -> Result<(), StoreError> {
     // The copy says of itself that it has a log; as one file it must not.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(engine)?;
     copy.close().map_err(|(_, error)| engine(error))
@@ -98,7 +98,7 @@ pub fn settle(copy: rusqlite::Connection) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Engine`] if the check finds something, the file cannot be written, or `seal` fails.
-pub fn complete(copy: rusqlite::Connection, to: &Path, seal: &mut Seal<'_>) -> Result<(), StoreError> {
+pub(crate) fn complete(copy: rusqlite::Connection, to: &Path, seal: &mut Seal<'_>) -> Result<(), StoreError> {
     let found: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(engine)?;
     if found != "ok" {
         return Err(StoreError::Engine(format!("the backup is damaged: {found}")));

@@ -25,13 +25,13 @@ use convoke_store::{Commits, OpenError};
 /// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
 const STEPS_BETWEEN_ASKING: i32 = 1_000;
 /// How long a statement waits for a lock of another program (a backup tool, a shell).
-pub const BUSY: Duration = Duration::from_secs(1);
+pub(crate) const BUSY: Duration = Duration::from_secs(1);
 /// Statements kept prepared by a connection. A statement takes a few KiB.
 const STATEMENTS_MAX: usize = 1_024;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// The one that writes.
     Write,
     /// One of those that read; the engine refuses writes on it.
@@ -42,7 +42,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// How SQLite opens the file for it.
-    pub fn flags(self) -> OpenFlags {
+    pub(crate) fn flags(self) -> OpenFlags {
         let access = match self {
             Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
             Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -53,7 +53,7 @@ impl Purpose {
 
 /// What every connection to a database has in common.
 #[derive(Clone)]
-pub struct Common {
+pub(crate) struct Common {
     /// The database file.
     pub path: Arc<Path>,
     /// When a commit is on disk.
@@ -80,16 +80,16 @@ pub struct Common {
 
 /// Counts the states of the database: even numbers, and odd ones while it changes from one to the next.
 #[derive(Debug, Default)]
-pub struct Newest(AtomicU64);
+pub(crate) struct Newest(AtomicU64);
 
 impl Newest {
     /// The number of the newest state. A snapshot that is opened after this was asked shows that state or a newer one.
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.0.load(Acquire)
     }
 
     /// Runs what may make a new state: whoever looks meanwhile opens a snapshot of his own, which may show it already.
-    pub fn change<R>(&self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn change<R>(&self, work: impl FnOnce() -> R) -> R {
         self.0.fetch_add(1, AcqRel);
         let done = work();
         self.0.fetch_add(1, AcqRel);
@@ -98,7 +98,7 @@ impl Newest {
 }
 
 /// A connection with its interrupt and its SQL.
-pub struct Connection {
+pub(crate) struct Connection {
     /// The connection itself.
     pub sqlite: rusqlite::Connection,
     /// What bounds it.
@@ -118,14 +118,14 @@ pub struct Connection {
 
 /// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
 /// that the connections of this process share. Each snapshot saves four of them. Another process finds the file locked.
-pub const VFS: &str = "unix-excl";
+pub(crate) const VFS: &str = "unix-excl";
 
 impl Connection {
     /// Opens a connection and asserts its settings.
     ///
     /// # Errors
     /// The engine's, or [`OpenError::Setting`] if a setting did not take.
-    pub fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+    pub(crate) fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, purpose.flags(), VFS).opening()?;
         Self::settle(sqlite, common, purpose)
     }
@@ -134,7 +134,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn probe(common: &Common) -> Result<(), String> {
+    pub(crate) fn probe(common: &Common) -> Result<(), String> {
         let connection = Self::open(common, Purpose::Read).map_err(|error| match error {
             OpenError::Disk(reason) => reason,
             error => error.to_string(),
@@ -147,7 +147,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::open`].
-    pub fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
+    pub(crate) fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         sqlite.busy_timeout(BUSY).opening()?;
         sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         for (name, value, expected) in settings(common, purpose) {
@@ -175,7 +175,7 @@ impl Connection {
     }
 
     /// The SQL of a key; `write` makes it the first time.
-    pub fn text(&self, key: StatementKey, write: impl FnOnce() -> String) -> Arc<str> {
+    pub(crate) fn text(&self, key: StatementKey, write: impl FnOnce() -> String) -> Arc<str> {
         if let Some(text) = self.texts.borrow().get(&key) {
             return text.clone();
         }
@@ -189,7 +189,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine's.
-    pub fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
+    pub(crate) fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
     }
 
@@ -198,7 +198,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine's.
-    pub fn open_snapshot(&self) -> rusqlite::Result<()> {
+    pub(crate) fn open_snapshot(&self) -> rusqlite::Result<()> {
         let newest = self.newest.number();
         if self.snapshot.get() == Some(newest) && newest.is_multiple_of(2) && self.in_transaction() {
             return Ok(());
@@ -213,7 +213,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine's.
-    pub fn fix_snapshot(&self) -> rusqlite::Result<()> {
+    pub(crate) fn fix_snapshot(&self) -> rusqlite::Result<()> {
         self.open_snapshot()?;
         self.sqlite.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.exists([]).map(drop)
     }
@@ -222,7 +222,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine's.
-    pub fn end_snapshot(&self) -> rusqlite::Result<()> {
+    pub(crate) fn end_snapshot(&self) -> rusqlite::Result<()> {
         self.snapshot.set(None);
         if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
     }
@@ -232,23 +232,23 @@ impl Connection {
     ///
     /// # Errors
     /// The engine's.
-    pub fn give_up(&self) -> rusqlite::Result<()> {
+    pub(crate) fn give_up(&self) -> rusqlite::Result<()> {
         self.snapshot.set(None);
         if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
     }
 
     /// Whether a transaction is open.
-    pub fn in_transaction(&self) -> bool {
+    pub(crate) fn in_transaction(&self) -> bool {
         !self.sqlite.is_autocommit()
     }
 
     /// Marks the connection as one not to be used again.
-    pub fn set_broken(&self) {
+    pub(crate) fn set_broken(&self) {
         self.broken.store(true, Relaxed);
     }
 
     /// Whether it was marked so.
-    pub fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The counters of a database.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub(crate) struct Counters {
     common: convoke_store::stats::Counters,
     /// Bytes of the write-ahead log that are in use.
     pub wal_bytes: AtomicU64,

@@ -10,13 +10,13 @@ use convoke_store::OpenError;
 use convoke_store::files::private_file;
 
 /// The database file within the folder.
-pub const DATABASE: &str = "convoke.db";
+pub(crate) const DATABASE: &str = "convoke.db";
 const LOCK: &str = "convoke.lock";
 /// The folder of what is being made: files that only the holder of the lock has a use for.
-pub const SCRATCH: &str = "tmp";
+pub(crate) const SCRATCH: &str = "tmp";
 
 /// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
-pub struct DataDir {
+pub(crate) struct DataDir {
     path: PathBuf,
     lock: File,
 }
@@ -33,7 +33,7 @@ impl DataDir {
     ///
     /// # Errors
     /// As [`DataDir::lock`].
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::lock(path)?;
         // SQLite gives the log the mode of the database.
         private_file(&folder.database()).map_err(|source| OpenError::Folder { folder: path.to_owned(), source })?;
@@ -45,7 +45,7 @@ impl DataDir {
     ///
     /// # Errors
     /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
-    pub fn lock(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::hold(path)?;
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         swap::resume(path).map_err(failed)?;
@@ -59,7 +59,7 @@ impl DataDir {
     ///
     /// # Errors
     /// As [`DataDir::lock`].
-    pub fn hold(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut lock = private_file(&Self::lock_file(path)).map_err(failed)?;
@@ -80,7 +80,7 @@ impl DataDir {
     }
 
     /// The folder itself.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -88,19 +88,19 @@ impl DataDir {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn scratch(&self, name: &str) -> io::Result<PathBuf> {
+    pub(crate) fn scratch(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(SCRATCH);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         Ok(folder.join(name))
     }
 
     /// The file that is locked.
-    pub fn lock_file(path: &Path) -> PathBuf {
+    pub(crate) fn lock_file(path: &Path) -> PathBuf {
         path.join(LOCK)
     }
 
     /// Where the database file is.
-    pub fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
 }

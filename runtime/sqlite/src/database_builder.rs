@@ -21,7 +21,7 @@ use convoke_store::{
 };
 
 /// A new database that is being filled. Dropped before it is finished, it leaves no file.
-pub struct FileBuilder {
+pub(crate) struct FileBuilder {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     // In this order: the transaction holds the connection.
@@ -33,7 +33,11 @@ impl FileBuilder {
     ///
     /// # Errors
     /// Those of the file system and the engine.
-    pub fn create(path: &Path, tables: &[&'static TableDef], clock: Arc<dyn Clock>) -> Result<Self, OfflineError> {
+    pub(crate) fn create(
+        path: &Path,
+        tables: &[&'static TableDef],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OfflineError> {
         private_file(path).map_err(|source| OfflineError::File { path: path.to_owned(), source })?;
         let mut builder = Self { path: path.to_owned(), clock: clock.clone(), open: None };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -24,14 +24,14 @@ use convoke_store::{
 const FINDINGS_MAX: usize = 100;
 
 /// A database file, opened for reading.
-pub struct DatabaseFile {
+pub(crate) struct DatabaseFile {
     path: PathBuf,
     connection: Rc<Connection>,
     transaction: Rc<SqliteTransaction>,
 }
 
 /// What a connection to a file beside the served one is settled with.
-pub fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
+pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
     let defaults = Sqlite::default();
     // Nobody follows what is committed there.
     let commits = Arc::new(Commits::new(clock.clone(), &[]));
@@ -55,7 +55,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// [`OfflineError::Foreign`] if it is no database of ours; the engine's.
-    pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, OfflineError> {
+    pub(crate) fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, OfflineError> {
         // A log is read by connections only that may write; this one does not, and leaves the log where it is.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags_and_vfs(path, flags, "unix-excl").offline()?;

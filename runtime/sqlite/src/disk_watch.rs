@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_millis(500);
 
 /// Whether the disk answers reads: told by whoever reads, and asked by the watch.
 #[derive(Debug, Default)]
-pub struct Reads {
+pub(crate) struct Reads {
     failing: AtomicBool,
     last: Mutex<Option<Failed>>,
 }
@@ -39,7 +39,7 @@ struct Failed {
 
 impl Reads {
     /// A read has failed.
-    pub fn failed(&self, reason: &str, at: Duration) {
+    pub(crate) fn failed(&self, reason: &str, at: Duration) {
         *self.last.lock() = Some(Failed { reason: reason.to_owned(), at });
         if !self.failing.swap(true, Ordering::AcqRel) {
             error!("the disk does not answer reads: {reason}");
@@ -47,7 +47,7 @@ impl Reads {
     }
 
     /// Why reads fail, if they do.
-    pub fn why(&self) -> Option<String> {
+    pub(crate) fn why(&self) -> Option<String> {
         if !self.failing.load(Ordering::Acquire) {
             return None;
         }
@@ -72,7 +72,7 @@ impl Reads {
 }
 
 /// What is looked at.
-pub struct Watched<P> {
+pub(crate) struct Watched<P> {
     /// The data folder.
     pub folder: PathBuf,
     /// Where the room is asked.
@@ -92,7 +92,7 @@ impl<P: Fn() -> Result<(), String> + Send + 'static> Watched<P> {
     ///
     /// # Errors
     /// That of the system, if it gives no thread.
-    pub fn watch(self, switch: Switch) -> io::Result<JoinHandle<()>> {
+    pub(crate) fn watch(self, switch: Switch) -> io::Result<JoinHandle<()>> {
         let mut is_kept = self.look_for_room(true);
         thread::Builder::new().name("convoke-disk".to_owned()).spawn(move || {
             while !switch.off_within(PERIOD) {

@@ -9,7 +9,7 @@ use super::sql::index_name;
 use convoke_store::{OfflineError, OpenError, StoreError, TableDef};
 
 /// A violated unique index, if that is what happened; everything else ends the transaction.
-pub fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Option<StoreError> {
+pub(crate) fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Option<StoreError> {
     let rusqlite::Error::SqliteFailure(code, Some(message)) = error else { return None };
     if code.extended_code != ffi::SQLITE_CONSTRAINT_UNIQUE {
         return None;
@@ -27,17 +27,17 @@ pub fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Option<St
 }
 
 /// Whether SQLite stopped the statement because its guard said so.
-pub fn interrupted(error: &rusqlite::Error) -> bool {
+pub(crate) fn interrupted(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
 /// Whether another program holds a lock.
-pub fn busy(error: &rusqlite::Error) -> bool {
+pub(crate) fn busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
 }
 
 /// Whether the connection should not be used again.
-pub fn breaks_connection(error: &rusqlite::Error) -> bool {
+pub(crate) fn breaks_connection(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase | CannotOpen))
 }
@@ -47,7 +47,7 @@ pub fn breaks_connection(error: &rusqlite::Error) -> bool {
 ///
 /// SQLite calls a page that cannot be read malformed (`SQLITE_IOERR_CORRUPTFS` becomes `SQLITE_CORRUPT`), and a file that
 /// may not grow an I/O error. What the system said it keeps to itself, but the thread has it still.
-pub fn of_disk(error: &rusqlite::Error) -> Option<StoreError> {
+pub(crate) fn of_disk(error: &rusqlite::Error) -> Option<StoreError> {
     use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, SystemIoFailure};
     let said = Errno::from_io_error(&io::Error::last_os_error());
     let found = match (error.sqlite_error_code()?, said) {
@@ -68,18 +68,18 @@ pub fn of_disk(error: &rusqlite::Error) -> Option<StoreError> {
 }
 
 /// Whether a finding of a check is that the disk did not give a page: `… unable to get the page. error code=266`.
-pub fn is_unread_page(finding: &str) -> bool {
+pub(crate) fn is_unread_page(finding: &str) -> bool {
     let code = finding.rsplit_once("error code=").and_then(|(_, code)| code.trim().parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR)
 }
 
 /// A failure of the engine as the store's.
-pub fn of_engine(error: &rusqlite::Error) -> StoreError {
+pub(crate) fn of_engine(error: &rusqlite::Error) -> StoreError {
     of_disk(error).unwrap_or_else(|| StoreError::Engine(error.to_string()))
 }
 
 /// A result of the engine while a database is opened.
-pub trait Opening<T> {
+pub(crate) trait Opening<T> {
     /// Its failure as that of an opening.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<T> Opening<T> for rusqlite::Result<T> {
 }
 
 /// A result of the engine at work on a database that nobody serves.
-pub trait Offline<T> {
+pub(crate) trait Offline<T> {
     /// Its failure as that of such work.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use convoke_store::{
 };
 
 /// A data folder that is locked, so that no server runs on it.
-pub struct DataDirInstallation {
+pub(crate) struct DataDirInstallation {
     folder: DataDir,
     clock: Arc<dyn Clock>,
     /// Whether half-made files are removed at the end.
@@ -30,7 +30,7 @@ impl DataDirInstallation {
     ///
     /// # Errors
     /// [`OpenError::Locked`] if a server runs; [`OpenError::Folder`].
-    pub fn lock(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub(crate) fn lock(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { folder: DataDir::lock(folder)?, clock, clears: true })
     }
 
@@ -38,7 +38,7 @@ impl DataDirInstallation {
     ///
     /// # Errors
     /// As [`DataDirInstallation::lock`].
-    pub fn look(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub(crate) fn look(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { folder: DataDir::hold(folder)?, clock, clears: false })
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use convoke_core::clock::Clock;
 
 /// The bounds of what a connection is doing now. Times are nanoseconds of the monotonic clock.
-pub struct Interrupt {
+pub(crate) struct Interrupt {
     clock: Arc<dyn Clock>,
     /// When the present transaction began; 0 = none is open.
     started: AtomicU64,
@@ -22,7 +22,7 @@ pub struct Interrupt {
 
 /// Why a transaction has to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// It ran past its deadline.
     Deadline,
     /// It was told to, so that the WAL can shrink.
@@ -31,7 +31,7 @@ pub enum Stop {
 
 impl Interrupt {
     /// The bounds of an idle connection.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
             started: AtomicU64::new(0),
@@ -42,25 +42,25 @@ impl Interrupt {
     }
 
     /// A transaction begins that may take `limit`.
-    pub fn begin(&self, limit: Duration) {
+    pub(crate) fn begin(&self, limit: Duration) {
         self.begin_at(self.clock.monotonic(), limit);
     }
 
     /// As [`Interrupt::begin`], where the monotonic clock was read already.
-    pub fn begin_at(&self, now: Duration, limit: Duration) {
+    pub(crate) fn begin_at(&self, now: Duration, limit: Duration) {
         let now = nanos(now).max(1);
         self.deadline.store(now.saturating_add(nanos(limit)), Relaxed);
         self.started.store(now, Relaxed);
     }
 
     /// The transaction is over.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.started.store(0, Relaxed);
         self.deadline.store(u64::MAX, Relaxed);
     }
 
     /// When the open transaction began; none if the connection is idle.
-    pub fn open_since(&self) -> Option<u64> {
+    pub(crate) fn open_since(&self) -> Option<u64> {
         match self.started.load(Relaxed) {
             0 => None,
             started => Some(started),
@@ -68,12 +68,12 @@ impl Interrupt {
     }
 
     /// Tells the transaction that began at `started` to stop; nothing happens if it is over.
-    pub fn stop(&self, started: u64) {
+    pub(crate) fn stop(&self, started: u64) {
         self.stopped.store(started, Relaxed);
     }
 
     /// Why the open transaction has to stop, if it has to.
-    pub fn must_stop(&self) -> Option<Stop> {
+    pub(crate) fn must_stop(&self) -> Option<Stop> {
         if self.ordered() {
             Some(Stop::Ordered)
         } else if self.now_nanos() > self.deadline.load(Relaxed) {
@@ -84,18 +84,18 @@ impl Interrupt {
     }
 
     /// Whether the open transaction was told to stop: cheap enough to ask for every row.
-    pub fn ordered(&self) -> bool {
+    pub(crate) fn ordered(&self) -> bool {
         let stopped = self.stopped.load(Relaxed);
         stopped != 0 && stopped == self.started.load(Relaxed)
     }
 
     /// What SQLite asks while a statement runs.
-    pub fn interrupts(&self) -> bool {
+    pub(crate) fn interrupts(&self) -> bool {
         !self.writing.load(Relaxed) && self.must_stop().is_some()
     }
 
     /// Runs a statement that must not be interrupted.
-    pub fn uninterrupted<R>(&self, statement: impl FnOnce() -> R) -> R {
+    pub(crate) fn uninterrupted<R>(&self, statement: impl FnOnce() -> R) -> R {
         self.writing.store(true, Relaxed);
         let result = statement();
         self.writing.store(false, Relaxed);
@@ -103,7 +103,7 @@ impl Interrupt {
     }
 
     /// Monotonic time.
-    pub fn now(&self) -> Duration {
+    pub(crate) fn now(&self) -> Duration {
         self.clock.monotonic()
     }
 
@@ -113,6 +113,6 @@ impl Interrupt {
 }
 
 /// A duration as nanoseconds; 584 years are enough.
-pub fn nanos(duration: Duration) -> u64 {
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

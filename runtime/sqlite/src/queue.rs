@@ -12,10 +12,10 @@ use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, WriteJob};
 
 /// A mutation.
-pub type Job = Box<dyn WriteJob>;
+pub(crate) type Job = Box<dyn WriteJob>;
 
 /// A mutation that the writer has taken, to be given to [`Queue::ran`].
-pub struct Taken {
+pub(crate) struct Taken {
     /// The mutation.
     pub job: Job,
     /// Its turn.
@@ -23,7 +23,7 @@ pub struct Taken {
 }
 
 /// What the writer does next.
-pub enum Work {
+pub(crate) enum Work {
     /// A mutation.
     Job(Taken),
     /// Work on the database as a whole.
@@ -31,7 +31,7 @@ pub enum Work {
 }
 
 /// Work on the database as a whole. It is done between two batches, before the mutations that wait.
-pub enum Whole {
+pub(crate) enum Whole {
     /// A copy of the database.
     Backup(Box<BackupJob>),
     /// Anything else.
@@ -39,10 +39,10 @@ pub enum Whole {
 }
 
 /// Work on the database as a whole.
-pub type Upkeep = Box<dyn FnOnce(&Rc<Connection>) + Send>;
+pub(crate) type Upkeep = Box<dyn FnOnce(&Rc<Connection>) + Send>;
 
 /// What waiting for work ended in.
-pub enum Next {
+pub(crate) enum Next {
     /// Work.
     Work(Work),
     /// None came in time.
@@ -52,7 +52,7 @@ pub enum Next {
 }
 
 /// The queue.
-pub struct Queue {
+pub(crate) struct Queue {
     line: Mutex<Line>,
     wake: Condvar,
 }
@@ -67,7 +67,7 @@ struct Line {
 
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// As many wait as may.
     Full,
     /// As many of its flow wait as may while others do.
@@ -87,14 +87,14 @@ impl From<Rejection> for Refusal {
 
 impl Queue {
     /// An empty queue for at most `jobs_max` mutations.
-    pub fn new(jobs_max: usize) -> Self {
+    pub(crate) fn new(jobs_max: usize) -> Self {
         let line = Line { jobs: FairQueue::new(1, jobs_max), whole: VecDeque::new(), closed: false, asleep: false };
         Self { line: Mutex::new(line), wake: Condvar::new() }
     }
 
     /// Lines up a mutation, or gives it back. Another one may have to go for it, whose flow has more than its share of
     /// the queue: that one is to be answered as rejected for its share.
-    pub fn push(&self, job: Job) -> Result<Option<Job>, (Job, Refusal)> {
+    pub(crate) fn push(&self, job: Job) -> Result<Option<Job>, (Job, Refusal)> {
         let flow = job.flow();
         let mut line = self.line.lock();
         if line.closed {
@@ -106,12 +106,12 @@ impl Queue {
     }
 
     /// Whether one more mutation of `flow` may wait.
-    pub fn admits(&self, flow: Flow) -> Result<(), Refusal> {
+    pub(crate) fn admits(&self, flow: Flow) -> Result<(), Refusal> {
         self.line.lock().jobs.admits(flow).map_err(Refusal::from)
     }
 
     /// Lines up work on the database as a whole; says whether it was taken.
-    pub fn push_whole(&self, work: Whole) -> bool {
+    pub(crate) fn push_whole(&self, work: Whole) -> bool {
         let mut line = self.line.lock();
         if line.closed {
             return false;
@@ -128,7 +128,7 @@ impl Queue {
     }
 
     /// Waits for work, at most for `patience`. What was taken before the end is still handed out after it.
-    pub fn next(&self, patience: Option<Duration>) -> Next {
+    pub(crate) fn next(&self, patience: Option<Duration>) -> Next {
         let mut line = self.line.lock();
         loop {
             if let Some(work) = line.next() {
@@ -153,7 +153,7 @@ impl Queue {
     }
 
     /// The next mutation if one waits already and may join a batch.
-    pub fn joining(&self) -> Option<Taken> {
+    pub(crate) fn joining(&self) -> Option<Taken> {
         let mut line = self.line.lock();
         if !line.whole.is_empty() || line.jobs.peek()?.slow() {
             return None;
@@ -162,25 +162,25 @@ impl Queue {
     }
 
     /// The next mutation if one waits already.
-    pub fn waiting(&self) -> Option<Taken> {
+    pub(crate) fn waiting(&self) -> Option<Taken> {
         self.line.lock().next_job()
     }
 
     /// A mutation ran, and took so long of the writer's time: the next one may be taken.
-    pub fn ran(&self, service: Service, took: Duration) {
-        self.line.lock().jobs.end(service, took);
+    pub(crate) fn ran(&self, service: Service, elapsed: Duration) {
+        self.line.lock().jobs.end(service, elapsed);
     }
 
     /// Charges what was done for mutations after they had run.
-    pub fn charge(&self, costs: impl Iterator<Item = (Flow, Duration)>) {
+    pub(crate) fn charge(&self, costs: impl Iterator<Item = (Flow, Duration)>) {
         let mut line = self.line.lock();
         if !line.jobs.is_empty() {
-            costs.for_each(|(flow, took)| line.jobs.charge(flow, took));
+            costs.for_each(|(flow, elapsed)| line.jobs.charge(flow, elapsed));
         }
     }
 
     /// Waits for the end, at most for `patience`; says whether it came.
-    pub fn ended_within(&self, patience: Duration) -> bool {
+    pub(crate) fn ended_within(&self, patience: Duration) -> bool {
         let mut line = self.line.lock();
         if !line.closed {
             line.asleep = true;
@@ -191,18 +191,18 @@ impl Queue {
     }
 
     /// Whether nothing is taken any more.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.line.lock().closed
     }
 
     /// Takes no more.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.line.lock().closed = true;
         self.wake.notify_all();
     }
 
     /// How much waits.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let line = self.line.lock();
         line.jobs.len() + line.whole.len()
     }

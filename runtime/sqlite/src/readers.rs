@@ -34,7 +34,7 @@ use rusqlite::OpenFlags;
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The pool of readers.
-pub struct Readers {
+pub(crate) struct Readers {
     pool: r2d2::Pool<Manager>,
     line: Arc<Line>,
     interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>,
@@ -48,7 +48,7 @@ impl Readers {
     ///
     /// # Errors
     /// As [`Connection::open`]; the system has no thread.
-    pub fn open(common: &Common, limits: &Limits) -> Result<Self, OpenError> {
+    pub(crate) fn open(common: &Common, limits: &Limits) -> Result<Self, OpenError> {
         let count = limits.readers.max(1);
         let interrupts = Arc::default();
         let manager = Manager::new(common.clone(), Arc::clone(&interrupts));
@@ -83,7 +83,7 @@ impl Readers {
     ///
     /// # Errors
     /// [`StoreError::Closed`]; the engine's, while a reader is being replaced.
-    pub fn lease_at_once(self: &Arc<Self>, flow: Flow) -> Result<Option<Lease>, StoreError> {
+    pub(crate) fn lease_at_once(self: &Arc<Self>, flow: Flow) -> Result<Option<Lease>, StoreError> {
         let service = self.line.try_serve(flow)?;
         service.map(|service| self.clone().lease(service, Place::Caller)).transpose()
     }
@@ -93,7 +93,7 @@ impl Readers {
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`].
-    pub fn read(self: &Arc<Self>, flow: Flow, job: Box<dyn ReadJob>) -> Result<Option<Waiting>, StoreError> {
+    pub(crate) fn read(self: &Arc<Self>, flow: Flow, job: Box<dyn ReadJob>) -> Result<Option<Waiting>, StoreError> {
         self.line.push(flow, Waiting::Job(self.clone(), job))
     }
 
@@ -101,7 +101,7 @@ impl Readers {
     ///
     /// # Errors
     /// As [`Readers::read`].
-    pub fn lease_blocking(self: &Arc<Self>, flow: Flow) -> Result<Lease, StoreError> {
+    pub(crate) fn lease_blocking(self: &Arc<Self>, flow: Flow) -> Result<Lease, StoreError> {
         if let Some(lease) = self.lease_at_once(flow)? {
             return Ok(lease);
         }
@@ -128,13 +128,13 @@ impl Readers {
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
-    pub fn room(&self, flow: Flow) -> Result<(), StoreError> {
+    pub(crate) fn room(&self, flow: Flow) -> Result<(), StoreError> {
         let state = self.line.state.lock();
         if state.queue.is_free() { Ok(()) } else { state.queue.admits(flow).map_err(rejected) }
     }
 
     /// Ends the snapshots that nobody uses: they would keep the log from being copied back, and from starting anew.
-    pub fn release_snapshots(&self) {
+    pub(crate) fn release_snapshots(&self) {
         // All of them are held until the last one is found: the pool would hand out the first one again.
         let mut held = Vec::with_capacity(self.count);
         while let Ok(Some(service)) = self.line.try_serve(Flow::SYSTEM) {
@@ -154,7 +154,7 @@ impl Readers {
     }
 
     /// Tells the reader whose snapshot is the oldest to stop; says whether one was at work.
-    pub fn stop_oldest(&self) -> bool {
+    pub(crate) fn stop_oldest(&self) -> bool {
         let interrupts = self.interrupts.lock();
         let oldest = interrupts
             .iter()
@@ -165,24 +165,24 @@ impl Readers {
     }
 
     /// How many readers are at work, and how many calls wait for one.
-    pub fn busy(&self) -> (usize, usize) {
+    pub(crate) fn busy(&self) -> (usize, usize) {
         let state = self.line.state.lock();
         (state.queue.served(), state.queue.len())
     }
 
     /// How many readers there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Hands out no reader any more; what waits is told so. Reads that have begun go on.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.line.close();
     }
 }
 
 /// Whoever waits for a reader. Its flow may lose its place before its turn comes, and the store may close.
-pub enum Waiting {
+pub(crate) enum Waiting {
     /// A read, for a thread of the readers'.
     Job(Arc<Readers>, Box<dyn ReadJob>),
     /// A thread, which reads itself.
@@ -210,7 +210,7 @@ impl Waiting {
     }
 
     /// Its turn will not come.
-    pub fn refuse(self, error: StoreError) {
+    pub(crate) fn refuse(self, error: StoreError) {
         match self {
             Waiting::Job(_, job) => job.finish(Err(error)),
             Waiting::Thread(reply) => {
@@ -269,9 +269,9 @@ impl Line {
     }
 
     /// A reader is free again.
-    fn end(&self, service: Service, took: Duration, place: Place) {
+    fn end(&self, service: Service, elapsed: Duration, place: Place) {
         let mut state = self.state.lock();
-        state.queue.end(service, took);
+        state.queue.end(service, elapsed);
         while let Some(next) = state.queue.pop() {
             state.granted.push_back(next);
         }
@@ -322,7 +322,7 @@ fn rejected(rejection: Rejection) -> StoreError {
 }
 
 /// A reader in somebody's hands. It goes back when this is dropped.
-pub struct Lease {
+pub(crate) struct Lease {
     connection: r2d2::PooledConnection<Manager>,
     // Last: who is served next finds the connection in the pool.
     turn: Turn,
@@ -330,18 +330,18 @@ pub struct Lease {
 
 impl Lease {
     /// The connection.
-    pub fn connection(&self) -> &Connection {
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
     /// How long it has been held.
-    pub fn took(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.turn.readers.clock.monotonic().saturating_sub(self.turn.began)
     }
 
     /// Runs `read` in one snapshot. It does not run if none can be opened; what happens within is the function's to
     /// report.
-    pub fn run(self, read: &mut Read<'_>) -> Ran {
+    pub(crate) fn run(self, read: &mut Read<'_>) -> Ran {
         let timeout = self.turn.readers.timeout;
         self.connection.interrupt.begin_at(self.turn.began, timeout);
         if let Err(error) = self.connection.open_snapshot() {
@@ -350,7 +350,7 @@ impl Lease {
                 StoreError::Disk(reason) => self.connection.reads.failed(reason, self.connection.interrupt.now()),
                 _ => self.connection.set_broken(),
             }
-            return Ran { outcome: Err(failure), took: self.took() };
+            return Ran { outcome: Err(failure), elapsed: self.elapsed() };
         }
         let transaction = Rc::new(SqliteTransaction::new(Source::Reader(self), timeout));
         read(transaction.clone());
@@ -366,7 +366,7 @@ impl Lease {
             // The function knows: what it asked for next failed.
             Some(_) | None => Ok(()),
         };
-        Ran { outcome, took: transaction.took() }
+        Ran { outcome, elapsed: transaction.elapsed() }
     }
 }
 
@@ -387,13 +387,13 @@ struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let took = self.readers.clock.monotonic().saturating_sub(self.began);
-        self.readers.line.end(self.service, took, self.place);
+        let elapsed = self.readers.clock.monotonic().saturating_sub(self.began);
+        self.readers.line.end(self.service, elapsed, self.place);
     }
 }
 
 /// Opens readers for the pool.
-pub struct Manager {
+pub(crate) struct Manager {
     files: SqliteConnectionManager,
     common: Common,
     interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>,

@@ -10,7 +10,7 @@ use super::statement_key::places;
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// A row that SQLite stands on.
-pub struct SqliteRow<'row> {
+pub(crate) struct SqliteRow<'row> {
     /// The table it is of.
     pub table: &'static TableDef,
     /// The columns: id, creation time, fields.
@@ -60,7 +60,7 @@ impl Row for SqliteRow<'_> {
 }
 
 /// The bits of a stored id.
-pub fn id(raw: Raw<'_>) -> Option<u128> {
+pub(crate) fn id(raw: Raw<'_>) -> Option<u128> {
     match raw {
         Raw::Blob(bytes) => bytes.try_into().ok().map(u128::from_be_bytes),
         _ => None,
@@ -86,7 +86,7 @@ impl ToSql for Parameter<'_> {
 }
 
 /// Binds a value.
-pub fn bind(statement: &mut Statement<'_>, number: usize, value: &Value) -> Result<()> {
+pub(crate) fn bind(statement: &mut Statement<'_>, number: usize, value: &Value) -> Result<()> {
     match value {
         Value::Id(bits) => bind_id(statement, number, *bits),
         value => statement.raw_bind_parameter(number, Parameter(value)),
@@ -94,17 +94,17 @@ pub fn bind(statement: &mut Statement<'_>, number: usize, value: &Value) -> Resu
 }
 
 /// Binds an id.
-pub fn bind_id(statement: &mut Statement<'_>, number: usize, bits: u128) -> Result<()> {
+pub(crate) fn bind_id(statement: &mut Statement<'_>, number: usize, bits: u128) -> Result<()> {
     statement.raw_bind_parameter(number, &bits.to_be_bytes()[..])
 }
 
 /// Binds a list of ids from parameter 1; those left over stay null.
-pub fn bind_ids(statement: &mut Statement<'_>, ids: &[u128]) -> Result<()> {
+pub(crate) fn bind_ids(statement: &mut Statement<'_>, ids: &[u128]) -> Result<()> {
     ids.iter().enumerate().try_for_each(|(place, id)| bind_id(statement, place + 1, *id))
 }
 
 /// Binds the values of a plan, in the order in which `sql` numbers them.
-pub fn bind_plan(statement: &mut Statement<'_>, plan: &Plan) -> Result<()> {
+pub(crate) fn bind_plan(statement: &mut Statement<'_>, plan: &Plan) -> Result<()> {
     let mut next = Next { statement, last: 0 };
     for value in plan.eq.iter().filter(|value| **value != Value::Null) {
         next.bind(value)?;

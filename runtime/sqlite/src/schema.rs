@@ -23,7 +23,7 @@ const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
 ///
 /// # Errors
 /// [`OpenError::Definition`].
-pub fn require_free_names(tables: &[&'static TableDef]) -> Result<(), OpenError> {
+pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), OpenError> {
     match tables.iter().find(|table| table.name.to_ascii_lowercase().starts_with("sqlite_")) {
         None => Ok(()),
         Some(table) => Err(OpenError::Definition {
@@ -40,7 +40,7 @@ pub fn require_free_names(tables: &[&'static TableDef]) -> Result<(), OpenError>
 ///
 /// # Errors
 /// The engine's.
-pub fn apply(
+pub(crate) fn apply(
     connection: &Rc<Connection>,
     tables: &[&'static TableDef],
     extent: Extent,
@@ -68,7 +68,7 @@ pub fn apply(
 ///
 /// # Errors
 /// The engine's.
-pub fn inspect(
+pub(crate) fn inspect(
     connection: &rusqlite::Connection,
     tables: &[&'static TableDef],
 ) -> Result<Option<Inspected>, OpenError> {
@@ -89,7 +89,7 @@ pub fn inspect(
 ///
 /// # Errors
 /// The engine's.
-pub fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
+pub(crate) fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
     let sqlite = &connection.sqlite;
     let mut names = sqlite
         .prepare(

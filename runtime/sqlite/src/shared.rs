@@ -13,7 +13,7 @@ use super::queue::Queue;
 use convoke_store::gate::Gate;
 
 /// Shared by the threads of one store.
-pub struct Shared {
+pub(crate) struct Shared {
     /// Whether it is open.
     pub gate: Arc<Gate>,
     /// What waits for the writer.
@@ -34,17 +34,17 @@ pub struct Shared {
 
 /// Ends the watches of a store.
 #[derive(Clone, Default)]
-pub struct Switch(Arc<(Mutex<bool>, Condvar)>);
+pub(crate) struct Switch(Arc<(Mutex<bool>, Condvar)>);
 
 impl Switch {
     /// Ends them now.
-    pub fn off(&self) {
+    pub(crate) fn off(&self) {
         *self.0.0.lock() = true;
         self.0.1.notify_all();
     }
 
     /// Waits for the end, at most for `patience`; says whether it came.
-    pub fn off_within(&self, patience: Duration) -> bool {
+    pub(crate) fn off_within(&self, patience: Duration) -> bool {
         let mut off = self.0.0.lock();
         if !*off {
             self.0.1.wait_for(&mut off, patience);
@@ -55,7 +55,7 @@ impl Switch {
 
 /// The mutation that runs now, for the watchdog.
 #[derive(Default)]
-pub struct Current {
+pub(crate) struct Current {
     /// Nanoseconds of the monotonic clock, at least 1; 0 = none runs.
     since: AtomicU64,
     name: Mutex<String>,
@@ -63,7 +63,7 @@ pub struct Current {
 
 impl Current {
     /// One begins.
-    pub fn begin(&self, name: &str, now: Duration) {
+    pub(crate) fn begin(&self, name: &str, now: Duration) {
         let mut current = self.name.lock();
         current.clear();
         current.push_str(name);
@@ -71,12 +71,12 @@ impl Current {
     }
 
     /// It returned.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.since.store(0, Ordering::Release);
     }
 
     /// What runs, and for how long.
-    pub fn running(&self, now: Duration) -> Option<(String, Duration)> {
+    pub(crate) fn running(&self, now: Duration) -> Option<(String, Duration)> {
         let since = self.since.load(Ordering::Acquire);
         (since != 0).then(|| (self.name.lock().clone(), now.saturating_sub(Duration::from_nanos(since))))
     }

@@ -11,20 +11,20 @@ use super::statement_key::{places, split};
 use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
 
 /// `_id`, as a column.
-pub const ID: &str = "\"_id\"";
+pub(crate) const ID: &str = "\"_id\"";
 
 /// A name in double quotes.
-pub fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// What an index is called in the file; names of indexes are shared by all tables.
-pub fn index_name(table: &str, index: &str) -> String {
+pub(crate) fn index_name(table: &str, index: &str) -> String {
     quoted(&format!("{table}.{index}"))
 }
 
 /// The type of a column in a STRICT table.
-pub const fn column_type(column: ColumnType) -> &'static str {
+pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool | ColumnType::Integer => "INTEGER",
         ColumnType::Float => "REAL",
@@ -34,7 +34,7 @@ pub const fn column_type(column: ColumnType) -> &'static str {
 }
 
 /// A constant.
-pub fn literal(literal: Literal) -> String {
+pub(crate) fn literal(literal: Literal) -> String {
     match literal {
         Literal::Text(text) => format!("'{}'", text.replace('\'', "''")),
         Literal::Integer(number) => number.to_string(),
@@ -44,7 +44,7 @@ pub fn literal(literal: Literal) -> String {
 }
 
 /// The rows a conditional index holds. The constant stands in the text: only so SQLite sees that the index applies.
-pub fn condition(condition: Condition) -> String {
+pub(crate) fn condition(condition: Condition) -> String {
     match condition {
         Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(value)),
         Condition::IsNull(field) => format!("{} IS NULL", quoted(field)),
@@ -54,7 +54,7 @@ pub fn condition(condition: Condition) -> String {
 
 /// What ends an index, so that its order is total.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub(crate) enum Tail {
     /// The id.
     Id,
     /// Nothing: the keys are unique and never null.
@@ -66,7 +66,7 @@ pub enum Tail {
 
 impl Tail {
     /// The tail of an index, or of a table's order by id.
-    pub fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
+    pub(crate) fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
         let Some(index) = index.filter(|index| index.unique) else { return Tail::Id };
         let nullable: Vec<usize> =
             (0..index.keys.len()).filter(|&key| table.fields[index.keys[key].field].nullable).collect();
@@ -74,7 +74,7 @@ impl Tail {
     }
 
     /// The expression that stands last in the index.
-    pub fn expression(&self, table: &TableDef, index: Option<&IndexDef>) -> Option<String> {
+    pub(crate) fn expression(&self, table: &TableDef, index: Option<&IndexDef>) -> Option<String> {
         match (self, index) {
             (Tail::None, _) => None,
             (Tail::IdIfNull(nullable), Some(index)) => {
@@ -90,7 +90,7 @@ impl Tail {
 }
 
 /// Makes a table.
-pub fn create_table(table: &TableDef, name: &str) -> String {
+pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} BLOB, \"_creationTime\" INTEGER", quoted(name));
     for field in table.fields.iter().filter(|field| !field.retired) {
         let _ = write!(sql, ", {} {}", quoted(field.name), column_type(field.column));
@@ -100,12 +100,12 @@ pub fn create_table(table: &TableDef, name: &str) -> String {
 }
 
 /// Makes the index by which rows are found by id.
-pub fn create_id_index(table: &TableDef) -> String {
+pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
 /// Makes an index.
-pub fn create_index(table: &TableDef, index: &IndexDef) -> String {
+pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     let mut keys: Vec<String> = index
         .keys
         .iter()
@@ -126,7 +126,7 @@ pub fn create_index(table: &TableDef, index: &IndexDef) -> String {
 }
 
 /// Adds a column. A default fills the rows that are there; new rows name every column.
-pub fn add_field(table: &TableDef, field: &FieldDef) -> String {
+pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     let mut sql =
         format!("ALTER TABLE {} ADD COLUMN {} {}", quoted(table.name), quoted(field.name), column_type(field.column));
     if let Some(default) = field.default {
@@ -157,10 +157,10 @@ fn keys(plan: &Plan) -> String {
 }
 
 /// The bytes of one tree of pages.
-pub const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
+pub(crate) const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
 
 /// The names of the trees in which a table and its indexes lie.
-pub fn trees(table: &TableDef) -> Vec<String> {
+pub(crate) fn trees(table: &TableDef) -> Vec<String> {
     let indexes = table.indexes.iter().map(|index| index.name).chain(["_id"]);
     let mut names: Vec<String> = indexes.map(|index| format!("{}.{index}", table.name)).collect();
     names.push(table.name.to_owned());
@@ -168,17 +168,17 @@ pub fn trees(table: &TableDef) -> Vec<String> {
 }
 
 /// A row by its id.
-pub fn get(table: &TableDef) -> String {
+pub(crate) fn get(table: &TableDef) -> String {
     format!("SELECT {} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
 }
 
 /// Rows by `places` ids.
-pub fn get_many(table: &TableDef, places: usize) -> String {
+pub(crate) fn get_many(table: &TableDef, places: usize) -> String {
     format!("SELECT {} FROM {} WHERE {ID} IN ({})", columns(table), quoted(table.name), parameters(1, places))
 }
 
 /// A new row: id, creation time, and the fields that are not retired.
-pub fn insert(table: &TableDef) -> String {
+pub(crate) fn insert(table: &TableDef) -> String {
     let mut names = format!("{ID}, \"_creationTime\"");
     let mut count = 2;
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -189,7 +189,7 @@ pub fn insert(table: &TableDef) -> String {
 }
 
 /// Some fields of a row; the id is the last parameter.
-pub fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
+pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
     let sets: Vec<String> = changes
         .iter()
         .enumerate()
@@ -199,12 +199,12 @@ pub fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
 }
 
 /// A row's end.
-pub fn delete(table: &TableDef) -> String {
+pub(crate) fn delete(table: &TableDef) -> String {
     format!("DELETE FROM {} WHERE {ID} = ?1", quoted(table.name))
 }
 
 /// The rows of a plan, in order.
-pub fn select(plan: &Plan) -> String {
+pub(crate) fn select(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
     let columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
     let mut sql = format!("SELECT {columns} {}", text.from());
@@ -219,7 +219,7 @@ pub fn select(plan: &Plan) -> String {
 }
 
 /// How many rows a plan has.
-pub fn count(plan: &Plan) -> String {
+pub(crate) fn count(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
     let from = text.from();
     match plan.limit {

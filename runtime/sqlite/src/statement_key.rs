@@ -8,7 +8,7 @@ use convoke_store::{Plan, TableDef, Value};
 
 /// The form of a statement, without its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StatementKey {
+pub(crate) struct StatementKey {
     verb: Verb,
     /// The definitions' addresses: two definitions at one address have one content, hence one text.
     table: usize,
@@ -36,37 +36,37 @@ impl StatementKey {
     }
 
     /// A row by its id.
-    pub fn get(table: &'static TableDef) -> Self {
+    pub(crate) fn get(table: &'static TableDef) -> Self {
         Self::of(Verb::Get, table, 0)
     }
 
     /// Rows by a list of ids.
-    pub fn get_many(table: &'static TableDef, places: usize) -> Self {
+    pub(crate) fn get_many(table: &'static TableDef, places: usize) -> Self {
         Self::of(Verb::GetMany, table, places as u128)
     }
 
     /// A new row.
-    pub fn insert(table: &'static TableDef) -> Self {
+    pub(crate) fn insert(table: &'static TableDef) -> Self {
         Self::of(Verb::Insert, table, 0)
     }
 
     /// Some fields of a row, given by place in ascending order.
-    pub fn update(table: &'static TableDef, changes: &[(usize, Value)]) -> Self {
+    pub(crate) fn update(table: &'static TableDef, changes: &[(usize, Value)]) -> Self {
         Self::of(Verb::Update, table, changes.iter().fold(0, |mask, (place, _)| mask | 1 << place))
     }
 
     /// A row's end.
-    pub fn delete(table: &'static TableDef) -> Self {
+    pub(crate) fn delete(table: &'static TableDef) -> Self {
         Self::of(Verb::Delete, table, 0)
     }
 
     /// The rows of a plan.
-    pub fn select(plan: &Plan) -> Self {
+    pub(crate) fn select(plan: &Plan) -> Self {
         Self::of_plan(Verb::Select, plan)
     }
 
     /// Their number.
-    pub fn count(plan: &Plan) -> Self {
+    pub(crate) fn count(plan: &Plan) -> Self {
         Self::of_plan(Verb::Count, plan)
     }
 
@@ -116,14 +116,14 @@ fn nulls(values: &[Value]) -> usize {
 }
 
 /// Whether null is one of the values, and how many others there are.
-pub fn split(values: &[Value]) -> (bool, usize) {
+pub(crate) fn split(values: &[Value]) -> (bool, usize) {
     let nulls = values.iter().filter(|value| **value == Value::Null).count();
     (nulls > 0, values.len() - nulls)
 }
 
 /// How many parameters stand for a list of `values`: the next power of four, so that few texts serve all lengths. A
 /// parameter that is left over is null, and no value equals null.
-pub fn places(values: usize) -> usize {
+pub(crate) fn places(values: usize) -> usize {
     let mut places = 1;
     while places < values {
         places *= 4;

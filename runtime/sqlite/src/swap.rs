@@ -30,7 +30,7 @@ struct Plan {
 ///
 /// # Errors
 /// Those of the file system. Before the plan is written nothing has changed; after it, [`resume`] goes on.
-pub fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
+pub(crate) fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
     let plan = serde_json::to_vec(&Plan { new: new.to_owned(), former: former.to_owned() })?;
     let half_written = folder.join(format!("{PLAN}.partial"));
     let mut file = private_file(&half_written)?;
@@ -54,7 +54,7 @@ fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
 }
 
 /// Whether a replacement was begun and not ended.
-pub fn is_half_done(folder: &Path) -> bool {
+pub(crate) fn is_half_done(folder: &Path) -> bool {
     folder.join(PLAN).exists()
 }
 
@@ -62,7 +62,7 @@ pub fn is_half_done(folder: &Path) -> bool {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn resume(folder: &Path) -> io::Result<()> {
+pub(crate) fn resume(folder: &Path) -> io::Result<()> {
     let path = folder.join(PLAN);
     let plan: Plan = match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)?,
@@ -89,7 +89,7 @@ pub fn resume(folder: &Path) -> io::Result<()> {
 }
 
 /// The log of a database.
-pub fn log_of(database: &Path) -> std::path::PathBuf {
+pub(crate) fn log_of(database: &Path) -> std::path::PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push("-wal");
     name.into()

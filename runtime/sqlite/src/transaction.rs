@@ -24,7 +24,7 @@ use convoke_store::transaction::{LIST_MAX, Visit};
 use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
 /// What a transaction runs on.
-pub enum Source {
+pub(crate) enum Source {
     /// A reader, held until the transaction is over.
     Reader(Lease),
     /// The writer's connection.
@@ -42,7 +42,7 @@ impl Deref for Source {
 }
 
 /// An open transaction.
-pub struct SqliteTransaction {
+pub(crate) struct SqliteTransaction {
     source: Source,
     limit: Duration,
     statements: Cell<u64>,
@@ -68,7 +68,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 impl SqliteTransaction {
     /// A transaction whose `BEGIN` ran already, and which may take `limit`.
-    pub fn new(source: Source, limit: Duration) -> Self {
+    pub(crate) fn new(source: Source, limit: Duration) -> Self {
         Self {
             source,
             limit,
@@ -81,27 +81,27 @@ impl SqliteTransaction {
     }
 
     /// The failure that the transaction died of, if it did.
-    pub fn died(&self) -> Option<StoreError> {
+    pub(crate) fn died(&self) -> Option<StoreError> {
         self.poison.borrow().as_ref().map(|poison| self.error(poison))
     }
 
     /// Its function returned: too late counts as not at all, also if the function has asked for nothing since.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if self.source.interrupt.must_stop() == Some(Stop::Deadline) {
             self.poison.borrow_mut().get_or_insert(Poison::Deadline);
         }
     }
 
     /// How long its reader has been held; nothing for the writer's.
-    pub fn took(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         match &self.source {
-            Source::Reader(lease) => lease.took(),
+            Source::Reader(lease) => lease.elapsed(),
             Source::Writer(_) => Duration::ZERO,
         }
     }
 
     /// Nothing more runs in it from here.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         // Once a transaction instead of once a statement: the counter is shared by all threads.
         self.source.counters.statements.fetch_add(self.statements.get(), Relaxed);
         self.poison.borrow_mut().get_or_insert(Poison::Over);
@@ -162,12 +162,12 @@ impl SqliteTransaction {
     }
 
     /// Whether nothing of the transaction may be committed any more.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         matches!(&*self.poison.borrow(), Some(Poison::Disk(_) | Poison::Lost(_)))
     }
 
     /// Rolls back what is lost, so that the connection is as good as before.
-    pub fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         if self.source.give_up().is_err() {
             self.source.set_broken();
         }

@@ -32,7 +32,7 @@ thread_local! {
 
 /// The bounds of the log.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// Bytes after which it is copied back.
     pub checkpoint_bytes: u64,
     /// Bytes above which the oldest reader is told to stop.
@@ -40,7 +40,7 @@ pub struct Bounds {
 }
 
 /// Keeps the log small; lives on the writer's thread.
-pub struct Wal {
+pub(crate) struct Wal {
     bounds: Bounds,
     page_bytes: u64,
     clock: Arc<dyn Clock>,
@@ -57,7 +57,7 @@ impl Wal {
     ///
     /// # Errors
     /// The engine's.
-    pub fn watch(
+    pub(crate) fn watch(
         connection: &Connection,
         bounds: Bounds,
         clock: Arc<dyn Clock>,
@@ -90,7 +90,7 @@ impl Wal {
     }
 
     /// After every commit, when the mutations are answered.
-    pub fn committed(&mut self, connection: &Connection) {
+    pub(crate) fn committed(&mut self, connection: &Connection) {
         self.dirty = true;
         let pages = PAGES.get();
         connection.counters.wal_bytes.store(self.bytes(pages), Relaxed);
@@ -100,14 +100,14 @@ impl Wal {
     }
 
     /// When nothing waited for a while.
-    pub fn idle(&mut self, connection: &Connection) {
+    pub(crate) fn idle(&mut self, connection: &Connection) {
         if self.dirty && self.rested() {
             self.tend(connection, PAGES.get());
         }
     }
 
     /// How long the writer may wait for work before [`Wal::idle`] is due.
-    pub fn patience(&self, connection: &Connection) -> Option<Duration> {
+    pub(crate) fn patience(&self, connection: &Connection) -> Option<Duration> {
         if connection.counters.wal_bytes.load(Relaxed) > self.bounds.interrupt_bytes {
             Some(BETWEEN_ATTEMPTS)
         } else {
@@ -163,7 +163,7 @@ impl Wal {
     }
 
     /// Copies everything back and empties the log, at the end.
-    pub fn finish(&self, connection: &Connection) {
+    pub(crate) fn finish(&self, connection: &Connection) {
         self.readers.release_snapshots();
         if !self.checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)") {
             debug!("the log was not emptied: a reader is open");

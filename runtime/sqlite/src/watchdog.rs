@@ -13,7 +13,7 @@ use convoke_store::Stuck;
 
 /// After so many times its limit a mutation counts as stuck. A function that only reads is stopped at the limit, and
 /// one that writes at its next statement: what runs on past twice the limit does neither.
-pub const PATIENCE: u32 = 2;
+pub(crate) const PATIENCE: u32 = 2;
 /// After so many times its limit the process ends, if it is to.
 const END: u32 = 10;
 
@@ -21,7 +21,7 @@ const END: u32 = 10;
 ///
 /// # Errors
 /// That of the system, if it gives no thread.
-pub fn start(
+pub(crate) fn start(
     shared: Arc<Shared>,
     clock: Arc<dyn Clock>,
     limit: Duration,

@@ -28,7 +28,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// The writer's side, on its thread.
-pub struct Writer {
+pub(crate) struct Writer {
     shared: Arc<Shared>,
     common: Common,
     bounds: Bounds,
@@ -42,7 +42,7 @@ pub struct Writer {
 struct Ran {
     job: Box<dyn WriteJob>,
     flow: Flow,
-    took: Duration,
+    elapsed: Duration,
     outcome: Outcome,
 }
 
@@ -61,7 +61,7 @@ impl Writer {
     ///
     /// # Errors
     /// The engine's.
-    pub fn new(
+    pub(crate) fn new(
         shared: Arc<Shared>,
         common: Common,
         bounds: Bounds,
@@ -73,7 +73,7 @@ impl Writer {
     }
 
     /// Works until the queue ends.
-    pub fn run(mut self) {
+    pub(crate) fn run(mut self) {
         loop {
             match self.shared.queue.next(self.wal.patience(&self.connection)) {
                 Next::Work(Work::Job(taken)) => self.batch(taken),
@@ -116,9 +116,9 @@ impl Writer {
         let mut next = Some(first);
         while let Some(Taken { mut job, service }) = next.take() {
             let slow = job.slow();
-            let (outcome, took) = self.attempt(&mut *job);
-            self.shared.queue.ran(service, took);
-            self.batch.push(Ran { job, flow: service.flow(), took, outcome });
+            let (outcome, elapsed) = self.attempt(&mut *job);
+            self.shared.queue.ran(service, elapsed);
+            self.batch.push(Ran { job, flow: service.flow(), elapsed, outcome });
             if !connection.in_transaction() {
                 return self.replay();
             }
@@ -204,11 +204,11 @@ impl Writer {
         let changes = kept.map(|ran| ran.job.take_changes()).collect();
         let commit = || self.common.newest.change(|| control(&self.connection, "COMMIT"));
         let committed = self.common.commits.commit(changes, commit);
-        let took = self.common.clock.monotonic().saturating_sub(begun);
+        let elapsed = self.common.clock.monotonic().saturating_sub(begun);
         match committed {
             Ok(()) => {
-                self.connection.counters.committed(self.batch.len(), took);
-                self.charge_commit(took);
+                self.connection.counters.committed(self.batch.len(), elapsed);
+                self.charge_commit(elapsed);
                 for Ran { job, outcome, .. } in self.batch.drain(..) {
                     answer(job, outcome.into_answer());
                 }
@@ -220,10 +220,10 @@ impl Writer {
     }
 
     /// Charges the flows of a batch for its commit, by the time that their mutations ran.
-    fn charge_commit(&self, took: Duration) {
-        let ran: Duration = self.batch.iter().map(|ran| ran.took).sum();
+    fn charge_commit(&self, elapsed: Duration) {
+        let ran: Duration = self.batch.iter().map(|ran| ran.elapsed).sum();
         if !ran.is_zero() {
-            let costs = self.batch.iter().map(|one| (one.flow, took.mul_f64(one.took.div_duration_f64(ran))));
+            let costs = self.batch.iter().map(|one| (one.flow, elapsed.mul_f64(one.elapsed.div_duration_f64(ran))));
             self.shared.queue.charge(costs);
         }
     }
@@ -260,10 +260,10 @@ impl Writer {
                 self.not_begun(job, &error);
                 continue;
             }
-            let (outcome, took) = self.attempt(&mut *job);
-            self.shared.queue.charge(std::iter::once((flow, took)));
+            let (outcome, elapsed) = self.attempt(&mut *job);
+            self.shared.queue.charge(std::iter::once((flow, elapsed)));
             if self.connection.in_transaction() {
-                self.batch.push(Ran { job, flow, took, outcome });
+                self.batch.push(Ran { job, flow, elapsed, outcome });
                 self.commit();
             } else {
                 answer(job, outcome.into_lost_answer());
@@ -360,7 +360,7 @@ fn control(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
 }
 
 /// Answers a mutation. Its answer is its own affair: a panic there must not end the writer.
-pub fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
+pub(crate) fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.finish(outcome))) {
         error!("an answer panicked: {}", panic_message(&*panic));
     }

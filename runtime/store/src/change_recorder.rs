@@ -20,7 +20,7 @@ use super::value::Value;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A mutation whose changes are noted.
-pub struct RecordedJob {
+pub(crate) struct RecordedJob {
     job: Box<dyn WriteJob>,
     commits: Arc<Commits>,
     changes: ChangeSet,
@@ -28,7 +28,7 @@ pub struct RecordedJob {
 
 impl RecordedJob {
     /// Notes what `job` changes.
-    pub fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
+    pub(crate) fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
         Self { job, commits, changes: ChangeSet::default() }
     }
 }

@@ -186,7 +186,7 @@ impl Commits {
     /// The newest row of the database is of this time: commits are later. Before any is made.
     ///
     /// A time that leaves no room for later commits is none that a clock has shown, and is passed over.
-    pub(crate) fn exceed(&self, time: Millis) {
+    pub(crate) fn advance_past(&self, time: Millis) {
         const LATEST: u64 = 1 << 62;
         let time = Some(nanos(time)).filter(|time| *time < LATEST).unwrap_or(0);
         let newest = self.newest.fetch_max(time, Ordering::AcqRel).max(time);

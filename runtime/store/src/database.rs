@@ -39,7 +39,7 @@ impl Database {
     /// The database of `store`. New rows have ids of `ids`, beyond the greatest one that is stored, and were made at
     /// the time of `clock`.
     pub fn new(store: Store, ids: IdGenerator, clock: Arc<dyn Clock>, limits: ReadLimits) -> Self {
-        ids.exceed(store.greatest_id());
+        ids.advance_past(store.greatest_id());
         Self(Arc::new(Inner { store, ids: Arc::new(ids), clock, limits }))
     }
 

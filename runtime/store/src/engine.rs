@@ -221,7 +221,7 @@ pub struct Ran {
     /// overlooked: past the deadline, a disk that did not answer.
     pub outcome: Result<(), StoreError>,
     /// How long it took, with the opening of its snapshot.
-    pub took: Duration,
+    pub elapsed: Duration,
 }
 
 /// Who is served while the store is closed to some.

@@ -109,8 +109,12 @@ impl From<StoreError> for Error {
                 let message = "Too many of your calls are waiting while others wait too; send fewer at once";
                 Error::overloaded(message).caused_by(error)
             }
-            StoreError::BadCursor => Error::invalid("cursor", "cursor: must be one that a page of this list returned"),
-            StoreError::Unstorable { field, reason, .. } => Error::invalid(*field, format!("{field}: {reason}")),
+            StoreError::BadCursor => {
+                Error::invalid_argument("cursor", "cursor: must be one that a page of this list returned")
+            }
+            StoreError::Unstorable { field, reason, .. } => {
+                Error::invalid_argument(*field, format!("{field}: {reason}"))
+            }
             StoreError::CommitUnknown(_) => {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
             }

@@ -222,7 +222,7 @@ impl<T> FairQueue<T> {
     }
 
     /// A call that was served has ended, after `took` on its thread.
-    pub fn end(&mut self, service: Service, took: Duration) {
+    pub fn end(&mut self, service: Service, elapsed: Duration) {
         let Service { flow, charged, period } = service;
         if let Some(server) = self.served.iter().position(|served| *served == flow) {
             self.served.swap_remove(server);
@@ -231,7 +231,7 @@ impl<T> FairQueue<T> {
             self.forgive();
             return;
         }
-        let cost = nanos(took).max(COST_MIN);
+        let cost = nanos(elapsed).max(COST_MIN);
         let charged = if period == self.period { charged } else { 0 };
         let lane = self.lane(flow);
         lane.estimate = (3 * lane.estimate + cost) / 4;
@@ -239,9 +239,9 @@ impl<T> FairQueue<T> {
     }
 
     /// Charges a flow for what was done for its calls after they had ended.
-    pub fn charge(&mut self, flow: Flow, took: Duration) {
+    pub fn charge(&mut self, flow: Flow, elapsed: Duration) {
         if !self.items.is_empty() {
-            self.lane(flow).credit -= nanos(took);
+            self.lane(flow).credit -= nanos(elapsed);
         }
     }
 
@@ -479,8 +479,8 @@ mod tests {
         let mut queue = queue(4, 256, calls);
         // By time it would be flow 1's turn for long.
         while let Some((service, _)) = queue.pop() {
-            let took = if service.flow() == flow(0) { 100 * MS } else { SMALL };
-            queue.end(service, took);
+            let elapsed = if service.flow() == flow(0) { 100 * MS } else { SMALL };
+            queue.end(service, elapsed);
             if queue.len() <= 24 {
                 break;
             }
@@ -523,9 +523,9 @@ mod tests {
         let mut times = vec![Duration::ZERO; flows.len()];
         while times.iter().sum::<Duration>() < all {
             let (service, number) = queue.pop().unwrap();
-            let took = flows[number].1;
-            times[number] += took;
-            queue.end(service, took);
+            let elapsed = flows[number].1;
+            times[number] += elapsed;
+            queue.end(service, elapsed);
             queue.push(service.flow(), number).unwrap();
         }
         times
@@ -704,21 +704,21 @@ mod tests {
             let mut number = 0;
             let mut serve = |queue: &mut FairQueue<usize>| {
                 let (service, of) = queue.pop().unwrap();
-                let took = costs.get(of).map_or(Duration::ZERO, |costs| Duration::from_micros(costs[number % costs.len()]));
+                let elapsed = costs.get(of).map_or(Duration::ZERO, |costs| Duration::from_micros(costs[number % costs.len()]));
                 number += 1;
-                queue.end(service, took);
+                queue.end(service, elapsed);
                 (of < others).then(|| queue.push(service.flow(), of).unwrap());
-                (of, took.max(Duration::from_nanos(COST_MIN as u64)))
+                (of, elapsed.max(Duration::from_nanos(COST_MIN as u64)))
             };
             (0..before).for_each(|_| _ = serve(&mut queue));
             queue.push(flow(255), others).unwrap();
             let mut waited = Duration::ZERO;
             loop {
-                let (of, took) = serve(&mut queue);
+                let (of, elapsed) = serve(&mut queue);
                 if of == others {
                     break;
                 }
-                waited += took;
+                waited += elapsed;
             }
             prop_assert!(waited <= (10 * MS + SMALL) * others as u32, "{waited:?} of {others} others");
         }

@@ -39,9 +39,9 @@ impl LatencyClass {
     }
 
     /// Takes in how long a call took.
-    pub fn record(&self, took: Duration) {
-        self.not_quick.record(took > QUICK, took > CERTAIN);
-        self.slow.record(took > SLOW, took > CERTAIN);
+    pub fn record(&self, elapsed: Duration) {
+        self.not_quick.record(elapsed > QUICK, elapsed > CERTAIN);
+        self.slow.record(elapsed > SLOW, elapsed > CERTAIN);
     }
 }
 

@@ -40,12 +40,12 @@ pub struct Counters {
 
 impl Counters {
     /// Takes in a commit.
-    pub fn committed(&self, mutations: usize, took: Duration) {
+    pub fn committed(&self, mutations: usize, elapsed: Duration) {
         // Begun microseconds count whole, so that a bucket holds nothing that exceeds its bound.
-        let took = u64::try_from(took.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
+        let elapsed = u64::try_from(elapsed.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         let mutations = mutations as u64;
-        self.commit_buckets[COMMIT_BUCKETS_US.partition_point(|bound| *bound < took)].fetch_add(1, Relaxed);
-        self.commit_us.fetch_add(took, Relaxed);
+        self.commit_buckets[COMMIT_BUCKETS_US.partition_point(|bound| *bound < elapsed)].fetch_add(1, Relaxed);
+        self.commit_us.fetch_add(elapsed, Relaxed);
         self.batch_buckets[BATCH_BUCKETS.partition_point(|bound| *bound < mutations)].fetch_add(1, Relaxed);
         self.batches.fetch_add(1, Relaxed);
         self.batched.fetch_add(mutations, Relaxed);

@@ -103,7 +103,7 @@ impl Store {
             commits: commits.clone(),
         })?;
         // An id begins with the milliseconds at which it was made.
-        commits.exceed(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
+        commits.advance_past(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
         Ok(Self { inner: Arc::new(Inner { engine, gate, commits, tables, factory, data }) })
     }
 
@@ -174,7 +174,7 @@ impl Store {
         if latency.is_quick()
             && let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| once.run(reader))?
         {
-            latency.record(ran.took);
+            latency.record(ran.elapsed);
             return once.result(ran.outcome);
         }
         let (reply, answer) = oneshot::channel();
@@ -182,7 +182,7 @@ impl Store {
         let Answer { result, ran } = answer.await.map_err(|_| shutting_down())?;
         let result = result.transpose().unwrap_or_else(|panic| resume_unwind(panic));
         let ran = ran?;
-        latency.record(ran.took);
+        latency.record(ran.elapsed);
         ran.outcome?;
         result.ok_or_else(not_run)
     }

@@ -455,14 +455,14 @@ impl Serialize for Bytes {
     }
 }
 
-impl schemars::JsonSchema for Bytes {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+impl JsonSchema for Bytes {
+    fn schema_name() -> Cow<'static, str> {
         "Bytes".into()
     }
     fn inline_schema() -> bool {
         true
     }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({ "type": "string", "contentEncoding": "base64" })
     }
 }
@@ -470,7 +470,7 @@ impl schemars::JsonSchema for Bytes {
 impl<'de> serde::Deserialize<'de> for Bytes {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use base64::Engine as _;
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
         base64::engine::general_purpose::STANDARD
             .decode(text.as_bytes())
             .map(Bytes)

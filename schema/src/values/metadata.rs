@@ -14,11 +14,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 
 /// The most members. What is more than a handful of figures and labels belongs into a field of its own.
-pub const MEMBERS_MAX: usize = 32;
+pub(super) const MEMBERS_MAX: usize = 32;
 /// The longest key, in characters.
-pub const KEY_CHARS_MAX: usize = 64;
+pub(super) const KEY_CHARS_MAX: usize = 64;
 /// The most bytes of the whole as JSON: a session is listed with its metadata, and there are many of them.
-pub const BYTES_MAX: usize = 4 * 1024;
+pub(super) const BYTES_MAX: usize = 4 * 1024;
 
 /// A flat object: at most 32 members, keys of 1 … 64 characters, values text, number or boolean, 4 KiB of JSON in all.
 ///

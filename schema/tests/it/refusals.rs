@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// One argument of many kinds each.
 #[args]
-pub struct AcceptValues {
+pub(crate) struct AcceptValues {
     pub age: Option<Age>,
     pub name: Option<DisplayName>,
     pub bio: Option<Bio>,
@@ -30,7 +30,7 @@ pub struct AcceptValues {
 
 /// Answers with what it understood.
 #[query]
-pub fn accept_values(_ctx: &QueryCtx, args: AcceptValues) -> Result<AcceptValues> {
+pub(crate) fn accept_values(_ctx: &QueryCtx, args: AcceptValues) -> Result<AcceptValues> {
     Ok(args)
 }
 

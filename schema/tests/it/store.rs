@@ -8,14 +8,14 @@ use serde_json::json;
 
 /// Whom an entry is for, and where it is.
 #[args]
-pub struct QueueUp {
+pub(crate) struct QueueUp {
     pub user: Id<User>,
     pub status: QueueStatus,
 }
 
 /// Inserts a queue entry without looking.
 #[mutation]
-pub fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> {
+pub(crate) fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> {
     let entry = QueueEntry {
         user_id: args.user,
         available_from: ctx.now(),
@@ -35,14 +35,14 @@ pub fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> 
 
 /// Which operation is logged where.
 #[args]
-pub struct LogOperation {
+pub(crate) struct LogOperation {
     pub sequence: Natural,
     pub operation_id: Option<ClientToken>,
 }
 
 /// Logs an operation without looking.
 #[mutation]
-pub fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result<()> {
+pub(crate) fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result<()> {
     let operation = NoteEdit { kind: OperationType::Insert, position: 0, content: "x".to_owned(), length: 1 };
     let row = NoteOperation {
         meeting_id: Id::from_bits(1),

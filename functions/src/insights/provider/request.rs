@@ -155,7 +155,7 @@ fn instructions(question: &Question<'_>, format: Format) -> String {
          it, and never mention them as yours.\n\
          Use only what the material says; invent nothing. Write in the language of the material.\n\
          - summary: at most {summary_chars} characters.\n\
-         - actionItems: at most {ACTION_ITEMS_MAX}, the reader's own first: what somebody took on, was asked for and accepted, \
+         - actionItems: at most {ACTION_ITEMS_MAX}, the reader's own first: what somebody elapsed on, was asked for and accepted, \
          or what is to be done by all. No habits, conditions, hopes, jokes, quotations, and nothing that was taken back. owner: \
          the name as it was said, or null; task: at least two words; due: the words of the material that say until when, or \
          null; evidence: at least {EVIDENCE_WORDS_MIN} successive words of one speaker, or of the notes, copied letter by letter, \

@@ -108,12 +108,12 @@ pub struct Way {
 /// `FORBIDDEN`: the caller has no place in the meeting.
 #[query(internal)]
 pub fn way(ctx: &QueryCtx, args: WayTo) -> Result<Way> {
-    let seat = access::participant(ctx, args.meeting_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
     Ok(Way {
-        user_id: seat.user.id(),
-        video_provider: seat.meeting.video_provider,
-        room_id: seat.meeting.room_id.clone(),
-        is_over: seat.meeting.state.is_final(),
-        features: Features::of(&seat.meeting),
+        user_id: membership.user.id(),
+        video_provider: membership.meeting.video_provider,
+        room_id: membership.meeting.room_id.clone(),
+        is_over: membership.meeting.state.is_final(),
+        features: Features::of(&membership.meeting),
     })
 }

@@ -35,13 +35,13 @@ pub struct UpdateSessionState {
 ///   sessions".
 #[mutation]
 pub fn update_session_state(ctx: &mut MutationCtx, args: UpdateSessionState) -> Result<Id<MediaSession>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let user = seat.user.clone();
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let user = membership.user.clone();
     let session = match session::find(ctx, args.meeting_id, &args.session_id)? {
-        Some(foreign) if foreign.user_id != user.id() => session::close_foreign(ctx, &seat, foreign, args.state)?,
+        Some(foreign) if foreign.user_id != user.id() => session::close_foreign(ctx, &membership, foreign, args.state)?,
         own => {
             let report = Report { state: args.state, metadata: args.metadata };
-            session::report(ctx, seat, &args.session_id, own, report)?
+            session::report(ctx, membership, &args.session_id, own, report)?
         }
     };
     audit::by_key(ctx, &user)?;

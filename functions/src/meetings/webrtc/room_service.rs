@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::keys;
 use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
+use crate::meetings::participants;
 use crate::meetings::provider::{LiveKit, Server};
-use crate::meetings::seats;
 
 /// Bytes of the server's list of who is in a room: some kilobytes for each of its people.
 const INSIDE_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -128,7 +128,7 @@ fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Re
     let session = super::session::find(ctx, meeting, session_id)?;
     // One that has failed may come back, and one that is closed may not.
     let Some(session) = session.filter(|session| session.state != SessionState::Closed) else { return Ok(None) };
-    let participant = seats::find(ctx, meeting, session.user_id)?;
+    let participant = participants::find(ctx, meeting, session.user_id)?;
     let is_active = ctx.db().get(session.user_id)?.is_some_and(|user| user.is_active);
     Ok(participant.filter(|_| is_active).map(|row| Holder { user_id: row.user_id, role: row.role }))
 }
@@ -238,7 +238,7 @@ impl RoomService<'_> {
             meeting_id: &meeting_id.to_string(),
             user_id: &holder.user_id.to_string(),
             session_id: &place.session_id,
-            seat: tokens::Seat::of(holder.role, room.meeting_type),
+            room_role: tokens::RoomRole::of(holder.role, room.meeting_type),
             recording: if room.recording_enabled { Recording::Enabled } else { Recording::Disabled },
         };
         let now = tokens::standing(&admission);

@@ -8,7 +8,7 @@ use schema::{ClientToken, Meeting, MeetingState, MeetingType, Profile, Role, Use
 use super::settings::Rooms;
 use super::tokens::{self, Admission, Permissions, Recording, Validity};
 use super::{keys, session};
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 use crate::meetings::{presence, state};
 use crate::{audit, names};
 
@@ -64,7 +64,7 @@ pub async fn generate_participant_access_token(
     let admit = Admit { meeting_id: args.meeting_id, session_id: participant_id.clone() };
     let admitted = ctx.run::<admit>(admit).await?;
     let key = keys::room_key(ctx, admitted.provider)?;
-    let seat = tokens::Seat::of(admitted.role, admitted.meeting_type);
+    let room_role = tokens::RoomRole::of(admitted.role, admitted.meeting_type);
     let recording = if admitted.recording_enabled { Recording::Enabled } else { Recording::Disabled };
     let admission = Admission {
         participant_id: &participant_id,
@@ -73,7 +73,7 @@ pub async fn generate_participant_access_token(
         meeting_id: &args.meeting_id.to_string(),
         user_id: &admitted.user_id.to_string(),
         session_id: &participant_id,
-        seat,
+        room_role,
         recording,
     };
     let validity = Validity {
@@ -87,7 +87,7 @@ pub async fn generate_participant_access_token(
         provider: admitted.provider,
         room_id: admitted.room_id,
         participant_id,
-        permissions: tokens::permissions(seat, recording),
+        permissions: tokens::permissions(room_role, recording),
         success: true,
     })
 }
@@ -119,30 +119,30 @@ pub struct Admitted {
 /// As there.
 #[mutation(internal)]
 pub fn admit(ctx: &mut MutationCtx, args: Admit) -> Result<Admitted> {
-    let mut seat = access::participant(ctx, args.meeting_id)?;
-    seat.meeting = going_on(ctx, &seat)?;
-    presence::require_room(ctx, &seat)?;
-    session::open(ctx, &seat, &args.session_id)?;
-    audit::by_key(ctx, &seat.user)?;
-    let profile = ctx.db().query(Profile::by_user).eq(seat.user.id()).unique()?;
+    let mut membership = access::participant(ctx, args.meeting_id)?;
+    membership.meeting = going_on(ctx, &membership)?;
+    presence::require_room(ctx, &membership)?;
+    session::open(ctx, &membership, &args.session_id)?;
+    audit::by_key(ctx, &membership.user)?;
+    let profile = ctx.db().query(Profile::by_user).eq(membership.user.id()).unique()?;
     Ok(Admitted {
-        user_id: seat.user.id(),
-        name: names::display_name(&seat.user, profile.as_deref()),
-        role: seat.participant.role,
-        provider: seat.meeting.video_provider,
-        room_id: seat.meeting.room_id.clone(),
-        meeting_type: seat.meeting.meeting_type,
-        recording_enabled: seat.meeting.recording_enabled,
+        user_id: membership.user.id(),
+        name: names::display_name(&membership.user, profile.as_deref()),
+        role: membership.participant.role,
+        provider: membership.meeting.video_provider,
+        room_id: membership.meeting.room_id.clone(),
+        meeting_type: membership.meeting.meeting_type,
+        recording_enabled: membership.meeting.recording_enabled,
     })
 }
 
 /// The meeting, which a host begins by asking for a token.
-fn going_on(ctx: &mut MutationCtx, seat: &Seat) -> Result<Doc<Meeting>> {
-    match seat.meeting.state {
-        MeetingState::Active => Ok(seat.meeting.clone()),
-        MeetingState::Scheduled if seat.is_host() => {
-            let actor = access::actor(ctx, Some(&seat.user));
-            state::start(ctx, seat.meeting.clone(), &actor)
+fn going_on(ctx: &mut MutationCtx, membership: &Membership) -> Result<Doc<Meeting>> {
+    match membership.meeting.state {
+        MeetingState::Active => Ok(membership.meeting.clone()),
+        MeetingState::Scheduled if membership.is_host() => {
+            let actor = access::actor(ctx, Some(&membership.user));
+            state::start(ctx, membership.meeting.clone(), &actor)
         }
         MeetingState::Scheduled | MeetingState::Concluded | MeetingState::Cancelled => {
             Err(Error::failed_precondition("Cannot generate token for inactive meeting"))

@@ -13,7 +13,7 @@ use schema::{
 
 use super::quality::{self, Metrics, Quality};
 use super::room_service;
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 use crate::audit;
 use crate::meetings::{presence, sessions, state};
 
@@ -29,9 +29,9 @@ pub fn find(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> 
 ///
 /// # Errors
 /// `NOT_FOUND` "Media session not found", also for somebody else's.
-pub fn own(ctx: &impl Read, seat: &Seat, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
-    let session = find(ctx, seat.meeting.id(), session_id)?;
-    session.filter(|session| session.user_id == seat.user.id()).ok_or_else(not_found)
+pub fn own(ctx: &impl Read, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
+    let session = find(ctx, membership.meeting.id(), session_id)?;
+    session.filter(|session| session.user_id == membership.user.id()).ok_or_else(not_found)
 }
 
 /// Starts an attempt: the caller's session of this id is connecting now, whether it is new, was closed or had failed.
@@ -39,24 +39,24 @@ pub fn own(ctx: &impl Read, seat: &Seat, session_id: &ClientToken) -> Result<Doc
 ///
 /// # Errors
 /// `CONFLICT` "Session ID is already in use" by somebody else; `FAILED_PRECONDITION` "Too many open sessions".
-pub fn open(ctx: &mut MutationCtx, seat: &Seat, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
+pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
     let now = ctx.now();
-    match find(ctx, seat.meeting.id(), session_id)? {
-        Some(session) if session.user_id != seat.user.id() => Err(in_use()),
+    match find(ctx, membership.meeting.id(), session_id)? {
+        Some(session) if session.user_id != membership.user.id() => Err(in_use()),
         Some(session) if session.state.is_open() => Ok(ctx.db_mut().patch_doc(session, |row| row.updated_at = now)?),
         Some(session) => {
-            make_room(ctx, seat)?;
+            make_room(ctx, membership)?;
             let session = ctx.db_mut().patch_doc(session, |row| {
                 row.state = SessionState::Connecting;
                 row.updated_at = now;
             })?;
-            presence::settle(ctx, seat.meeting.id())?;
+            presence::settle(ctx, membership.meeting.id())?;
             Ok(session)
         }
         None => {
-            make_room(ctx, seat)?;
-            let session = insert(ctx, seat, session_id, SessionState::Connecting)?;
-            presence::settle(ctx, seat.meeting.id())?;
+            make_room(ctx, membership)?;
+            let session = insert(ctx, membership, session_id, SessionState::Connecting)?;
+            presence::settle(ctx, membership.meeting.id())?;
             Ok(session)
         }
     }
@@ -71,7 +71,7 @@ pub fn open(ctx: &mut MutationCtx, seat: &Seat, session_id: &ClientToken) -> Res
 /// `INVALID_ARGUMENT` if the metadata outgrows its bounds.
 pub fn report(
     ctx: &mut MutationCtx,
-    seat: Seat,
+    membership: Membership,
     session_id: &ClientToken,
     session: Option<Doc<MediaSession>>,
     report: Report,
@@ -91,19 +91,19 @@ pub fn report(
         ) => {}
     }
     if to.is_open() && !was_open {
-        state::require_open(&seat.meeting)?;
-        presence::require_room(ctx, &seat)?;
-        make_room(ctx, &seat)?;
+        state::require_open(&membership.meeting)?;
+        presence::require_room(ctx, &membership)?;
+        make_room(ctx, &membership)?;
     }
     let session = match session {
         Some(session) if session.state == SessionState::Closed => return Ok(session),
         Some(session) => session,
-        None => insert(ctx, &seat, session_id, to)?,
+        None => insert(ctx, &membership, session_id, to)?,
     };
     let session = write(ctx, session, report)?;
-    let meeting = seat.meeting.id();
-    if to == SessionState::Connected && brings_in(&seat) {
-        presence::join(ctx, seat, None)?;
+    let meeting = membership.meeting.id();
+    if to == SessionState::Connected && brings_in(&membership) {
+        presence::join(ctx, membership, None)?;
     }
     if to.is_open() != was_open {
         presence::settle(ctx, meeting)?;
@@ -125,22 +125,22 @@ pub struct Report {
 /// `CONFLICT` "Session ID is already in use" for any other move; `FORBIDDEN` "Requires host role".
 pub fn close_foreign(
     ctx: &mut MutationCtx,
-    seat: &Seat,
+    membership: &Membership,
     session: Doc<MediaSession>,
     to: SessionState,
 ) -> Result<Doc<MediaSession>> {
     if to != SessionState::Closed {
         return Err(in_use());
     }
-    access::require_host(seat)?;
+    access::require_host(membership)?;
     if session.state == SessionState::Closed {
         return Ok(session);
     }
     let session = close(ctx, session)?;
-    room_service::follow_up(ctx, &seat.meeting, [session.session_id.clone()])?;
-    let actor = access::actor(ctx, Some(&seat.user));
+    room_service::follow_up(ctx, &membership.meeting, [session.session_id.clone()])?;
+    let actor = access::actor(ctx, Some(&membership.user));
     let details = Details::new().with("sessionId", &session.session_id).with("userId", session.user_id);
-    audit::meeting(ctx, &actor, "session.closed", &seat.meeting, details)?;
+    audit::meeting(ctx, &actor, "session.closed", &membership.meeting, details)?;
     Ok(session)
 }
 
@@ -168,9 +168,9 @@ pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<Me
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Too many open sessions", where all are connected.
-fn make_room(ctx: &mut MutationCtx, seat: &Seat) -> Result<()> {
+fn make_room(ctx: &mut MutationCtx, membership: &Membership) -> Result<()> {
     let most = ctx.settings::<Quotas>().open_sessions_per_user;
-    let open = sessions::open_of(ctx, seat.meeting.id(), seat.user.id())?;
+    let open = sessions::open_of(ctx, membership.meeting.id(), membership.user.id())?;
     if open.len() < most {
         return Ok(());
     }
@@ -182,14 +182,14 @@ fn make_room(ctx: &mut MutationCtx, seat: &Seat) -> Result<()> {
 
 fn insert(
     ctx: &mut MutationCtx,
-    seat: &Seat,
+    membership: &Membership,
     session_id: &ClientToken,
     state: SessionState,
 ) -> Result<Doc<MediaSession>> {
     let row = MediaSession {
-        meeting_id: seat.meeting.id(),
+        meeting_id: membership.meeting.id(),
         session_id: session_id.clone(),
-        user_id: seat.user.id(),
+        user_id: membership.user.id(),
         state,
         metadata: None,
         connection_quality: None,
@@ -219,9 +219,9 @@ fn write(ctx: &mut MutationCtx, session: Doc<MediaSession>, report: Report) -> R
 }
 
 /// Whether a connection that stands changes where its owner is, or begins the meeting that they host.
-fn brings_in(seat: &Seat) -> bool {
-    let begins = seat.participant.role == Role::Host && seat.meeting.state == MeetingState::Scheduled;
-    seat.participant.presence != Presence::Joined || begins
+fn brings_in(membership: &Membership) -> bool {
+    let begins = membership.participant.role == Role::Host && membership.meeting.state == MeetingState::Scheduled;
+    membership.participant.presence != Presence::Joined || begins
 }
 
 /// How good the connection is by what a client sent: its own rating if that is one, else what its figures give.

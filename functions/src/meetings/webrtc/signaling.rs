@@ -9,10 +9,10 @@ use schema::{
 };
 
 use super::session;
-use crate::access::{self, Seat};
+use crate::access::{self, Membership};
 use crate::audit;
 use crate::meetings::lifecycle::OneMeeting;
-use crate::meetings::{presence, seats, sessions, state};
+use crate::meetings::{participants, presence, sessions, state};
 use crate::names::{self, Person};
 use crate::paging;
 
@@ -55,8 +55,8 @@ pub struct ListedSession {
 /// `FORBIDDEN`: the caller has no place in it.
 #[query]
 pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedSession>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let open = sessions::open(ctx, seat.meeting.id())?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let open = sessions::open(ctx, membership.meeting.id())?;
     let mut users: Vec<Id<User>> = open.iter().map(|session| session.user_id).collect();
     users.sort_unstable();
     users.dedup();
@@ -110,11 +110,11 @@ pub struct SessionCreated {
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full", "Too many open sessions".
 #[mutation]
 pub fn create_session(ctx: &mut MutationCtx, args: OneSession) -> Result<SessionCreated> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    state::require_active(&seat.meeting)?;
-    presence::require_room(ctx, &seat)?;
-    let session = session::open(ctx, &seat, &args.session_id)?;
-    audit::by_key(ctx, &seat.user)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    state::require_active(&membership.meeting)?;
+    presence::require_room(ctx, &membership)?;
+    let session = session::open(ctx, &membership, &args.session_id)?;
+    audit::by_key(ctx, &membership.user)?;
     Ok(SessionCreated { session_id: session.session_id.clone() })
 }
 
@@ -125,10 +125,10 @@ pub fn create_session(ctx: &mut MutationCtx, args: OneSession) -> Result<Session
 /// - `NOT_FOUND`: "Media session not found", also for somebody else's.
 #[mutation]
 pub fn close_session(ctx: &mut MutationCtx, args: OneSession) -> Result<()> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let session = session::own(ctx, &seat, &args.session_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let session = session::own(ctx, &membership, &args.session_id)?;
     session::close(ctx, session)?;
-    audit::by_key(ctx, &seat.user)
+    audit::by_key(ctx, &membership.user)
 }
 
 /// What [`send_signal`] takes.
@@ -172,12 +172,12 @@ pub struct SignalSent {
 ///   acknowledged.
 #[mutation]
 pub fn send_signal(ctx: &mut MutationCtx, args: SendSignal) -> Result<SignalSent> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let session = session::own(ctx, &seat, &args.session_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let session = session::own(ctx, &membership, &args.session_id)?;
     if !session.state.is_open() {
         return Err(session::closed());
     }
-    let recipients = recipients(ctx, &seat, args.to_user_id.as_ref())?;
+    let recipients = recipients(ctx, &membership, args.to_user_id.as_ref())?;
     let most = ctx.settings::<Quotas>().unacknowledged_signals_per_recipient;
     let mut delivered = 0;
     for &to_user_id in &recipients {
@@ -185,8 +185,8 @@ pub fn send_signal(ctx: &mut MutationCtx, args: SendSignal) -> Result<SignalSent
             continue;
         }
         ctx.db_mut().insert(Signal {
-            meeting_id: seat.meeting.id(),
-            from_user_id: seat.user.id(),
+            meeting_id: membership.meeting.id(),
+            from_user_id: membership.user.id(),
             from_session_id: args.session_id.clone(),
             to_user_id,
             to_session_id: None,
@@ -198,22 +198,22 @@ pub fn send_signal(ctx: &mut MutationCtx, args: SendSignal) -> Result<SignalSent
     if delivered == 0 && !recipients.is_empty() {
         return Err(Error::failed_precondition(format!("Too many unacknowledged signals (max {most})")));
     }
-    audit::by_key(ctx, &seat.user)?;
+    audit::by_key(ctx, &membership.user)?;
     Ok(SignalSent { delivered })
 }
 
-fn recipients(ctx: &impl Read, seat: &Seat, named: Option<&UserRef>) -> Result<Vec<Id<User>>> {
-    let meeting = seat.meeting.id();
+fn recipients(ctx: &impl Read, membership: &Membership, named: Option<&UserRef>) -> Result<Vec<Id<User>>> {
+    let meeting = membership.meeting.id();
     if let Some(who) = named {
         let unknown = || Error::not_found("Participant not found in meeting");
-        let user = access::find_user(ctx, Some(&seat.user), who)?.ok_or_else(unknown)?;
-        let participant = seats::find(ctx, meeting, user.id())?.ok_or_else(unknown)?;
+        let user = access::find_user(ctx, Some(&membership.user), who)?.ok_or_else(unknown)?;
+        let participant = participants::find(ctx, meeting, user.id())?.ok_or_else(unknown)?;
         return Ok(vec![participant.user_id]);
     }
     let most = ctx.settings::<Quotas>().broadcast_recipients;
     // The sender and one too many show that there are too many.
     let joined = ctx.db().query(Participant::by_meeting_presence).eq(meeting).eq(Presence::Joined).take(most + 2)?;
-    let others: Vec<Id<User>> = joined.iter().map(|row| row.user_id).filter(|id| *id != seat.user.id()).collect();
+    let others: Vec<Id<User>> = joined.iter().map(|row| row.user_id).filter(|id| *id != membership.user.id()).collect();
     if others.len() > most {
         return Err(Error::failed_precondition(format!("Too many recipients (max {most})")));
     }
@@ -263,8 +263,8 @@ pub struct ListedSignal {
 /// `FORBIDDEN`: the caller has no place in the meeting.
 #[query]
 pub fn list_signals(ctx: &QueryCtx, args: ListSignals) -> Result<Vec<ListedSignal>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    let own = ctx.db().query(Signal::by_recipient).eq(seat.user.id()).eq(seat.meeting.id());
+    let membership = access::participant(ctx, args.meeting_id)?;
+    let own = ctx.db().query(Signal::by_recipient).eq(membership.user.id()).eq(membership.meeting.id());
     let page = own.page(None, args.limit.get())?;
     let listed = |signal: Doc<Signal>| {
         let (id, creation_time) = (signal.id(), signal.creation_time());

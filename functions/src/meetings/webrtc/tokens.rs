@@ -20,32 +20,32 @@ pub const VALID_S_MAX: i64 = 6 * 3600;
 
 /// A participant's place in the rights table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat {
+pub enum RoomRole {
     Host,
     Participant,
     /// A participant of a webinar who is no host: subscribes and sends data, publishes no media.
     Viewer,
 }
 
-impl Seat {
-    /// The seat of somebody with this role in a meeting of this type.
+impl RoomRole {
+    /// The room_role of somebody with this role in a meeting of this type.
     #[must_use]
     pub fn of(role: Role, meeting_type: MeetingType) -> Self {
         match (role, meeting_type) {
-            (Role::Host, _) => Seat::Host,
-            (Role::Participant, MeetingType::Webinar) => Seat::Viewer,
+            (Role::Host, _) => RoomRole::Host,
+            (Role::Participant, MeetingType::Webinar) => RoomRole::Viewer,
             (Role::Participant, MeetingType::OneOnOne | MeetingType::SmallGroup | MeetingType::LargeMeeting) => {
-                Seat::Participant
+                RoomRole::Participant
             }
         }
     }
 
-    /// The role this seat is of, as it goes over the wire.
+    /// The role this room_role is of, as it goes over the wire.
     #[must_use]
     pub fn role(self) -> &'static str {
         match self {
-            Seat::Host => "host",
-            Seat::Participant | Seat::Viewer => "participant",
+            RoomRole::Host => "host",
+            RoomRole::Participant | RoomRole::Viewer => "participant",
         }
     }
 }
@@ -71,15 +71,15 @@ pub struct Permissions {
     pub can_share: bool,
 }
 
-/// The rights of a seat.
+/// The rights of a room_role.
 #[must_use]
-pub fn permissions(seat: Seat, recording: Recording) -> Permissions {
-    let host = seat == Seat::Host;
+pub fn permissions(room_role: RoomRole, recording: Recording) -> Permissions {
+    let host = room_role == RoomRole::Host;
     Permissions {
         can_record: host && recording == Recording::Enabled,
         can_mute: host,
         can_kick: host,
-        can_share: seat != Seat::Viewer,
+        can_share: room_role != RoomRole::Viewer,
     }
 }
 
@@ -108,7 +108,7 @@ pub struct Admission<'a> {
     pub meeting_id: &'a str,
     pub user_id: &'a str,
     pub session_id: &'a str,
-    pub seat: Seat,
+    pub room_role: RoomRole,
     pub recording: Recording,
 }
 
@@ -209,7 +209,7 @@ pub struct Standing {
 /// Never: the metadata consists of texts.
 #[must_use]
 pub fn standing(admission: &Admission<'_>) -> Standing {
-    let role = admission.seat.role();
+    let role = admission.room_role.role();
     let metadata = Metadata {
         meeting_id: admission.meeting_id,
         user_id: admission.user_id,
@@ -226,8 +226,8 @@ pub fn standing(admission: &Admission<'_>) -> Standing {
 }
 
 fn grant(admission: &Admission<'_>) -> VideoGrant {
-    let publishes = admission.seat != Seat::Viewer;
-    let shares = permissions(admission.seat, admission.recording).can_share;
+    let publishes = admission.room_role != RoomRole::Viewer;
+    let shares = permissions(admission.room_role, admission.recording).can_share;
     let media: &[&str] = if publishes { &["camera", "microphone"] } else { &[] };
     let screen: &[&str] = if shares { &["screen_share", "screen_share_audio"] } else { &[] };
     VideoGrant {
@@ -237,7 +237,7 @@ fn grant(admission: &Admission<'_>) -> VideoGrant {
         can_publish_data: true,
         can_publish: publishes,
         can_publish_sources: media.iter().chain(screen).map(|source| (*source).to_owned()).collect(),
-        room_admin: admission.seat == Seat::Host,
+        room_admin: admission.room_role == RoomRole::Host,
     }
 }
 
@@ -320,7 +320,7 @@ mod tests {
 
     const NOW: Validity<'static> = Validity { now_s: 1_700_000_000, valid_s: VALID_S, jti: "t1" };
 
-    fn admission(seat: Seat) -> Admission<'static> {
+    fn admission(room_role: RoomRole) -> Admission<'static> {
         Admission {
             participant_id: "tab-1",
             name: "Ada",
@@ -328,7 +328,7 @@ mod tests {
             meeting_id: "meeting_1",
             user_id: "user_1",
             session_id: "tab-1",
-            seat,
+            room_role,
             recording: Recording::Enabled,
         }
     }
@@ -349,13 +349,13 @@ mod tests {
                 "canPublishSources": ["camera", "microphone", "screen_share", "screen_share_audio"], "roomAdmin": true,
             },
         });
-        let made = serde_json::to_value(claims("key1", &admission(Seat::Host), &NOW)).unwrap();
+        let made = serde_json::to_value(claims("key1", &admission(RoomRole::Host), &NOW)).unwrap();
         assert_eq!(made, shown);
     }
 
     #[test]
     fn a_participant_publishes_but_does_not_administer_the_room() {
-        let video = claims("key1", &admission(Seat::Participant), &NOW).video;
+        let video = claims("key1", &admission(RoomRole::Participant), &NOW).video;
         assert!(video.can_publish && !video.room_admin);
         assert_eq!(video.can_publish_sources.len(), 4);
         assert_eq!(serde_json::to_value(&video).unwrap().get("roomAdmin"), None);
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_viewer_subscribes_and_sends_data_only() {
-        let made = serde_json::to_value(claims("key1", &admission(Seat::Viewer), &NOW)).unwrap();
+        let made = serde_json::to_value(claims("key1", &admission(RoomRole::Viewer), &NOW)).unwrap();
         let video = json!({
             "room": "r1", "roomJoin": true, "canSubscribe": true, "canPublishData": true, "canPublish": false,
         });
@@ -373,23 +373,23 @@ mod tests {
 
     #[test]
     fn rights_follow_the_table() {
-        let all = |seat| {
-            let rights = permissions(seat, Recording::Enabled);
+        let all = |room_role| {
+            let rights = permissions(room_role, Recording::Enabled);
             [rights.can_record, rights.can_mute, rights.can_kick, rights.can_share]
         };
-        assert_eq!(all(Seat::Host), [true; 4]);
-        assert_eq!(all(Seat::Participant), [false, false, false, true]);
-        assert_eq!(all(Seat::Viewer), [false; 4]);
-        assert!(!permissions(Seat::Host, Recording::Disabled).can_record);
+        assert_eq!(all(RoomRole::Host), [true; 4]);
+        assert_eq!(all(RoomRole::Participant), [false, false, false, true]);
+        assert_eq!(all(RoomRole::Viewer), [false; 4]);
+        assert!(!permissions(RoomRole::Host, Recording::Disabled).can_record);
     }
 
     #[test]
     fn a_minted_token_verifies_with_its_key_and_with_no_other() {
-        let token = mint(&key(), &admission(Seat::Host), &NOW).unwrap();
+        let token = mint(&key(), &admission(RoomRole::Host), &NOW).unwrap();
         let mut validation = Validation::new(Algorithm::HS256);
         validation.validate_exp = false;
         let decoded = jsonwebtoken::decode::<Claims>(&token, &DecodingKey::from_secret(&key().secret), &validation);
-        assert_eq!(decoded.unwrap().claims, claims("key1", &admission(Seat::Host), &NOW));
+        assert_eq!(decoded.unwrap().claims, claims("key1", &admission(RoomRole::Host), &NOW));
         let foreign = jsonwebtoken::decode::<Value>(&token, &DecodingKey::from_secret(b"other"), &validation);
         assert!(foreign.is_err());
     }
@@ -416,21 +416,21 @@ mod tests {
     #[test]
     fn only_those_who_do_not_host_a_webinar_only_watch() {
         for &meeting_type in MeetingType::ALL {
-            let other = if meeting_type == MeetingType::Webinar { Seat::Viewer } else { Seat::Participant };
-            assert_eq!(Seat::of(Role::Host, meeting_type), Seat::Host);
-            assert_eq!(Seat::of(Role::Participant, meeting_type), other);
+            let other = if meeting_type == MeetingType::Webinar { RoomRole::Viewer } else { RoomRole::Participant };
+            assert_eq!(RoomRole::of(Role::Host, meeting_type), RoomRole::Host);
+            assert_eq!(RoomRole::of(Role::Participant, meeting_type), other);
         }
     }
 
     #[test]
     fn a_lifetime_is_held_to_its_bounds() {
-        let exp = |valid_s| claims("k", &admission(Seat::Host), &Validity { valid_s, ..NOW }).exp - NOW.now_s;
+        let exp = |valid_s| claims("k", &admission(RoomRole::Host), &Validity { valid_s, ..NOW }).exp - NOW.now_s;
         assert_eq!([exp(1), exp(60), exp(900), exp(21_600), exp(99_999)], [60, 60, 900, 21_600, 21_600]);
     }
 
     #[test]
     fn a_name_with_quotes_and_emoji_stays_intact() {
-        let odd = Admission { name: "A\"d\\a 🦀", session_id: "s\"1", ..admission(Seat::Participant) };
+        let odd = Admission { name: "A\"d\\a 🦀", session_id: "s\"1", ..admission(RoomRole::Participant) };
         let made = claims("k", &odd, &NOW);
         assert_eq!(made.name, "A\"d\\a 🦀");
         let metadata: Value = serde_json::from_str(&made.metadata).unwrap();

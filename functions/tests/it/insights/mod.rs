@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::support::{id_of, meeting, with};
 
-pub const GENERATE: &str = "insights/index/generateInsights";
-pub const OWN: &str = "insights/queries/getMeetingInsights";
+pub(crate) const GENERATE: &str = "insights/index/generateInsights";
+pub(crate) const OWN: &str = "insights/queries/getMeetingInsights";
 
 /// A meeting of ada's with bob and carol in it, of whom ada and bob have joined.
-pub fn gathering(app: &TestApp) -> String {
+pub(crate) fn gathering(app: &TestApp) -> String {
     let people = ["bob", "carol"];
     for name in people {
         id_of(&app.user(name));
@@ -28,30 +28,30 @@ pub fn gathering(app: &TestApp) -> String {
 }
 
 /// Says something, so many seconds after the epoch.
-pub fn say(speaker: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
+pub(crate) fn say(speaker: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
     let times = json!({"startTime": second * 1_000, "endTime": (second + 2) * 1_000});
     let args = with(times, json!({"meetingId": meeting, "text": text, "confidence": 0.9}));
     speaker.call("transcripts/ingestion/ingestTranscriptChunk", args).value();
 }
 
 /// Writes at the beginning of the notes.
-pub fn write(author: &TestCaller<'_>, meeting: &str, text: &str) {
+pub(crate) fn write(author: &TestCaller<'_>, meeting: &str, text: &str) {
     let notes = author.call("notes/queries/getMeetingNotes", json!({"meetingId": meeting}));
     let operation = json!({"type": "insert", "position": 0, "content": text});
     let args = json!({"meetingId": meeting, "clientSequence": notes.value()["sequence"], "operation": operation});
     author.call("notes/index/applyNoteOperation", args).value();
 }
 
-pub fn generate(caller: &TestCaller<'_>, meeting: &str) -> Reply {
+pub(crate) fn generate(caller: &TestCaller<'_>, meeting: &str) -> Reply {
     caller.call(GENERATE, json!({"meetingId": meeting}))
 }
 
-pub fn force(caller: &TestCaller<'_>, meeting: &str) -> Reply {
+pub(crate) fn force(caller: &TestCaller<'_>, meeting: &str) -> Reply {
     caller.call(GENERATE, json!({"meetingId": meeting, "forceRegenerate": true}))
 }
 
 /// How many were generated, and the ids of all.
-pub fn counted(reply: &Reply) -> (i64, Vec<String>) {
+pub(crate) fn counted(reply: &Reply) -> (i64, Vec<String>) {
     let value = reply.value();
     assert_eq!(value["success"], true);
     let ids = value["participantInsights"].as_array().unwrap();
@@ -60,10 +60,10 @@ pub fn counted(reply: &Reply) -> (i64, Vec<String>) {
 }
 
 /// The caller's own insights of a meeting.
-pub fn own(caller: &TestCaller<'_>, meeting: &str) -> Value {
+pub(crate) fn own(caller: &TestCaller<'_>, meeting: &str) -> Value {
     caller.call(OWN, json!({"meetingId": meeting})).value().clone()
 }
 
-pub fn end(app: &TestApp, meeting: &str) {
+pub(crate) fn end(app: &TestApp, meeting: &str) {
     app.user("ada").call("meetings/lifecycle/endMeeting", json!({"meetingId": meeting})).value();
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// One answer.
 #[derive(Clone)]
-pub struct Answer {
+pub(super) struct Answer {
     pub status: u16,
     /// Further header lines, each ended by CRLF.
     pub headers: &'static str,
@@ -19,13 +19,13 @@ pub struct Answer {
 }
 
 /// A chat completion with this content.
-pub fn completion(content: &str) -> Answer {
+pub(super) fn completion(content: &str) -> Answer {
     let body = json!({"choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]});
     Answer { status: 200, headers: "", body: body.to_string(), after: Duration::ZERO }
 }
 
 /// Insights with this summary, as a model should answer them.
-pub fn good(summary: &str) -> Answer {
+pub(super) fn good(summary: &str) -> Answer {
     let links = json!([{"url": "https://example.org/plan", "title": "The plan"},
         {"url": "https://invented.example", "title": "Made up"}]);
     let recommendation = json!({"type": "follow-up", "content": "Ask Bob for the plan.", "confidence": 0.75});
@@ -37,25 +37,25 @@ pub fn good(summary: &str) -> Answer {
     completion(&insights.to_string())
 }
 
-pub fn status(status: u16, headers: &'static str) -> Answer {
+pub(super) fn status(status: u16, headers: &'static str) -> Answer {
     Answer { status, headers, body: "{}".to_owned(), after: Duration::ZERO }
 }
 
-pub fn slow(answer: Answer, after: Duration) -> Answer {
+pub(super) fn slow(answer: Answer, after: Duration) -> Answer {
     Answer { after, ..answer }
 }
 
 /// What was asked: the lines before the body, in lower case, and the body.
-pub type Asked = Arc<Mutex<Vec<(String, Value)>>>;
+pub(super) type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
-pub struct Service {
+pub(super) struct Service {
     pub url: String,
     asked: Asked,
 }
 
 impl Service {
     /// Answers in this order, and with the last one from then on.
-    pub fn new(answers: Vec<Answer>) -> Self {
+    pub(super) fn new(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Asked::default();
@@ -70,12 +70,12 @@ impl Service {
         Self { url, asked }
     }
 
-    pub fn asked(&self) -> Vec<(String, Value)> {
+    pub(super) fn asked(&self) -> Vec<(String, Value)> {
         self.asked.lock().unwrap().clone()
     }
 
     /// How many requests came.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 }

@@ -16,45 +16,45 @@ use serde_json::{Value, json};
 
 use crate::support::with;
 
-pub const SECOND: Duration = Duration::from_secs(1);
-pub const HOUR_MS: i64 = 3_600_000;
-pub const DAY: Duration = Duration::from_secs(24 * 3_600);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const HOUR_MS: i64 = 3_600_000;
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// Arguments of `enterMatchingQueue`: free for the next hour, and looking for what the others look for. Two of whom
 /// nothing is known at all do not score enough.
-pub fn window(app: &TestApp) -> Value {
+pub(crate) fn window(app: &TestApp) -> Value {
     let now = app.now().get();
     json!({"availableFrom": now, "availableTo": now + HOUR_MS, "constraints": {"interests": ["chess"], "roles": []}})
 }
 
 /// Enters the queue with these arguments in place of the usual ones.
-pub fn enter(app: &TestApp, caller: &TestCaller<'_>, changes: Value) -> Reply {
+pub(crate) fn enter(app: &TestApp, caller: &TestCaller<'_>, changes: Value) -> Reply {
     caller.call("matching/index/enterMatchingQueue", with(window(app), changes))
 }
 
 /// What `getMatchHistory` says.
-pub fn history(caller: &TestCaller<'_>) -> Vec<Value> {
+pub(crate) fn history(caller: &TestCaller<'_>) -> Vec<Value> {
     caller.call("matching/analytics/getMatchHistory", json!({})).value().as_array().unwrap().clone()
 }
 
 /// What `getQueueStatus` says.
-pub fn place(caller: &TestCaller<'_>) -> Value {
+pub(crate) fn place(caller: &TestCaller<'_>) -> Value {
     caller.call("matching/queue/getQueueStatus", json!({})).value().clone()
 }
 
 /// Says what became of a match.
-pub fn say(caller: &TestCaller<'_>, id: &str, outcome: &str) -> Reply {
+pub(crate) fn say(caller: &TestCaller<'_>, id: &str, outcome: &str) -> Reply {
     let args = json!({"matchId": id, "outcome": outcome});
     caller.call("matching/analytics/submitMatchFeedback", args)
 }
 
 /// What `getMatch` says.
-pub fn shown(caller: &TestCaller<'_>, id: &str) -> Value {
+pub(crate) fn shown(caller: &TestCaller<'_>, id: &str) -> Value {
     caller.call("matching/queries/getMatch", json!({"matchId": id})).value().clone()
 }
 
 /// Lets these two enter and be matched; returns the match.
-pub fn matched(app: &TestApp, one: &TestCaller<'_>, other: &TestCaller<'_>) -> String {
+pub(crate) fn matched(app: &TestApp, one: &TestCaller<'_>, other: &TestCaller<'_>) -> String {
     for caller in [one, other] {
         enter(app, caller, json!({})).value();
     }
@@ -65,7 +65,7 @@ pub fn matched(app: &TestApp, one: &TestCaller<'_>, other: &TestCaller<'_>) -> S
 }
 
 /// What must hold whatever was done: two outcomes a match, one open match and one waiting entry a user at most.
-pub fn assert_matches_consistent(app: &TestApp) {
+pub(crate) fn assert_matches_consistent(app: &TestApp) {
     let now = app.now();
     let (matches, outcomes, entries) = app.read(|db| {
         Ok((

@@ -6,4 +6,4 @@ mod lifecycle;
 mod lists;
 mod presence;
 mod roles;
-mod seats;
+mod participants;

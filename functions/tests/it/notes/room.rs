@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use crate::support::with;
 
 /// A meeting of Ada, who hosts it, and Ben.
-pub struct Room<'app> {
+pub(super) struct Room<'app> {
     pub ada: TestCaller<'app>,
     pub ben: TestCaller<'app>,
     pub meeting: String,
 }
 
 /// An app on which a test may call as often as it likes, while the clock stands.
-pub fn unlimited() -> TestApp {
+pub(super) fn unlimited() -> TestApp {
     TestApp::with(|options| options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML"))
 }
 
 impl<'app> Room<'app> {
-    pub fn new(app: &'app TestApp) -> Self {
+    pub(super) fn new(app: &'app TestApp) -> Self {
         Self::made(app, json!({}))
     }
 
     /// One whose creation takes other arguments.
-    pub fn made(app: &'app TestApp, changes: Value) -> Self {
+    pub(super) fn made(app: &'app TestApp, changes: Value) -> Self {
         let (ada, ben) = (app.user("ada"), app.user("ben"));
         ben.call("users/queries/getCurrentUser", json!({})).value();
         let args = with(json!({"title": "Notes", "participantEmails": ["ben@example.com"]}), changes);
@@ -35,41 +35,41 @@ impl<'app> Room<'app> {
     }
 
     /// Calls a function with the meeting's id beside `args`.
-    pub fn call(&self, caller: &TestCaller<'_>, path: &str, args: Value) -> Reply {
+    pub(super) fn call(&self, caller: &TestCaller<'_>, path: &str, args: Value) -> Reply {
         caller.call(path, with(json!({"meetingId": self.meeting}), args))
     }
 
     /// Applies an operation made on the log up to `seen`.
-    pub fn apply(&self, caller: &TestCaller<'_>, seen: i64, operation: Value) -> Reply {
+    pub(super) fn apply(&self, caller: &TestCaller<'_>, seen: i64, operation: Value) -> Reply {
         self.apply_with(caller, json!({"clientSequence": seen, "operation": operation}))
     }
 
-    pub fn apply_with(&self, caller: &TestCaller<'_>, args: Value) -> Reply {
+    pub(super) fn apply_with(&self, caller: &TestCaller<'_>, args: Value) -> Reply {
         self.call(caller, "notes/index/applyNoteOperation", args)
     }
 
     /// Queues what a client did offline.
-    pub fn queue(&self, caller: &TestCaller<'_>, client: &str, operations: Value, changes: Value) -> Reply {
+    pub(super) fn queue(&self, caller: &TestCaller<'_>, client: &str, operations: Value, changes: Value) -> Reply {
         let args = with(json!({"clientId": client, "operations": operations}), changes);
         self.call(caller, "notes/offline/queueOfflineOperations", args)
     }
 
     /// Calls another function of a client's queue.
-    pub fn of_queue(&self, caller: &TestCaller<'_>, client: &str, function: &str, changes: Value) -> Value {
+    pub(super) fn of_queue(&self, caller: &TestCaller<'_>, client: &str, function: &str, changes: Value) -> Value {
         let args = with(json!({"clientId": client}), changes);
         self.call(caller, &format!("notes/offline/{function}"), args).value().clone()
     }
 
-    pub fn notes(&self) -> Value {
+    pub(super) fn notes(&self) -> Value {
         self.call(&self.ada, "notes/queries/getMeetingNotes", json!({})).value().clone()
     }
 
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.notes()["content"].as_str().expect("content is a text").to_owned()
     }
 
     /// The whole log, read in pages.
-    pub fn log(&self) -> Vec<Value> {
+    pub(super) fn log(&self) -> Vec<Value> {
         let mut entries = Vec::new();
         let mut from = 1;
         loop {
@@ -85,7 +85,7 @@ impl<'app> Room<'app> {
     }
 
     /// The text that the log makes of nothing. Every entry has to fit when its turn comes.
-    pub fn replayed(&self) -> String {
+    pub(super) fn replayed(&self) -> String {
         let mut text = Text::default();
         for (place, entry) in self.log().iter().enumerate() {
             assert_eq!(entry["sequence"], place + 1, "sequences have no gap");
@@ -96,29 +96,29 @@ impl<'app> Room<'app> {
 }
 
 /// The operation of an entry of the log.
-pub fn logged(entry: &Value) -> Operation {
+pub(super) fn logged(entry: &Value) -> Operation {
     edits::logged(serde_json::from_value(entry["operation"].clone()).expect("an entry holds an edit"))
 }
 
-pub fn insert(position: usize, content: &str) -> Value {
+pub(super) fn insert(position: usize, content: &str) -> Value {
     json!({"type": "insert", "position": position, "content": content})
 }
 
-pub fn delete(position: usize, length: usize) -> Value {
+pub(super) fn delete(position: usize, length: usize) -> Value {
     json!({"type": "delete", "position": position, "length": length})
 }
 
-pub fn retain(position: usize) -> Value {
+pub(super) fn retain(position: usize) -> Value {
     json!({"type": "retain", "position": position})
 }
 
 /// An operation as it is sent.
-pub fn sent(operation: &Operation) -> Value {
+pub(super) fn sent(operation: &Operation) -> Value {
     serde_json::to_value(edits::edit(operation)).expect("an edit is JSON")
 }
 
 /// An operation as a client keeps it offline.
-pub fn offline(client: &str, id: &str, sequence: i64, operation: Value) -> Value {
+pub(super) fn offline(client: &str, id: &str, sequence: i64, operation: Value) -> Value {
     let rest = json!({
         "id": id, "clientId": client, "authorId": "whoever", "attempts": 0, "queuedAt": 1, "timestamp": 1,
         "sequence": sequence, "status": "pending",

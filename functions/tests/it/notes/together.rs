@@ -183,13 +183,13 @@ fn turn() -> impl Strategy<Value = Turn> {
 
 /// An operation of the chain; some do not fit the text they are sent with.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub(super) struct Made {
     pub operation: Operation,
     fits: bool,
 }
 
 /// A chain made on `text`, in which every operation but those that fail was made on what the ones before it left.
-pub fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made> {
+pub(super) fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made> {
     let mut text = Text::from(text);
     drafts
         .iter()
@@ -203,7 +203,7 @@ pub fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<
 /// What the notes have to say: the chain walked in one go past the log's other entries, in the order of the log.
 ///
 /// The log tells when which operation of the chain came; its own entries are made anew from what the client made.
-pub fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
+pub(super) fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
     let mut text = Text::from(base);
     let mut walk: Chain<usize> = Chain::new([]);
     let mut own = chain.iter().filter(|made| made.fits);

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::support::with;
 
-pub const GENERATE: &str = "prompts/generation/generatePrompts";
-pub const PRE_CALL: &str = "prompts/queries/getPreCallPrompts";
-pub const IN_CALL: &str = "prompts/queries/getInCallPrompts";
+pub(crate) const GENERATE: &str = "prompts/generation/generatePrompts";
+pub(crate) const PRE_CALL: &str = "prompts/queries/getPreCallPrompts";
+pub(crate) const IN_CALL: &str = "prompts/queries/getInCallPrompts";
 
 /// Says something in a meeting, at a time of the speaker's own clock.
-pub fn say(caller: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
+pub(crate) fn say(caller: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
     let chunk =
         json!({"text": text, "confidence": 0.9, "startTime": second * 1_000, "endTime": second * 1_000 + 4_000});
     let args = with(chunk, json!({"meetingId": meeting}));
@@ -23,22 +23,22 @@ pub fn say(caller: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
 }
 
 /// Comes to a meeting.
-pub fn join(caller: &TestCaller<'_>, meeting: &str) {
+pub(crate) fn join(caller: &TestCaller<'_>, meeting: &str) {
     caller.call("meetings/lifecycle/joinMeeting", json!({"meetingId": meeting})).value();
 }
 
 /// Makes prompts of a kind.
-pub fn generate(caller: &TestCaller<'_>, meeting: &str, kind: &str) -> Value {
+pub(crate) fn generate(caller: &TestCaller<'_>, meeting: &str, kind: &str) -> Value {
     caller.call(GENERATE, json!({"meetingId": meeting, "kind": kind})).value().clone()
 }
 
 /// The prompts that are shown.
-pub fn shown(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<Value> {
+pub(crate) fn shown(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<Value> {
     let prompts = caller.call(path, json!({"meetingId": meeting, "limit": 20}));
     prompts.value().as_array().unwrap().clone()
 }
 
 /// What they say.
-pub fn contents(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<String> {
+pub(crate) fn contents(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<String> {
     shown(caller, path, meeting).iter().map(|prompt| prompt["content"].as_str().unwrap().to_owned()).collect()
 }

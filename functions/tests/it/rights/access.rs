@@ -12,7 +12,7 @@ use super::fixture::{Fixture, Ids, Who};
 use super::rows::{Cell, Row, rows};
 
 /// The functions of the product: those of the tests are left out.
-pub fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
+pub(super) fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
     app.runtime().registry().all().filter(|function| function.def.module.starts_with("functions::"))
 }
 

@@ -14,7 +14,7 @@ use crate::support::{admin, claims, create, emails, id_of, member, system, with}
 
 /// Who calls. Those of the meetings are so in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub(super) enum Who {
     /// Without credentials.
     Nobody,
     /// A user without an organization and without a place.
@@ -37,7 +37,7 @@ pub enum Who {
 
 impl Who {
     /// In the order of a row's cells.
-    pub const ALL: [Who; 9] = [
+    pub(super) const ALL: [Who; 9] = [
         Who::Nobody,
         Who::Stranger,
         Who::Participant,
@@ -52,7 +52,7 @@ impl Who {
 
 /// What a call can name. Where not said otherwise, it is the participant's.
 #[derive(Clone, Debug, Default)]
-pub struct Ids {
+pub(super) struct Ids {
     /// The meeting that goes on.
     pub meeting: String,
     /// The meeting that is planned.
@@ -78,14 +78,14 @@ pub struct Ids {
 }
 
 /// An app with all that.
-pub struct Fixture {
+pub(super) struct Fixture {
     pub app: TestApp,
     pub ids: Ids,
 }
 
 impl Fixture {
     /// A new one.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut fixture = Self { app: TestApp::new(), ids: Ids::default() };
         fixture.meet();
         fixture.connect();
@@ -95,7 +95,7 @@ impl Fixture {
     }
 
     /// Somebody who calls.
-    pub fn caller(&self, who: Who) -> TestCaller<'_> {
+    pub(super) fn caller(&self, who: Who) -> TestCaller<'_> {
         let app = &self.app;
         match who {
             Who::Nobody => app.nobody(),
@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     /// The deploy key, acting as the user with this subject.
-    pub fn key_as(&self, subject: &str) -> TestCaller<'_> {
+    pub(super) fn key_as(&self, subject: &str) -> TestCaller<'_> {
         self.app.deploy_key(&["functions", "act-as"]).acting_as(subject)
     }
 
@@ -193,7 +193,7 @@ impl Fixture {
 }
 
 /// An operation of an offline client, by this author as the client says.
-pub fn offline(client: &str, id: &str, author: &str) -> Value {
+pub(super) fn offline(client: &str, id: &str, author: &str) -> Value {
     json!({
         "id": id, "clientId": client, "authorId": author, "attempts": 0, "position": 0, "queuedAt": 0, "sequence": 1,
         "timestamp": 0, "status": "pending", "type": "insert", "content": "Then. ",
@@ -202,7 +202,7 @@ pub fn offline(client: &str, id: &str, author: &str) -> Value {
 
 /// What [`put_owned`] takes.
 #[args]
-pub struct PutOwned {
+pub(super) struct PutOwned {
     pub meeting_id: Id<Meeting>,
     pub user_id: Id<User>,
     pub partner_id: Id<User>,
@@ -210,7 +210,7 @@ pub struct PutOwned {
 
 /// What [`put_owned`] made.
 #[value(output)]
-pub struct Owned {
+pub(super) struct Owned {
     pub insight_id: Id<Insight>,
     pub prompt_id: Id<Prompt>,
     pub match_id: Id<Match>,
@@ -218,7 +218,7 @@ pub struct Owned {
 
 /// Puts an insight and a prompt of a user, and a match with somebody else.
 #[mutation]
-pub fn put_owned(ctx: &mut MutationCtx, args: PutOwned) -> Result<Owned> {
+pub(super) fn put_owned(ctx: &mut MutationCtx, args: PutOwned) -> Result<Owned> {
     let PutOwned { meeting_id, user_id, partner_id } = args;
     let (now, half) = (ctx.now(), Score::clamped(0.5));
     let insight = ctx.db_mut().insert(Insight {

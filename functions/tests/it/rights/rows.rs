@@ -7,7 +7,7 @@ use crate::support::{onboarding, with};
 
 /// What a caller is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub(super) enum Cell {
     /// He is let in.
     Yes,
     /// `UNAUTHENTICATED`.
@@ -26,15 +26,15 @@ pub enum Cell {
 
 impl Cell {
     /// Code and sentence of the refusal.
-    pub fn refusal(self) -> Option<(&'static str, &'static str)> {
+    pub(super) fn refusal(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Cell::Yes => None,
-            Cell::Login => Some(("UNAUTHENTICATED", "Authentication required")),
-            Cell::NoPlace => Some(("FORBIDDEN", "Access denied: Not a meeting participant")),
-            Cell::NoHost => Some(("FORBIDDEN", "Requires host role")),
-            Cell::NoRight => Some(("FORBIDDEN", "Access denied: Insufficient permissions")),
-            Cell::ActAs => Some(("FORBIDDEN", "Deploy key must act as a user")),
-            Cell::Absent(message) => Some(("NOT_FOUND", message)),
+            Yes => None,
+            Login => Some(("UNAUTHENTICATED", "Authentication required")),
+            NoPlace => Some(("FORBIDDEN", "Access denied: Not a meeting participant")),
+            NoHost => Some(("FORBIDDEN", "Requires host role")),
+            NoRight => Some(("FORBIDDEN", "Access denied: Insufficient permissions")),
+            ActAs => Some(("FORBIDDEN", "Deploy key must act as a user")),
+            Absent(message) => Some(("NOT_FOUND", message)),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Cell {
 use Cell::{Absent, ActAs, Login, NoHost, NoPlace, NoRight, Yes};
 
 /// A function, a call of it, and what each of [`Who::ALL`] is answered.
-pub struct Row {
+pub(super) struct Row {
     pub path: &'static str,
     pub args: Value,
     cells: Cells,
@@ -52,7 +52,7 @@ pub struct Row {
 
 impl Row {
     /// What this caller is answered.
-    pub fn cell(&self, who: Who) -> Cell {
+    pub(super) fn cell(&self, who: Who) -> Cell {
         let place = Who::ALL.iter().position(|one| *one == who).expect("all are listed");
         self.cells[place]
     }
@@ -102,7 +102,7 @@ fn row(path: &'static str, cells: Cells, args: Value) -> Row {
 }
 
 /// All rows, for the things of one fixture.
-pub fn rows(ids: &Ids) -> Vec<Row> {
+pub(super) fn rows(ids: &Ids) -> Vec<Row> {
     let mut rows = people(ids);
     rows.extend(meetings(ids));
     rows.extend(media(ids));

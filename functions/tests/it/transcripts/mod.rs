@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 
 use crate::support::with;
 
-pub const INGEST: &str = "transcripts/ingestion/ingestTranscriptChunk";
-pub const INGEST_ALL: &str = "transcripts/ingestion/ingestTranscriptChunks";
+pub(crate) const INGEST: &str = "transcripts/ingestion/ingestTranscriptChunk";
+pub(crate) const INGEST_ALL: &str = "transcripts/ingestion/ingestTranscriptChunks";
 
 /// A chunk of two seconds that begins so many seconds after the epoch.
-pub fn chunk(second: i64, text: &str) -> Value {
+pub(crate) fn chunk(second: i64, text: &str) -> Value {
     json!({"text": text, "confidence": 0.9, "startTime": second * 1_000, "endTime": (second + 2) * 1_000})
 }
 
 /// Arguments of `ingestTranscriptChunk`.
-pub fn of(meeting: &str, chunk: Value) -> Value {
+pub(crate) fn of(meeting: &str, chunk: Value) -> Value {
     with(chunk, json!({"meetingId": meeting}))
 }
 
 /// What `getTranscriptStats` says.
-pub fn figures(caller: &TestCaller<'_>, meeting: &str) -> Value {
+pub(crate) fn figures(caller: &TestCaller<'_>, meeting: &str) -> Value {
     caller.call("transcripts/ingestion/getTranscriptStats", json!({"meetingId": meeting})).value().clone()
 }
 
 /// What `listTranscriptChunks` says.
-pub fn list(caller: &TestCaller<'_>, args: Value) -> Value {
+pub(crate) fn list(caller: &TestCaller<'_>, args: Value) -> Value {
     caller.call("transcripts/queries/listTranscriptChunks", args).value().clone()
 }

@@ -8,7 +8,7 @@ use crate::errors::Errors;
 use crate::names::Spelling;
 
 /// An enum without mistakes.
-pub struct Enumeration {
+pub(super) struct Enumeration {
     /// Its name.
     pub name: Ident,
     /// Who sees it.
@@ -20,7 +20,7 @@ pub struct Enumeration {
 }
 
 /// A variant.
-pub struct Variant {
+pub(super) struct Variant {
     /// Its name.
     pub name: Ident,
     /// Its text on the wire.
@@ -30,7 +30,7 @@ pub struct Variant {
 }
 
 /// Checks an enum and takes our attributes out of it.
-pub fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Enumeration> {
+pub(super) fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Enumeration> {
     let spelling = spelling(options, errors);
     if !written.generics.params.is_empty() {
         errors.at(&written.generics.params, "an enum with #[value] takes no parameters");

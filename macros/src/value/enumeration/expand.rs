@@ -8,7 +8,7 @@ use crate::attributes;
 use crate::object::schema;
 
 /// All implementations.
-pub fn expand(value: &Enumeration) -> TokenStream {
+pub(super) fn expand(value: &Enumeration) -> TokenStream {
     let rust = rust(value);
     let wire = wire(value);
     let column = column(value);

@@ -11,7 +11,7 @@ use crate::attributes;
 use crate::errors::{Errors, beside};
 
 /// The enum, and behind it what makes it a value.
-pub fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
+pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &mut written, &mut errors);
     let wanted = ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];

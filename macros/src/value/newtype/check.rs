@@ -9,7 +9,7 @@ use crate::errors::Errors;
 use crate::types;
 
 /// A struct around one value, without mistakes.
-pub struct Newtype {
+pub(super) struct Newtype {
     /// Its name.
     pub name: Ident,
     /// Who sees it.
@@ -23,7 +23,7 @@ pub struct Newtype {
 }
 
 /// Checks a struct around one value.
-pub fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) -> Option<Newtype> {
+pub(super) fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) -> Option<Newtype> {
     if !written.generics.params.is_empty() {
         errors.at(&written.generics.params, "a struct with #[value] takes no parameters");
     }

@@ -11,7 +11,7 @@ use crate::object::schema;
 use crate::types;
 
 /// All implementations.
-pub fn expand(value: &Newtype) -> TokenStream {
+pub(super) fn expand(value: &Newtype) -> TokenStream {
     let rule = match &value.rule {
         Rule::Text(rule) => text_rule(rule),
         Rule::Integer(rule) => number_rule("IntegerRule", Some(&value.inner), rule),

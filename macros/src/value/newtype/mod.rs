@@ -14,7 +14,7 @@ use crate::errors::{Errors, beside};
 use rule::Kind;
 
 /// The struct, and behind it what makes it a value.
-pub fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
+pub(super) fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &written, &mut errors);
     let wanted: &[&str] = match checked.as_ref().map(|checked| checked.rule.kind()) {

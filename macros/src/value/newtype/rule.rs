@@ -4,7 +4,7 @@ use syn::{Expr, LitStr, Path};
 
 /// What a value is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A text.
     Text,
     /// A whole number.
@@ -15,14 +15,14 @@ pub enum Kind {
 
 impl Kind {
     /// Each kind by the option that names it and the types it may be around.
-    pub const ALL: [(Kind, &'static str, &'static [&'static str]); 3] = [
+    pub(super) const ALL: [(Kind, &'static str, &'static [&'static str]); 3] = [
         (Kind::Text, "text", &["String"]),
         (Kind::Integer, "integer", &["i64", "i32", "u32"]),
         (Kind::Number, "number", &["f64"]),
     ];
 
     /// The option that names it.
-    pub fn option(self) -> &'static str {
+    pub(super) fn option(self) -> &'static str {
         match self {
             Kind::Text => "text",
             Kind::Integer => "integer",
@@ -32,7 +32,7 @@ impl Kind {
 }
 
 /// A rule.
-pub enum Rule {
+pub(super) enum Rule {
     /// Of a text.
     Text(TextRule),
     /// Of a whole number.
@@ -43,7 +43,7 @@ pub enum Rule {
 
 impl Rule {
     /// What it is a rule for.
-    pub fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Kind {
         match self {
             Rule::Text(_) => Kind::Text,
             Rule::Integer(_) => Kind::Integer,
@@ -54,7 +54,7 @@ impl Rule {
 
 /// The rule of a text.
 #[derive(Default)]
-pub struct TextRule {
+pub(super) struct TextRule {
     pub trim: bool,
     pub min: Option<Expr>,
     pub max: Option<Expr>,
@@ -67,7 +67,7 @@ pub struct TextRule {
 
 /// The rule of a number.
 #[derive(Default)]
-pub struct NumberRule {
+pub(super) struct NumberRule {
     pub min: Option<Expr>,
     pub max: Option<Expr>,
     pub too_small: Option<LitStr>,

@@ -27,12 +27,15 @@ pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub struct StoredResult {
     /// `issuer|subject`, or `deploy-key:<name>`.
     pub caller: String,
+    /// The function's path.
     pub function: String,
+    /// The key, as the client chose it.
     pub key: String,
     /// A digest of the arguments without the key.
     pub arguments: String,
     /// The result's JSON.
     pub value: String,
+    /// When it was committed.
     pub stored_at: Millis,
 }
 

@@ -27,7 +27,9 @@ use convoke_store::Database;
 #[table(name = "_identities", prefix = "identity")]
 #[index(by_subject(issuer, subject), unique)]
 pub struct SeenIdentity {
+    /// The `iss` of its tokens.
     pub issuer: String,
+    /// The `sub` of its tokens.
     pub subject: String,
     /// A digest of the claims that the hook reads.
     pub claims: String,

@@ -143,7 +143,7 @@ fn plain(value: Value, path: &str) -> Result<Value> {
 fn untagged(members: &Map<String, Value>, path: &str) -> Result<Option<Value>> {
     let mut entries = members.iter();
     let (Some((tag, value)), None) = (entries.next(), entries.next()) else { return Ok(None) };
-    let refuse = |expected: &str| Error::invalid(path, format!("{path}: must be {expected} in {tag}"));
+    let refuse = |expected: &str| Error::invalid_argument(path, format!("{path}: must be {expected} in {tag}"));
     let bytes = || value.as_str().and_then(|text| STANDARD.decode(text).ok());
     let eight = || bytes().and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
     match tag.as_str() {

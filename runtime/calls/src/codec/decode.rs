@@ -206,22 +206,22 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
     if let Some(name) = quoted(text, "missing field `") {
         let field = join(path, name);
         let message = format!("Missing required argument: {field}");
-        return Error::invalid(field, message);
+        return Error::invalid_argument(field, message);
     }
     if let Some(name) = quoted(text, "unknown field `") {
         let name = &*shortened(name);
         let field =
             if path == name || path.ends_with(&format!(".{name}")) { path.to_owned() } else { join(path, name) };
         let message = format!("Unknown argument: {field}");
-        return Error::invalid(field, message);
+        return Error::invalid_argument(field, message);
     }
     let said = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((came, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) {
-        return Error::invalid(path, format!("{}must be {expected} (got {})", prefix(path), plain(came)));
+        return Error::invalid_argument(path, format!("{}must be {expected} (got {})", prefix(path), plain(came)));
     }
     // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
     let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };
-    Error::invalid(path, format!("{before}{text}"))
+    Error::invalid_argument(path, format!("{before}{text}"))
 }
 
 /// A name or path of the caller's as an error repeats it: an error is small, however large what was sent.

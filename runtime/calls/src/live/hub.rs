@@ -104,17 +104,17 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub fn new(runs_a_second: u32) -> Self {
+    pub(super) fn new(runs_a_second: u32) -> Self {
         let runs = runs_a_second.max(1);
         Self { interval: Duration::from_secs(1) / runs, runs_at_once: runs, rested_at: Instant::now() }
     }
 
     /// When the next run may be made.
-    pub fn next_at(&self) -> Instant {
+    pub(super) fn next_at(&self) -> Instant {
         (self.rested_at + self.interval).checked_sub(self.interval * self.runs_at_once).unwrap_or(self.rested_at)
     }
 
-    pub fn count_run(&mut self) {
+    pub(super) fn count_run(&mut self) {
         self.rested_at = self.rested_at.max(Instant::now()) + self.interval;
     }
 }
@@ -265,7 +265,7 @@ impl Current<'_> {
 
 impl State {
     /// The commit up to which everything here is true.
-    pub fn position(&self) -> Commit {
+    pub(super) fn position(&self) -> Commit {
         self.position
     }
 
@@ -283,7 +283,7 @@ impl State {
     }
 
     /// Has a subscription's result looked at again; says whether that was not to be done already.
-    pub fn mark(&mut self, id: SubscriptionId) -> bool {
+    pub(super) fn mark(&mut self, id: SubscriptionId) -> bool {
         let subscription = &mut self.subscriptions[id];
         let connection = &mut self.connections[subscription.connection];
         connection.wake.notify_one();
@@ -291,7 +291,7 @@ impl State {
         !std::mem::replace(&mut subscription.is_marked, true)
     }
 
-    pub fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
+    pub(super) fn subscribe(&mut self, subscription: Subscription) -> SubscriptionId {
         let connection = subscription.connection;
         let id = self.subscriptions.insert(subscription);
         self.connections[connection].subscriptions.insert(id);
@@ -299,7 +299,7 @@ impl State {
         id
     }
 
-    pub fn unsubscribe(&mut self, id: SubscriptionId) {
+    pub(super) fn unsubscribe(&mut self, id: SubscriptionId) {
         let subscription = self.subscriptions.remove(id);
         if let Some(connection) = self.connections.get_mut(subscription.connection) {
             connection.subscriptions.remove(&id);
@@ -329,7 +329,7 @@ impl State {
     }
 
     /// Takes in a run that was made for a subscription: it, or whoever asks the same, has its result from now on.
-    pub fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
+    pub(super) fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
         let Some(subscription) = self.subscriptions.get(id) else { return };
         let (question, own) = (subscription.question.clone(), subscription.entry);
         let to = if run.is_for_everybody() {
@@ -392,7 +392,7 @@ impl State {
     }
 
     /// Whether a run's result was the same at an earlier commit of this process.
-    pub fn stands_since(&self, run: &Run, since: Commit) -> bool {
+    pub(super) fn stands_since(&self, run: &Run, since: Commit) -> bool {
         let rests_on_rows = !run.ages() && !run.inputs.has(Inputs::MEMORY);
         rests_on_rows && since <= run.commit && !self.is_touched_until(run, since, run.commit)
     }
@@ -403,7 +403,7 @@ impl State {
     }
 
     /// Whether a commit behind `after`, up to `until`, has touched what a run read.
-    pub fn is_touched_until(&self, run: &Run, after: Commit, until: Commit) -> bool {
+    pub(super) fn is_touched_until(&self, run: &Run, after: Commit, until: Commit) -> bool {
         after < until
             && self.commits.since(after).is_none_or(|since| {
                 since

@@ -23,7 +23,7 @@ const V2_HEADER_BYTES: usize = 40;
 
 /// Counts and sums of some calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub(crate) struct Stats {
     pub calls: u64,
     pub errors: u64,
     /// Calls among them that the scheduler made.

@@ -30,7 +30,7 @@ use convoke_store::{Db, Doc};
 #[index(by_place(function, step_ms, start))]
 #[index(by_age(step_ms, start))]
 #[index(by_batch(boot, batch, function, step_ms, start), unique)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// The function's path; empty for all functions together.
     pub function: String,
     /// The length of a span: 1,000, 10,000 or 60,000.

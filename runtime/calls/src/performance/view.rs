@@ -38,7 +38,9 @@ pub struct Bucket {
     pub latency_us: u64,
     /// By nearest rank, at most 0.1 % off; 0 without calls.
     pub p50_us: f64,
+    /// As `p50_us`, of 95 in 100.
     pub p95_us: f64,
+    /// As `p50_us`, of 99 in 100.
     pub p99_us: f64,
 }
 

@@ -30,7 +30,9 @@ const ERROR_BYTES_MAX: usize = 2_048;
 #[value]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobKind {
+    /// A mutation.
     Mutation,
+    /// An action.
     Action,
 }
 
@@ -54,15 +56,19 @@ pub enum JobState {
 pub struct Job {
     /// The function's path.
     pub path: String,
+    /// What kind of function that is.
     pub kind: JobKind,
     /// The arguments' JSON.
     pub args: String,
     /// Whom it runs as: the issuer and subject of an identity, or neither for the runtime itself.
     pub issuer: Option<String>,
+    /// See `issuer`.
     pub subject: Option<String>,
+    /// When it is due.
     pub run_at: Millis,
     /// When it was asked for, by the clock of then, if `run_at` is a delay after that and no time of day.
     pub asked_at: Option<Millis>,
+    /// Where it stands.
     pub state: JobState,
     /// Of the jobs of one function with one key at most one is pending.
     pub key: Option<String>,
@@ -72,7 +78,9 @@ pub struct Job {
     pub last_error: Option<String>,
     /// The process that started it, while it is running.
     pub boot: Option<u32>,
+    /// When its last attempt began.
     pub started_at: Option<Millis>,
+    /// When it failed for good.
     pub finished_at: Option<Millis>,
 }
 
@@ -83,7 +91,9 @@ pub struct Job {
 pub struct Cron {
     /// The function's path.
     pub path: String,
+    /// Its schedule, as a cron expression.
     pub expression: String,
+    /// When it runs next.
     pub next_at: Millis,
     /// The job of its newest run.
     pub job: Option<Id<Job>>,

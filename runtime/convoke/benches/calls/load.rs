@@ -13,7 +13,7 @@ use crate::report::Turn;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub(crate) enum Work {
     /// One account by its id.
     Get,
     /// The same, with a token.
@@ -25,7 +25,7 @@ pub enum Work {
 }
 
 /// One turn of one contender.
-pub struct Load<'a> {
+pub(crate) struct Load<'a> {
     pub server: &'a Server,
     pub work: Work,
     pub connections: usize,
@@ -33,7 +33,7 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    pub async fn run(&self) -> Turn {
+    pub(crate) async fn run(&self) -> Turn {
         let done = Arc::new(AtomicBool::new(false));
         let requests = Arc::new(AtomicU64::new(0));
         let tasks: Vec<_> = (0..self.connections)
@@ -59,14 +59,14 @@ impl Load<'_> {
         tokio::time::sleep(self.time / 10).await;
         let (start, cpu, before) = (Instant::now(), self.server.cpu(), requests.load(Ordering::Relaxed));
         tokio::time::sleep(self.time).await;
-        let (took, cpu_end, after) = (start.elapsed(), self.server.cpu(), requests.load(Ordering::Relaxed));
+        let (elapsed, cpu_end, after) = (start.elapsed(), self.server.cpu(), requests.load(Ordering::Relaxed));
         done.store(true, Ordering::Relaxed);
         for task in tasks {
             task.await.unwrap();
         }
         let count = (after - before) as f64;
         let cpu = (cpu_end - cpu).as_secs_f64();
-        Turn { rate: count / took.as_secs_f64(), cpu_us: cpu * 1e6 / count }
+        Turn { rate: count / elapsed.as_secs_f64(), cpu_us: cpu * 1e6 / count }
     }
 
     /// The requests of one connection, ready to be sent over and over.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// One contender's turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// Requests a second.
     pub rate: f64,
     /// CPU time of the server a request, in microseconds.
@@ -12,22 +12,22 @@ pub struct Turn {
 }
 
 /// A contender beside another.
-pub struct Comparison {
+pub(crate) struct Comparison {
     title: &'static str,
     target: f64,
     turns: Vec<(Turn, Turn)>,
 }
 
 impl Comparison {
-    pub fn new(title: &'static str, target: f64) -> Self {
+    pub(crate) fn new(title: &'static str, target: f64) -> Self {
         Self { title, target, turns: Vec::new() }
     }
 
-    pub fn add(&mut self, ours: Turn, theirs: Turn) {
+    pub(crate) fn add(&mut self, ours: Turn, theirs: Turn) {
         self.turns.push((ours, theirs));
     }
 
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         let ratios = sorted(self.turns.iter().map(|(ours, theirs)| ours.rate / theirs.rate));
         let (Some(least), Some(greatest)) = (ratios.first(), ratios.last()) else { return };
         let ratio = median(&ratios);
@@ -47,7 +47,7 @@ impl Comparison {
 }
 
 /// What the columns are, and what was measured on what.
-pub fn print_head(rounds: usize, time: Duration, connections: usize) {
+pub(crate) fn print_head(rounds: usize, time: Duration, connections: usize) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("{rounds} rounds of {time:?} a contender, {connections} connections, {cores} cores, load on one of them");
     println!("SQLite in WAL with synchronous=FULL: every acknowledged write is on disk\n");

@@ -4,11 +4,11 @@ use convoke::function::{Function, FunctionDef, Kind, Visibility};
 use convoke::testing::TestApp;
 use serde_json::{Value, json};
 
-pub mod onboarding {
+pub(crate) mod onboarding {
     use convoke::prelude::*;
 
     #[value]
-    pub enum Category {
+    pub(crate) enum Category {
         Academic,
         Industry,
         Skill,
@@ -25,14 +25,14 @@ pub mod onboarding {
     pub struct ShortText(String);
 
     #[value]
-    pub struct Interest {
+    pub(crate) struct Interest {
         pub name: ShortText,
         pub category: Category,
     }
 
     /// What [`save`] takes.
     #[args]
-    pub struct Save {
+    pub(crate) struct Save {
         /// In years.
         pub age: Age,
         pub display_name: Option<DisplayName>,
@@ -47,7 +47,7 @@ pub mod onboarding {
     /// # Errors
     /// - `FORBIDDEN`: never.
     #[mutation(rate = "onboarding")]
-    pub fn save(_ctx: &mut MutationCtx, args: Save) -> Result<String> {
+    pub(crate) fn save(_ctx: &mut MutationCtx, args: Save) -> Result<String> {
         let name = args.display_name.as_deref().unwrap_or("nobody");
         Ok(format!("{name}, {}, {}, {}", args.age, args.interests.len(), args.weeks))
     }
@@ -55,7 +55,7 @@ pub mod onboarding {
     #[mutation(internal)]
     #[cron("0 3 * * *")]
     #[cron("30 0 12 1 jan *")]
-    pub fn forget(_ctx: &mut MutationCtx) -> Result<()> {
+    pub(crate) fn forget(_ctx: &mut MutationCtx) -> Result<()> {
         Ok(())
     }
 
@@ -72,7 +72,7 @@ pub mod onboarding {
     }
 
     #[action(admin)]
-    pub async fn r#loop(ctx: &ActionCtx) -> Result<String> {
+    pub(crate) async fn r#loop(ctx: &ActionCtx) -> Result<String> {
         let interests = Vec::new();
         let age = Age::new(40).map_err(|invalid| invalid.at("age"))?;
         ctx.run::<save>(Save { age, display_name: None, interests, bio: String::new(), weeks: 1 }).await

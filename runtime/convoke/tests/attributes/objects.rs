@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// An interest as it is sent.
 #[value]
-pub struct Interest {
+pub(crate) struct Interest {
     pub id: String,
     #[value(rename = "iconName")]
     pub icon: Option<String>,
@@ -14,7 +14,7 @@ pub struct Interest {
 
 /// What a listing takes.
 #[args]
-pub struct Listing {
+pub(crate) struct Listing {
     /// The rows of one page.
     #[default(20)]
     pub limit: i64,

@@ -6,7 +6,7 @@ use convoke::{Id, Millis, table, value};
 use serde_json::json;
 
 #[table(name = "meetings", prefix = "meeting")]
-pub struct Meeting {
+pub(crate) struct Meeting {
     pub title: String,
     /// Two tables may hold ids of each other, and a table its own.
     pub first: Option<Id<Entry>>,
@@ -14,13 +14,13 @@ pub struct Meeting {
 }
 
 #[value]
-pub enum Status {
+pub(crate) enum Status {
     Waiting,
     Matched,
 }
 
 #[value]
-pub struct Constraint {
+pub(crate) struct Constraint {
     pub roles: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Constraint {
 #[index(by_use(usage_count desc, name))]
 #[index(ended(ended_at), when(ended_at is not null))]
 #[index(open(name), when(ended_at is null))]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Where.
     pub meeting_id: Id<Meeting>,
     #[default(Status::Matched)]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// What kind of interest it is.
 #[value]
-pub enum Category {
+pub(crate) enum Category {
     /// At a university.
     Academic,
     Industry,

@@ -12,14 +12,14 @@ use convoke::{Id, table, value};
 
 #[value]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Colour {
+pub(crate) enum Colour {
     Red,
     Green,
 }
 
 #[table(name = "boxes", prefix = "box")]
 #[index(by_name(name), unique)]
-pub struct Crate {
+pub(crate) struct Crate {
     pub name: String,
     pub colour: Colour,
     pub weight: Option<f64>,
@@ -28,7 +28,7 @@ pub struct Crate {
 #[table(name = "labels", prefix = "label")]
 #[index(by_crate(crate_id, position), unique)]
 #[index(one_open(crate_id), unique, when(closed_at is null))]
-pub struct Label {
+pub(crate) struct Label {
     pub crate_id: Id<Crate>,
     pub position: i64,
     pub words: Vec<String>,
@@ -38,29 +38,29 @@ pub struct Label {
 
 /// A runtime's own table, which leaves the installation like the others.
 #[table(name = "_inspections", prefix = "inspection")]
-pub struct Inspection {
+pub(crate) struct Inspection {
     pub passed: bool,
 }
 
 /// One whose rows never leave.
 #[table(name = "_deployKeys", prefix = "testkey")]
-pub struct KeptBack {
+pub(crate) struct KeptBack {
     pub hash: String,
 }
 
-pub const TABLES: &[&TableDef] = &[Crate::DEF, Label::DEF, Inspection::DEF];
+pub(crate) const TABLES: &[&TableDef] = &[Crate::DEF, Label::DEF, Inspection::DEF];
 
-pub fn clock() -> Arc<dyn Clock> {
+pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::new())
 }
 
 /// A row with everything of it given.
-pub fn add<T: Table>(builder: &dyn DatabaseBuilder, id: u128, time: i64, row: &T) {
+pub(crate) fn add<T: Table>(builder: &dyn DatabaseBuilder, id: u128, time: i64, row: &T) {
     builder.insert(T::DEF, id, time, &row.encode()).unwrap();
 }
 
 /// Makes the folder's database anew.
-pub fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnce(&dyn DatabaseBuilder)) {
+pub(crate) fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnce(&dyn DatabaseBuilder)) {
     let installation = convoke::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables).unwrap();
     fill(&*builder);
@@ -69,7 +69,7 @@ pub fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnce(&dyn 
 }
 
 /// The archive of a folder, through a store that serves it.
-pub fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
+pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
     let store =
         Store::open(convoke::default_engine(), StoreOptions::new(folder), &Limits::default(), clock(), tables.to_vec())
             .unwrap();
@@ -82,7 +82,7 @@ pub fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
 }
 
 /// Takes an archive in.
-pub fn imported(folder: &Path, tables: &[&'static TableDef], archive: &[u8]) -> Result<(), reader::ReadError> {
+pub(crate) fn imported(folder: &Path, tables: &[&'static TableDef], archive: &[u8]) -> Result<(), reader::ReadError> {
     let installation = convoke::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables)?;
     let rows = reader::read(archive, tables, &*builder, &mut |_| {})?;

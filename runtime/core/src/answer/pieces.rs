@@ -20,7 +20,9 @@ pub struct Pieces {
 /// Some of them, and what they are charged to.
 #[derive(Debug)]
 pub struct Piece {
+    /// The bytes.
     pub bytes: Bytes,
+    /// The budget that they are charged to, if any.
     pub charge: Option<Charge>,
 }
 

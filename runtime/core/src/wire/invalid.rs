@@ -34,7 +34,7 @@ impl Invalid {
     /// `INVALID_ARGUMENT` for the argument at `field`, which a sentence that begins with "must be" is put before.
     pub fn at(self, field: &str) -> Error {
         let message = if self.0.starts_with("must be ") { format!("{field}: {}", self.0).into() } else { self.0 };
-        Error::invalid(field, message)
+        Error::invalid_argument(field, message)
     }
 }
 

@@ -46,11 +46,13 @@ pub struct KeyUse {
     pub what: String,
     /// `OK`, or the code of the refusal.
     pub outcome: String,
+    /// The id of the request.
     pub request_id: String,
     /// Whom the key acted as: `issuer|subject`.
     pub acting_as: Option<String>,
     /// The address it came from.
     pub peer: Option<String>,
+    /// When it was answered.
     pub at: Millis,
 }
 

@@ -86,7 +86,7 @@ pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 
 fn id(request: &AdminRequest) -> Result<Id<Job>> {
     let given = request.part();
-    given.parse().map_err(|error| Error::invalid("id", format!("id: {error} (got {given:?})")))
+    given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
 }
 
 fn shown(job: &Doc<Job>) -> Value {

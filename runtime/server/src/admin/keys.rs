@@ -59,23 +59,26 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     scopes.dedup();
     if scopes.is_empty() {
         let choice = Scope::ALL.map(|scope| format!("{scope} ({})", scope.allows())).join(", ");
-        return Err(Error::invalid("scopes", format!("scopes: say what the key may do, by at least one of {choice}")));
+        return Err(Error::invalid_argument(
+            "scopes",
+            format!("scopes: say what the key may do, by at least one of {choice}"),
+        ));
     }
     may_grant(&request.caller, &scopes)?;
     if name == operator::NAME {
-        return Err(Error::invalid("name", "`operator` is who holds the data folder; choose another name"));
+        return Err(Error::invalid_argument("name", "`operator` is who holds the data folder; choose another name"));
     }
     let environment = environment.unwrap_or(admin.environment);
     if environment != admin.environment {
         let here = admin.environment;
         let message = format!("this deployment is {here}, where a key for {environment} is refused; make it there");
-        return Err(Error::invalid("environment", message));
+        return Err(Error::invalid_argument("environment", message));
     }
     let now = admin.runtime.clock().now();
     let expires_in = expires_in.map(|millis| at_most("expiresIn", millis, LIFE_MAX)).transpose()?;
     let expires_at = expires_in.map(|life| now + life);
     let (text, stored) = deploy_key::mint(environment, &name, scopes, expires_at).map_err(|error| match error {
-        MintError::Name => Error::invalid("name", error.to_string()),
+        MintError::Name => Error::invalid_argument("name", error.to_string()),
         MintError::NoRandomness(_) => Error::internal(error),
     })?;
     let created_by = request.caller.name.clone();
@@ -208,7 +211,7 @@ fn at_most(field: &str, millis: u64, max: Duration) -> Result<Duration> {
         return Ok(given);
     }
     let max = humantime::format_duration(max);
-    Err(Error::invalid(field, format!("{field} is at most {max} (got {millis} milliseconds)")))
+    Err(Error::invalid_argument(field, format!("{field} is at most {max} (got {millis} milliseconds)")))
 }
 
 fn require_valid(key: &DeployKey, now: Millis) -> Result<()> {

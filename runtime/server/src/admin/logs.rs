@@ -37,11 +37,11 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         return Ok(Reply::of(200, NDJSON, Body::from(lines)));
     };
     let (sender, body) = Body::stream(Ending::Never);
-    tokio::spawn(tell(sender, recent, follower));
+    tokio::spawn(stream(sender, recent, follower));
     Ok(Reply::of(200, NDJSON, body))
 }
 
-async fn tell(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follower) {
+async fn stream(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follower) {
     let name = |entry: &CallRecord| (entry.time, entry.request_id.clone(), entry.function.clone());
     let mut shown: HashSet<_> = recent.iter().map(name).collect();
     for entry in &recent {

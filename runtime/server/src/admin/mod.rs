@@ -59,7 +59,7 @@ impl Admin {
             Err(error) => tracing::warn!("deploy keys cannot be read, so none is accepted: {}", error.chain()),
         }
         // The one that the calls of this runtime are recorded in.
-        let audit = runtime.memory::<audit::Audit>();
+        let audit = runtime.memory::<Audit>();
         Self { runtime, environment, keys, audit }
     }
 

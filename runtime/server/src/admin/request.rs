@@ -53,7 +53,7 @@ impl AdminRequest {
     /// `INVALID_ARGUMENT` with what the type says of it.
     pub fn query_as<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>> {
         let read = |text: String| {
-            text.parse().map_err(|error| Error::invalid(name, format!("{name}: {error} (got {text:?})")))
+            text.parse().map_err(|error| Error::invalid_argument(name, format!("{name}: {error} (got {text:?})")))
         };
         self.query(name).map(read).transpose()
     }
@@ -78,7 +78,7 @@ impl AdminRequest {
         serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = error.path().to_string();
             match error.inner().classify() {
-                serde_json::error::Category::Data => Error::invalid(path, error.inner().to_string()),
+                serde_json::error::Category::Data => Error::invalid_argument(path, error.inner().to_string()),
                 serde_json::error::Category::Io
                 | serde_json::error::Category::Syntax
                 | serde_json::error::Category::Eof => Error::new(Code::InvalidJson, error.inner().to_string()),

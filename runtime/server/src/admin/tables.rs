@@ -85,7 +85,8 @@ fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'static TableDe
 
 fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result<Option<u128>> {
     let read = |text: String| {
-        let refused = || Error::invalid(name, format!("{name}: must be an id of {} ({}_…)", table.name, table.prefix));
+        let refused =
+            || Error::invalid_argument(name, format!("{name}: must be an id of {} ({}_…)", table.name, table.prefix));
         id::parse(table.prefix, &text).ok_or_else(refused)
     };
     text.map(read).transpose()
@@ -104,7 +105,7 @@ struct Having {
 impl Having {
     /// Reads `field=value`: the value as JSON or, where that does not fit, as a text.
     fn read(table: &'static TableDef, text: &str) -> Result<Self> {
-        let refused = |what: String| Error::invalid("where", format!("where: {what}"));
+        let refused = |what: String| Error::invalid_argument("where", format!("where: {what}"));
         let (name, value) = text.split_once('=').ok_or_else(|| refused("must be field=value".to_owned()))?;
         let field = shown(table).find(|field| field.name == name).ok_or_else(|| {
             let names: Vec<_> = shown(table).map(|field| field.name).collect();

@@ -24,17 +24,23 @@ use convoke_store::{Database, Db, Doc};
 #[index(by_name(name), unique)]
 #[index(by_revocation(revoked_at), when(revoked_at is not null))]
 pub struct DeployKey {
+    /// Its name, unique among all keys.
     pub name: String,
     /// The one deployment in which it is accepted.
     pub environment: String,
+    /// What it may do.
     pub scopes: Vec<String>,
     /// The accepted secrets' hashes: one, or after a rotation also former ones for a while.
     pub secrets: Vec<KeySecret>,
     /// The key that made it, or `operator`.
     pub created_by: String,
+    /// When it expires; none = never.
     pub expires_at: Option<Millis>,
+    /// When its secret was last replaced.
     pub rotated_at: Option<Millis>,
+    /// When it was revoked, after which it is accepted no more.
     pub revoked_at: Option<Millis>,
+    /// When it was last accepted.
     pub last_used_at: Option<Millis>,
 }
 

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 #[table(name = "boxes", prefix = "box")]
 #[index(by_name(name), unique)]
-pub struct Crate {
+pub(crate) struct Crate {
     pub name: String,
 }
 

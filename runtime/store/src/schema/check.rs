@@ -7,7 +7,7 @@ use crate::table::{Condition, FIELDS_MAX, FieldDef, IndexDef, KEYS_MAX, Literal,
 use crate::value::ColumnType;
 
 /// The table in which the schema itself is kept.
-pub const OWN_TABLE: &str = "_schema";
+pub(super) const OWN_TABLE: &str = "_schema";
 
 /// Checks all tables.
 ///

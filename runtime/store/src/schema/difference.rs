@@ -8,7 +8,7 @@ use crate::table::{FieldDef, IndexDef, TableDef};
 
 /// What there is to do, or why it is not done.
 #[derive(Debug, Default)]
-pub struct Difference {
+pub(super) struct Difference {
     /// The steps to take, in order.
     pub steps: Vec<Described>,
     /// What cannot be applied, a sentence each.
@@ -19,7 +19,7 @@ pub struct Difference {
 
 /// One step, and what it does in words.
 #[derive(Debug)]
-pub struct Described {
+pub(super) struct Described {
     /// The step.
     pub step: Step,
     /// What it does, for the log and for the reader of the schema's history.
@@ -50,7 +50,7 @@ pub enum Step {
 ///
 /// # Errors
 /// The engine's, when it is asked whether rows exist.
-pub fn difference(
+pub(super) fn difference(
     catalog: &dyn Catalog,
     stored: &Definition,
     tables: &[&'static TableDef],

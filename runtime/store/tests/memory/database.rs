@@ -10,7 +10,7 @@ use rpds::RedBlackTreeMapSync as Map;
 
 /// Everything that is stored, as of one moment.
 #[derive(Clone, Default)]
-pub struct Database {
+pub(crate) struct Database {
     /// By name.
     pub tables: Map<String, Table>,
     /// How often the schema was changed; 0 = there is no database yet.
@@ -23,14 +23,14 @@ pub struct Database {
 
 impl Database {
     /// The greatest id of any row; 0 if there is none.
-    pub fn greatest_id(&self) -> u128 {
+    pub(crate) fn greatest_id(&self) -> u128 {
         self.tables.values().filter_map(|table| table.rows.last().map(|(id, _)| *id)).max().unwrap_or(0)
     }
 }
 
 /// One table.
 #[derive(Clone, Default)]
-pub struct Table {
+pub(crate) struct Table {
     /// By id.
     pub rows: Map<u128, Arc<StoredRow>>,
     /// By name.
@@ -39,7 +39,7 @@ pub struct Table {
 
 /// One row.
 #[derive(Clone)]
-pub struct StoredRow {
+pub(crate) struct StoredRow {
     /// `_creationTime`.
     pub time: i64,
     /// The values, by the names of their fields; what is not there is null.
@@ -48,14 +48,14 @@ pub struct StoredRow {
 
 impl StoredRow {
     /// The value of a field.
-    pub fn value(&self, field: &str) -> &Value {
+    pub(crate) fn value(&self, field: &str) -> &Value {
         self.values.get(field).unwrap_or(&Value::Null)
     }
 }
 
 /// One index: what it is made of, since the code may say something else already, and its entries.
 #[derive(Clone)]
-pub struct Index {
+pub(crate) struct Index {
     keys: Vec<(String, bool)>,
     unique: bool,
     when: Option<Condition>,
@@ -64,7 +64,7 @@ pub struct Index {
 
 /// A place in an index.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub(crate) struct Entry {
     keys: Vec<Key>,
     /// Of the row; 0 where the keys alone tell rows apart.
     tail: u128,
@@ -122,7 +122,7 @@ impl Ordered {
 
 impl Index {
     /// An index without entries.
-    pub fn new(table: &TableDef, index: &IndexDef) -> Self {
+    pub(crate) fn new(table: &TableDef, index: &IndexDef) -> Self {
         let keys = index.keys.iter().map(|key| (table.fields[key.field].name.to_owned(), key.descending)).collect();
         Self { keys, unique: index.unique, when: index.when, entries: Map::new_sync() }
     }
@@ -149,7 +149,7 @@ impl Index {
     }
 
     /// Enters a row; says whether no other one stands there.
-    pub fn add(&mut self, id: u128, row: &StoredRow) -> bool {
+    pub(crate) fn add(&mut self, id: u128, row: &StoredRow) -> bool {
         let Some(entry) = self.entry_of(id, row) else { return true };
         if self.entries.contains_key(&entry) {
             return false;
@@ -168,7 +168,7 @@ impl Index {
 impl Table {
     /// Puts a row in the place of another one, or where none is, or none where one is. Nothing changes if a unique index
     /// refuses it, which is named.
-    pub fn put(&mut self, id: u128, old: Option<&StoredRow>, new: Option<StoredRow>) -> Result<(), String> {
+    pub(crate) fn put(&mut self, id: u128, old: Option<&StoredRow>, new: Option<StoredRow>) -> Result<(), String> {
         let mut indexes = self.indexes.clone();
         for (name, index) in &self.indexes {
             let mut index = index.clone();
@@ -193,7 +193,7 @@ impl Table {
     }
 
     /// The ids of a plan's rows, in its order.
-    pub fn ids(&self, plan: &Plan) -> Result<Box<dyn Iterator<Item = u128> + '_>, StoreError> {
+    pub(crate) fn ids(&self, plan: &Plan) -> Result<Box<dyn Iterator<Item = u128> + '_>, StoreError> {
         let reverse = plan.reverse;
         let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let Some(index) = plan.index else {

@@ -27,11 +27,11 @@ use super::transaction::Transaction;
 
 /// Databases by the folders in whose stead they stand.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<HashMap<PathBuf, Arc<Place>>>);
+pub(crate) struct Memory(Mutex<HashMap<PathBuf, Arc<Place>>>);
 
 /// Where a database is when nobody serves it.
 #[derive(Default)]
-pub struct Place(Mutex<State>);
+pub(crate) struct Place(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -48,17 +48,17 @@ impl std::fmt::Debug for Place {
 
 impl Place {
     /// The newest committed state.
-    pub fn database(&self) -> Database {
+    pub(crate) fn database(&self) -> Database {
         self.0.lock().unwrap().database.clone()
     }
 
     /// What will stand in its place.
-    pub fn prepare(&self, replacement: Database) {
+    pub(crate) fn prepare(&self, replacement: Database) {
         self.0.lock().unwrap().replacement = Some(replacement);
     }
 
     /// Puts it there; says whether another one stood there.
-    pub fn replace(&self) -> bool {
+    pub(crate) fn replace(&self) -> bool {
         let mut state = self.0.lock().unwrap();
         let had_one = state.database.version > 0;
         if let Some(replacement) = state.replacement.take() {
@@ -68,7 +68,7 @@ impl Place {
     }
 
     /// Lets others have it.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.0.lock().unwrap().is_held = false;
     }
 
@@ -167,7 +167,7 @@ impl Shared {
         let (clock, limit) = (self.clock.clone(), self.limits.query_timeout);
         let transaction = Rc::new(Transaction::reading(&self.place, &self.commits, clock, limit));
         read(transaction.clone());
-        Ran { outcome: transaction.end(), took: transaction.took() }
+        Ran { outcome: transaction.end(), elapsed: transaction.elapsed() }
     }
 
     /// Runs what waits, as many mutations a commit as are there.

@@ -17,7 +17,7 @@ use super::schema;
 use super::transaction::Transaction;
 
 /// An installation that is held until it is dropped.
-pub struct Held {
+pub(crate) struct Held {
     pub place: Arc<Place>,
     pub clock: Arc<dyn Clock>,
 }
@@ -83,7 +83,7 @@ impl DatabaseBuilder for Builder {
 }
 
 /// A database in one state, for reading at leisure.
-pub fn copy(database: Database, clock: Arc<dyn Clock>) -> Box<dyn OfflineDatabase> {
+pub(crate) fn copy(database: Database, clock: Arc<dyn Clock>) -> Box<dyn OfflineDatabase> {
     Box::new(Copy(Transaction::new(database, clock, Duration::MAX)))
 }
 

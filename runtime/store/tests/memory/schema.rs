@@ -12,7 +12,7 @@ use super::database::{Database, Index, StoredRow, Table};
 use super::transaction::Transaction;
 
 /// The database as the tables in code have it, as far as it goes, and the difference that is left.
-pub fn apply(
+pub(crate) fn apply(
     database: &Database,
     tables: &[&'static TableDef],
     extent: Extent,
@@ -26,7 +26,7 @@ pub fn apply(
 }
 
 /// Compares a database with the tables in code.
-pub fn compare(database: Database, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
+pub(crate) fn compare(database: Database, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
     let applied_at = database.applied_at;
     inspect(&Kept(database), tables, applied_at)
 }

@@ -19,7 +19,7 @@ const ROWS_BETWEEN: u64 = 256;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// An open transaction.
-pub struct Transaction {
+pub(crate) struct Transaction {
     database: RefCell<Database>,
     savepoints: RefCell<Vec<Database>>,
     changes: Changes,
@@ -43,7 +43,7 @@ enum End {
 
 impl Transaction {
     /// A transaction on this state, which may take `limit`.
-    pub fn new(database: Database, clock: Arc<dyn Clock>, limit: Duration) -> Self {
+    pub(crate) fn new(database: Database, clock: Arc<dyn Clock>, limit: Duration) -> Self {
         Self {
             database: RefCell::new(database),
             savepoints: RefCell::default(),
@@ -60,28 +60,28 @@ impl Transaction {
     }
 
     /// One that reads the newest state of a place, whose commits these are.
-    pub fn reading(place: &Arc<Place>, commits: &Arc<Commits>, clock: Arc<dyn Clock>, limit: Duration) -> Self {
+    pub(crate) fn reading(place: &Arc<Place>, commits: &Arc<Commits>, clock: Arc<dyn Clock>, limit: Duration) -> Self {
         let source = Some((place.clone(), commits.clone()));
         Self { source, ..Self::new(place.database(), clock, limit) }
     }
 
     /// The state with what was written.
-    pub fn database(&self) -> Database {
+    pub(crate) fn database(&self) -> Database {
         self.database.borrow().clone()
     }
 
     /// Changes the state.
-    pub fn change<R>(&self, change: impl FnOnce(&mut Database) -> R) -> R {
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Database) -> R) -> R {
         change(&mut self.database.borrow_mut())
     }
 
     /// How long it has been open.
-    pub fn took(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.clock.monotonic().saturating_sub(self.began)
     }
 
     /// Its function returned, and it ends. Too late counts as not at all.
-    pub fn end(&self) -> Result<()> {
+    pub(crate) fn end(&self) -> Result<()> {
         let alive = self.look();
         self.end.set(Some(End::Over));
         alive
@@ -96,7 +96,7 @@ impl Transaction {
 
     /// Whether it lives and has time left.
     fn look(&self) -> Result<()> {
-        if self.end.get().is_none() && self.took() > self.limit {
+        if self.end.get().is_none() && self.elapsed() > self.limit {
             self.end.set(Some(End::Deadline));
         }
         self.end.get().map_or(Ok(()), |end| Err(self.failed(end)))
@@ -211,7 +211,7 @@ impl Reader for Transaction {
 
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         self.look()?;
-        Ok(self.table(table)?.rows.size() as u64 * std::mem::size_of::<StoredRow>() as u64)
+        Ok(self.table(table)?.rows.size() as u64 * size_of::<StoredRow>() as u64)
     }
 
     fn statements(&self) -> u64 {

@@ -24,7 +24,7 @@ use crate::bank::LISTED;
 
 /// How transfers are committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commit {
+pub(crate) enum Commit {
     Each,
     Grouped,
 }
@@ -71,7 +71,7 @@ struct Account {
     note: String,
 }
 
-pub fn serve(folder: &Path, commit: Commit) {
+pub(crate) fn serve(folder: &Path, commit: Commit) {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     executor.block_on(async {
         let file = folder.join("bank.db");

@@ -16,7 +16,7 @@ use convoke::{Caller, NoArgs, Runtime, RuntimeOptions};
 use super::announce;
 use crate::bank;
 
-pub fn serve(folder: &Path) {
+pub(crate) fn serve(folder: &Path) {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     executor.block_on(async {
         let runtime = Runtime::start(RuntimeOptions::in_folder(folder, convoke::default_engine())).unwrap();

@@ -18,7 +18,7 @@ use super::announce;
 /// What the query by id answers, to the byte.
 const BODY: &[u8] = br#"{"status":"success","value":1000000,"errorMessage":"","errorData":{}}"#;
 
-pub fn serve() {
+pub(crate) fn serve() {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     executor.block_on(async {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();

@@ -1,9 +1,9 @@
 //! Who is compared: each a process of its own, started from this very binary.
 
-pub mod axum;
-pub mod convoke;
-pub mod echo;
-pub mod raw;
+pub(crate) mod axum;
+pub(crate) mod convoke;
+pub(crate) mod echo;
+pub(crate) mod raw;
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::bank::{ACCOUNTS, BALANCE};
 
 /// A contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contender {
+pub(crate) enum Contender {
     /// This runtime, as `serve` runs it.
     Convoke,
     /// hyper alone: reads the request and sends an answer of the same bytes as a query's.
@@ -41,7 +41,7 @@ impl FromStr for Contender {
 }
 
 /// Serves as this contender until its parent ends it. Says one line: its address, a token, and the accounts' ids.
-pub fn serve(contender: Contender, folder: &Path) {
+pub(crate) fn serve(contender: Contender, folder: &Path) {
     match contender {
         Contender::Convoke => convoke::serve(folder),
         Contender::Echo => echo::serve(),
@@ -51,13 +51,13 @@ pub fn serve(contender: Contender, folder: &Path) {
 }
 
 /// What a contender says once it serves.
-pub fn announce(address: SocketAddr, token: &str, ids: &[String]) {
+pub(crate) fn announce(address: SocketAddr, token: &str, ids: &[String]) {
     println!("{}", json!({ "address": address, "token": token, "ids": ids }));
     std::io::stdout().flush().unwrap();
 }
 
 /// A contender that serves.
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
     pub address: SocketAddr,
     pub token: String,
@@ -66,7 +66,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(contender: Contender) -> Self {
+    pub(crate) fn start(contender: Contender) -> Self {
         let folder = TempDir::new().unwrap();
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--contender", &format!("{contender:?}")])
@@ -88,7 +88,7 @@ impl Server {
     }
 
     /// CPU time of the process so far, by the kernel's count.
-    pub fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
         // After the name in parentheses: state is field 3, utime and stime are 14 and 15, in ticks of 10 ms.
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// Adds up every balance.
-    pub fn check_balances(&self) {
+    pub(crate) fn check_balances(&self) {
         let url = format!("http://{}/api/run/bank/total", self.address);
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let body = executor.block_on(async {

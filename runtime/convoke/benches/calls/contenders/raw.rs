@@ -10,7 +10,7 @@ use crate::bank::{ACCOUNTS, BALANCE, LISTED};
 use crate::report::Turn;
 
 /// Opens a database with the same durability as everybody's.
-pub fn open(file: &Path) -> Connection {
+pub(crate) fn open(file: &Path) -> Connection {
     let connection = Connection::open(file).unwrap();
     connection
         .execute_batch(
@@ -21,7 +21,7 @@ pub fn open(file: &Path) -> Connection {
 }
 
 /// Makes the table and the accounts.
-pub fn fill(connection: &Connection) {
+pub(crate) fn fill(connection: &Connection) {
     connection
         .execute_batch(
             "CREATE TABLE accounts (id TEXT PRIMARY KEY, created INTEGER, number INTEGER, owner TEXT, balance INTEGER,
@@ -41,7 +41,7 @@ pub fn fill(connection: &Connection) {
 }
 
 /// Two reads, two writes.
-pub fn transfer(connection: &Connection, from: i64, to: i64, amount: i64) -> i64 {
+pub(crate) fn transfer(connection: &Connection, from: i64, to: i64, amount: i64) -> i64 {
     let read = |number: i64| -> (i64, i64) {
         let sql = "SELECT rowid, balance FROM accounts WHERE number = ?";
         let mut statement = connection.prepare_cached(sql).unwrap();
@@ -59,7 +59,7 @@ pub fn transfer(connection: &Connection, from: i64, to: i64, amount: i64) -> i64
 }
 
 /// Transfers for a while, `batch` a transaction.
-pub fn transfers(time: Duration, batch: usize) -> Turn {
+pub(crate) fn transfers(time: Duration, batch: usize) -> Turn {
     let folder = TempDir::new().unwrap();
     let connection = open(&folder.path().join("raw.db"));
     fill(&connection);

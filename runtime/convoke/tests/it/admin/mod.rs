@@ -13,7 +13,7 @@ use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
 /// An app that is served on a port and by a control socket.
-pub struct Door<'app> {
+pub(crate) struct Door<'app> {
     pub app: &'app TestApp,
     pub server: TestServer<'app>,
     socket: Client,
@@ -22,7 +22,7 @@ pub struct Door<'app> {
 }
 
 impl<'app> Door<'app> {
-    pub fn of(app: &'app TestApp) -> Self {
+    pub(crate) fn of(app: &'app TestApp) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.sock");
         let server = app.serve_with(|options| options.control = Some(path.clone()), LogLinesOn::Error);
@@ -31,11 +31,17 @@ impl<'app> Door<'app> {
     }
 
     /// By the control socket: as the operator.
-    pub fn operator(&self, method: Method, route: &str, body: Option<&Value>) -> HttpReply {
+    pub(crate) fn operator(&self, method: Method, route: &str, body: Option<&Value>) -> HttpReply {
         self.operator_as(None, method, route, body)
     }
 
-    pub fn operator_as(&self, act_as: Option<&str>, method: Method, route: &str, body: Option<&Value>) -> HttpReply {
+    pub(crate) fn operator_as(
+        &self,
+        act_as: Option<&str>,
+        method: Method,
+        route: &str,
+        body: Option<&Value>,
+    ) -> HttpReply {
         let mut request = self.socket.request(method, format!("http://localhost{route}"));
         if let Some(act_as) = act_as {
             request = request.header("x-convoke-act-as", act_as);
@@ -47,12 +53,18 @@ impl<'app> Door<'app> {
     }
 
     /// By the port, with these credentials.
-    pub fn with(&self, authorization: Option<&str>, method: Method, route: &str, body: Option<&Value>) -> HttpReply {
+    pub(crate) fn with(
+        &self,
+        authorization: Option<&str>,
+        method: Method,
+        route: &str,
+        body: Option<&Value>,
+    ) -> HttpReply {
         self.app.block_on(async { read(self.open(authorization, method, route, body).await).await })
     }
 
     /// As [`Door::with`]; the body is still to be read.
-    pub async fn open(
+    pub(crate) async fn open(
         &self,
         authorization: Option<&str>,
         method: Method,
@@ -70,7 +82,7 @@ impl<'app> Door<'app> {
     }
 
     /// Makes a key with these scopes; its credentials.
-    pub fn key(&self, name: &str, scopes: &[&str]) -> String {
+    pub(crate) fn key(&self, name: &str, scopes: &[&str]) -> String {
         let made = self.operator(Method::POST, "/api/admin/keys", Some(&json!({ "name": name, "scopes": scopes })));
         format!("Convoke {}", made.value()["key"].as_str().unwrap())
     }

@@ -95,7 +95,7 @@ fn each_transaction_of_an_action_has_the_time_it_began_at() {
     let call = nobody.call_async("call/functions/timesAroundAPause", json!({}));
     let meanwhile = async {
         pause.reached.notified().await;
-        app.clock().advance(std::time::Duration::from_secs(60));
+        app.clock().advance(Duration::from_secs(60));
         pause.go_on.notify_one();
     };
     let (reply, ()) = app.block_on(futures_util::future::join(call, meanwhile));

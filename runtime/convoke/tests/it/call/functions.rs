@@ -9,7 +9,7 @@ use convoke::{action, args, mutation, query, table, value};
 /// A counter.
 #[table(name = "counters", prefix = "counter")]
 #[index(by_name(name), unique)]
-pub struct Counter {
+pub(super) struct Counter {
     pub name: String,
     pub count: i64,
 }
@@ -17,19 +17,19 @@ pub struct Counter {
 /// A user as the identity hook made it.
 #[table(name = "people", prefix = "person")]
 #[index(by_subject(subject), unique)]
-pub struct Person {
+pub(super) struct Person {
     pub subject: String,
     pub email: Option<String>,
     pub seen: i64,
 }
 
 #[args]
-pub struct Named {
+pub(super) struct Named {
     pub name: String,
 }
 
 #[value]
-pub enum Color {
+pub(super) enum Color {
     DarkRed,
     Green,
 }
@@ -38,13 +38,13 @@ pub enum Color {
 pub struct Age(i64);
 
 #[value]
-pub struct Part {
+pub(super) struct Part {
     pub color: Color,
     pub size: Option<i64>,
 }
 
 #[args]
-pub struct Everything {
+pub(super) struct Everything {
     pub age: Age,
     pub parts: Vec<Part>,
     pub at: Option<Millis>,
@@ -53,19 +53,19 @@ pub struct Everything {
 
 /// Says what it was given.
 #[query]
-pub fn echo(_ctx: &QueryCtx, args: Everything) -> Result<Vec<Part>> {
+pub(super) fn echo(_ctx: &QueryCtx, args: Everything) -> Result<Vec<Part>> {
     Ok(args.parts)
 }
 
 /// Nothing.
 #[query]
-pub fn nothing(_ctx: &QueryCtx) -> Result<Option<String>> {
+pub(super) fn nothing(_ctx: &QueryCtx) -> Result<Option<String>> {
     Ok(None)
 }
 
 /// Adds one, and says what it is now.
 #[mutation]
-pub fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+pub(super) fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
     info!("incrementing {}", args.name);
     match counter {
@@ -78,14 +78,14 @@ pub fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
 }
 
 #[args]
-pub struct Filled {
+pub(super) struct Filled {
     pub name: String,
     pub length: i64,
 }
 
 /// Stores a counter whose name goes on for so many characters.
 #[mutation]
-pub fn fill(ctx: &mut MutationCtx, args: Filled) -> Result<()> {
+pub(super) fn fill(ctx: &mut MutationCtx, args: Filled) -> Result<()> {
     let length = usize::try_from(args.length).unwrap_or_default();
     ctx.db_mut().insert(Counter { name: args.name + &"x".repeat(length), count: 0 })?;
     Ok(())
@@ -93,13 +93,13 @@ pub fn fill(ctx: &mut MutationCtx, args: Filled) -> Result<()> {
 
 /// Reads a counter.
 #[query]
-pub fn read(ctx: &QueryCtx, args: Named) -> Result<i64> {
+pub(super) fn read(ctx: &QueryCtx, args: Named) -> Result<i64> {
     Ok(ctx.db().query(Counter::by_name).eq(&args.name).unique()?.map_or(0, |row| row.count))
 }
 
 /// Adds one and then refuses.
 #[mutation]
-pub fn increment_and_refuse(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+pub(super) fn increment_and_refuse(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     ctx.run::<increment>(args)?;
     warn!("about to refuse");
     Err(Error::failed_precondition("Not now").with("left", 3))
@@ -107,7 +107,7 @@ pub fn increment_and_refuse(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
 
 /// Adds one, calls a mutation that adds one and refuses, and goes on.
 #[mutation]
-pub fn increment_despite(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+pub(super) fn increment_despite(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     ctx.run::<increment>(args.clone())?;
     let refused = ctx.run::<increment_and_refuse>(args.clone());
     assert_eq!(refused.unwrap_err().code(), Code::FailedPrecondition);
@@ -116,28 +116,28 @@ pub fn increment_despite(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
 
 /// Writes and panics.
 #[mutation]
-pub fn increment_and_panic(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+pub(super) fn increment_and_panic(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     ctx.run::<increment>(args)?;
     panic!("a bug in {}", "the function");
 }
 
 /// Panics.
 #[query]
-pub fn panic_in_query(_ctx: &QueryCtx) -> Result<()> {
+pub(super) fn panic_in_query(_ctx: &QueryCtx) -> Result<()> {
     info!("before");
     panic!("a bug in the query");
 }
 
 /// Panics.
 #[action]
-pub async fn panic_in_action(_ctx: &ActionCtx) -> Result<()> {
+pub(super) async fn panic_in_action(_ctx: &ActionCtx) -> Result<()> {
     tokio::task::yield_now().await;
     panic!("a bug in the action");
 }
 
 /// Stores the same name twice.
 #[mutation]
-pub fn violate(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+pub(super) fn violate(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     ctx.db_mut().insert(Counter { name: args.name.clone(), count: 0 })?;
     ctx.db_mut().insert(Counter { name: args.name, count: 0 })?;
     Ok(())
@@ -145,7 +145,7 @@ pub fn violate(ctx: &mut MutationCtx, args: Named) -> Result<()> {
 
 /// Logs at every level.
 #[query]
-pub fn log_levels(_ctx: &QueryCtx) -> Result<()> {
+pub(super) fn log_levels(_ctx: &QueryCtx) -> Result<()> {
     tracing::trace!("too fine");
     debug!("one");
     info!(count = 2, who = "ada", "two");
@@ -155,14 +155,14 @@ pub fn log_levels(_ctx: &QueryCtx) -> Result<()> {
 }
 
 #[args]
-pub struct Many {
+pub(super) struct Many {
     pub count: i64,
     pub bytes: i64,
 }
 
 /// Logs many long lines and fails.
 #[query]
-pub fn log_much(_ctx: &QueryCtx, args: Many) -> Result<()> {
+pub(super) fn log_much(_ctx: &QueryCtx, args: Many) -> Result<()> {
     for i in 0..args.count {
         info!("{i}{}", "é".repeat(usize::try_from(args.bytes).unwrap() / 2));
     }
@@ -171,7 +171,7 @@ pub fn log_much(_ctx: &QueryCtx, args: Many) -> Result<()> {
 
 /// Logs its name from a task, threads, and a mutation, with others in between.
 #[action]
-pub async fn log_everywhere(ctx: &ActionCtx, args: Named) -> Result<()> {
+pub(super) async fn log_everywhere(ctx: &ActionCtx, args: Named) -> Result<()> {
     let name = args.name.clone();
     for round in 0..3 {
         info!("{name} {round} here");
@@ -189,19 +189,19 @@ pub async fn log_everywhere(ctx: &ActionCtx, args: Named) -> Result<()> {
 
 /// Works on a thread of its own, and returns the thread's name.
 #[action]
-pub async fn work_apart(ctx: &ActionCtx) -> Result<String> {
+pub(super) async fn work_apart(ctx: &ActionCtx) -> Result<String> {
     ctx.work_on_thread(|| std::thread::current().name().unwrap_or_default().to_owned()).await
 }
 
 /// Panics on a thread of its own.
 #[action]
-pub async fn panic_apart(ctx: &ActionCtx) -> Result<()> {
+pub(super) async fn panic_apart(ctx: &ActionCtx) -> Result<()> {
     ctx.work_on_thread(|| panic!("a bug in work of its own")).await
 }
 
 /// Two transactions of one action: the first stays when the second fails.
 #[action]
-pub async fn half(ctx: &ActionCtx, args: Named) -> Result<()> {
+pub(super) async fn half(ctx: &ActionCtx, args: Named) -> Result<()> {
     ctx.run::<increment>(args.clone()).await?;
     ctx.run::<increment_and_refuse>(args).await?;
     Ok(())
@@ -209,14 +209,14 @@ pub async fn half(ctx: &ActionCtx, args: Named) -> Result<()> {
 
 /// Adds one once a key.
 #[args]
-pub struct Once {
+pub(super) struct Once {
     pub name: String,
     pub idempotency_key: Option<String>,
 }
 
 /// Adds one, once a key.
 #[mutation]
-pub fn increment_once(ctx: &mut MutationCtx, args: Once) -> Result<i64> {
+pub(super) fn increment_once(ctx: &mut MutationCtx, args: Once) -> Result<i64> {
     let key = args.idempotency_key.clone();
     ctx.once(key.as_deref(), &args, |ctx| {
         if args.name == "refused" {
@@ -228,45 +228,45 @@ pub fn increment_once(ctx: &mut MutationCtx, args: Once) -> Result<i64> {
 
 /// Not for callers from outside.
 #[mutation(internal)]
-pub fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
 /// How often something ran.
 #[derive(Default)]
-pub struct Runs(pub AtomicUsize);
+pub(super) struct Runs(pub AtomicUsize);
 
 /// For admins.
 #[query(admin)]
-pub fn for_admins(ctx: &QueryCtx) -> Result<String> {
+pub(super) fn for_admins(ctx: &QueryCtx) -> Result<String> {
     ctx.memory::<Runs>().0.fetch_add(1, Ordering::SeqCst);
     Ok("yes".to_owned())
 }
 
 /// Changes something for admins.
 #[mutation(admin)]
-pub fn change_for_admins(ctx: &mut MutationCtx) -> Result<String> {
+pub(super) fn change_for_admins(ctx: &mut MutationCtx) -> Result<String> {
     ctx.memory::<Runs>().0.fetch_add(1, Ordering::SeqCst);
     Ok("yes".to_owned())
 }
 
 /// Does something for admins.
 #[action(admin)]
-pub async fn act_for_admins(ctx: &ActionCtx) -> Result<String> {
+pub(super) async fn act_for_admins(ctx: &ActionCtx) -> Result<String> {
     ctx.memory::<Runs>().0.fetch_add(1, Ordering::SeqCst);
     Ok("yes".to_owned())
 }
 
 /// More than a response may be.
 #[mutation]
-pub fn too_large(ctx: &mut MutationCtx, args: Named) -> Result<String> {
+pub(super) fn too_large(ctx: &mut MutationCtx, args: Named) -> Result<String> {
     ctx.run::<increment>(args)?;
     Ok("x".repeat(2_000))
 }
 
 /// Runs until its limit.
 #[query]
-pub fn endless(ctx: &QueryCtx, args: Named) -> Result<i64> {
+pub(super) fn endless(ctx: &QueryCtx, args: Named) -> Result<i64> {
     loop {
         ctx.run::<read>(args.clone())?;
     }
@@ -274,7 +274,7 @@ pub fn endless(ctx: &QueryCtx, args: Named) -> Result<i64> {
 
 /// Writes until its limit, and swallows the error.
 #[mutation]
-pub fn endless_mutation(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
+pub(super) fn endless_mutation(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     let mut count = 0;
     while ctx.run::<increment>(args.clone()).is_ok() {
         count += 1;
@@ -284,27 +284,27 @@ pub fn endless_mutation(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
 
 /// Waits longer than an action may.
 #[action]
-pub async fn endless_action(ctx: &ActionCtx) -> Result<()> {
+pub(super) async fn endless_action(ctx: &ActionCtx) -> Result<()> {
     ctx.sleep(Duration::from_secs(60)).await;
     Ok(())
 }
 
 /// Who calls.
 #[query]
-pub fn who(ctx: &QueryCtx) -> Result<Option<String>> {
+pub(super) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
     Ok(ctx.identity().map(|identity| identity.token_identifier()))
 }
 
 /// How often the hook ran for the caller.
 #[query]
-pub fn seen(ctx: &QueryCtx) -> Result<i64> {
+pub(super) fn seen(ctx: &QueryCtx) -> Result<i64> {
     let Some(identity) = ctx.identity() else { return Ok(0) };
     Ok(ctx.db().query(Person::by_subject).eq(&identity.subject).unique()?.map_or(0, |person| person.seen))
 }
 
 /// The identity hook of these tests.
 #[mutation(internal, identity_hook)]
-pub fn on_identity(ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn on_identity(ctx: &mut MutationCtx) -> Result<()> {
     let identity = ctx.identity().cloned().unwrap();
     let person = ctx.db().query(Person::by_subject).eq(&identity.subject).unique()?;
     let email = identity.email.clone();
@@ -325,7 +325,7 @@ pub fn on_identity(ctx: &mut MutationCtx) -> Result<()> {
 
 /// Counts the caller's call against a small class.
 #[query(rate = "small")]
-pub fn charged(ctx: &QueryCtx) -> Result<()> {
+pub(super) fn charged(ctx: &QueryCtx) -> Result<()> {
     ctx.charge_call()?;
     ctx.charge_call()
 }
@@ -334,20 +334,20 @@ convoke::rate_class!("small", 3, per 60 s);
 
 /// Where an action waits for its test.
 #[derive(Default)]
-pub struct Pause {
+pub(super) struct Pause {
     pub reached: tokio::sync::Notify,
     pub go_on: tokio::sync::Notify,
 }
 
 /// The time that a query sees.
 #[query(internal)]
-pub fn time_of_query(ctx: &QueryCtx) -> Result<Millis> {
+pub(super) fn time_of_query(ctx: &QueryCtx) -> Result<Millis> {
     Ok(ctx.now())
 }
 
 /// The times that the queries before and after a pause see.
 #[action]
-pub async fn times_around_a_pause(ctx: &ActionCtx) -> Result<Vec<Millis>> {
+pub(super) async fn times_around_a_pause(ctx: &ActionCtx) -> Result<Vec<Millis>> {
     let before = ctx.run::<time_of_query>(NoArgs {}).await?;
     let pause = ctx.memory::<Pause>();
     pause.reached.notify_one();
@@ -356,19 +356,19 @@ pub async fn times_around_a_pause(ctx: &ActionCtx) -> Result<Vec<Millis>> {
 }
 
 #[args]
-pub struct Cost {
+pub(super) struct Cost {
     pub cost: i64,
 }
 
 /// Charges something against a small class.
 #[query(rate = "small")]
-pub fn charged_for(ctx: &QueryCtx, args: Cost) -> Result<()> {
+pub(super) fn charged_for(ctx: &QueryCtx, args: Cost) -> Result<()> {
     ctx.charge(u32::try_from(args.cost).unwrap_or(0))
 }
 
 /// Charges something, and the first time writes more than fits, so that its transaction is lost and it is run again.
 #[mutation(rate = "small")]
-pub fn charged_again(ctx: &mut MutationCtx, args: Cost) -> Result<i64> {
+pub(super) fn charged_again(ctx: &mut MutationCtx, args: Cost) -> Result<i64> {
     ctx.charge_call()?;
     ctx.charge(u32::try_from(args.cost).unwrap_or(0))?;
     let runs = ctx.memory::<Runs>().0.fetch_add(1, Ordering::SeqCst);
@@ -381,7 +381,7 @@ pub fn charged_again(ctx: &mut MutationCtx, args: Cost) -> Result<i64> {
 
 /// Where a mutation keeps the writer until its test lets go.
 #[derive(Default)]
-pub struct Hold {
+pub(super) struct Hold {
     pub reached: tokio::sync::Notify,
     pub leave: std::sync::Mutex<bool>,
     pub may_leave: std::sync::Condvar,
@@ -389,7 +389,7 @@ pub struct Hold {
 
 /// Keeps the writer busy.
 #[mutation]
-pub fn hold_the_writer(ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn hold_the_writer(ctx: &mut MutationCtx) -> Result<()> {
     let hold = ctx.memory::<Hold>();
     hold.reached.notify_one();
     let leave = hold.leave.lock().map_err(|_| Error::internal("the test is over"))?;
@@ -399,21 +399,21 @@ pub fn hold_the_writer(ctx: &mut MutationCtx) -> Result<()> {
 
 /// Counts, and answers with a text of so many bytes as the counter's name says.
 #[mutation]
-pub fn increment_at_length(ctx: &mut MutationCtx, args: Named) -> Result<String> {
-    let bytes = args.name.parse().map_err(|_| Error::invalid("name", "name: must be a number"))?;
+pub(super) fn increment_at_length(ctx: &mut MutationCtx, args: Named) -> Result<String> {
+    let bytes = args.name.parse().map_err(|_| Error::invalid_argument("name", "name: must be a number"))?;
     ctx.db_mut().insert(Counter { name: args.name, count: 1 })?;
     Ok("x".repeat(bytes))
 }
 
 /// A text of so many bytes as the name says.
 #[query]
-pub fn read_at_length(_ctx: &QueryCtx, args: Named) -> Result<String> {
-    Ok("x".repeat(args.name.parse().map_err(|_| Error::invalid("name", "name: must be a number"))?))
+pub(super) fn read_at_length(_ctx: &QueryCtx, args: Named) -> Result<String> {
+    Ok("x".repeat(args.name.parse().map_err(|_| Error::invalid_argument("name", "name: must be a number"))?))
 }
 
 /// Calls that their test keeps where they are, by name.
 #[derive(Default)]
-pub struct Kept {
+pub(super) struct Kept {
     names: std::sync::Mutex<KeptNames>,
     changed: std::sync::Condvar,
 }
@@ -433,45 +433,45 @@ impl Kept {
     }
 
     /// Lets the calls of this name go, those that are to come too.
-    pub fn release(&self, name: &str) {
+    pub(super) fn release(&self, name: &str) {
         self.names.lock().unwrap().released.push(name.to_owned());
         self.changed.notify_all();
     }
 
     /// The names of the calls that have begun, in their order.
-    pub fn begun(&self) -> Vec<String> {
+    pub(super) fn begun(&self) -> Vec<String> {
         self.names.lock().unwrap().begun.clone()
     }
 }
 
 /// Keeps a reader until its name is released.
 #[query]
-pub fn keep_a_reader(ctx: &QueryCtx, args: Named) -> Result<()> {
+pub(super) fn keep_a_reader(ctx: &QueryCtx, args: Named) -> Result<()> {
     ctx.memory::<Kept>().keep(args.name);
     Ok(())
 }
 
 /// Keeps the writer until its name is released.
 #[mutation]
-pub fn keep_the_writer(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+pub(super) fn keep_the_writer(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     ctx.memory::<Kept>().keep(args.name);
     Ok(())
 }
 
 /// How many calls had been kept when it was served.
 #[query]
-pub fn kept_before(ctx: &QueryCtx) -> Result<usize> {
+pub(super) fn kept_before(ctx: &QueryCtx) -> Result<usize> {
     Ok(ctx.memory::<Kept>().begun().len())
 }
 
 /// As [`kept_before`], by the writer.
 #[mutation]
-pub fn kept_before_writing(ctx: &mut MutationCtx) -> Result<usize> {
+pub(super) fn kept_before_writing(ctx: &mut MutationCtx) -> Result<usize> {
     Ok(ctx.memory::<Kept>().begun().len())
 }
 
 /// Asks [`kept_before`] as its caller.
 #[action]
-pub async fn ask_what_was_kept(ctx: &ActionCtx) -> Result<usize> {
+pub(super) async fn ask_what_was_kept(ctx: &ActionCtx) -> Result<usize> {
     ctx.run::<kept_before>(NoArgs {}).await
 }

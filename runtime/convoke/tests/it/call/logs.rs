@@ -64,7 +64,7 @@ fn work_that_keeps_a_core_busy_has_a_thread_of_its_own() {
 }
 
 /// What the operator's log says of the calls that `work` makes.
-pub fn operators_log(work: impl FnOnce()) -> String {
+pub(super) fn operators_log(work: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);
     impl std::io::Write for Sink {

@@ -38,7 +38,7 @@ fn count_when_let(ctx: &QueryCtx, name: &String) -> Result<i64> {
 
 /// What was counted ahead of the transaction, what is counted in it, and how many statements it took.
 #[mutation(rate = "small")]
-pub fn count_ahead(ctx: &mut MutationCtx, args: Named) -> Result<Vec<i64>> {
+pub(super) fn count_ahead(ctx: &mut MutationCtx, args: Named) -> Result<Vec<i64>> {
     ctx.charge(1)?;
     info!("counting");
     ctx.db_mut().insert(Counter { name: format!("{} was counted", args.name), count: 1 })?;
@@ -50,20 +50,20 @@ pub fn count_ahead(ctx: &mut MutationCtx, args: Named) -> Result<Vec<i64>> {
 
 /// Goes on without what it asked for, and writes.
 #[mutation]
-pub fn count_regardless(ctx: &mut MutationCtx, args: Named) -> Result<bool> {
+pub(super) fn count_regardless(ctx: &mut MutationCtx, args: Named) -> Result<bool> {
     let inner = ctx.attempt(|ctx| ctx.prepared(args.name.clone(), count_when_let).map(|counted| *counted));
     ctx.run::<increment>(args)?;
     Ok(inner.is_ok())
 }
 
 #[args]
-pub struct Rounds {
+pub(super) struct Rounds {
     pub rounds: i64,
 }
 
 /// Asks for one thing after the other.
 #[mutation]
-pub fn count_in_rounds(ctx: &mut MutationCtx, args: Rounds) -> Result<i64> {
+pub(super) fn count_in_rounds(ctx: &mut MutationCtx, args: Rounds) -> Result<i64> {
     let mut sum = 0;
     for round in 0..args.rounds {
         sum += *ctx.prepared(round, |_: &QueryCtx, round: &i64| Ok(*round))?;

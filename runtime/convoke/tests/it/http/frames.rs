@@ -9,24 +9,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-pub const DATA: u8 = 0;
-pub const HEADERS: u8 = 1;
-pub const RST_STREAM: u8 = 3;
-pub const SETTINGS: u8 = 4;
-pub const PING: u8 = 6;
-pub const GOAWAY: u8 = 7;
-pub const WINDOW_UPDATE: u8 = 8;
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+pub(crate) const RST_STREAM: u8 = 3;
+pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
+pub(crate) const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 
-pub const END_STREAM: u8 = 1;
-pub const ACK: u8 = 1;
-pub const END_HEADERS: u8 = 4;
+pub(crate) const END_STREAM: u8 = 1;
+pub(crate) const ACK: u8 = 1;
+pub(crate) const END_HEADERS: u8 = 4;
 
 /// The setting of a stream's window at its start.
-pub const INITIAL_WINDOW_SIZE: u16 = 4;
+pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
 /// One frame (RFC 9113 §4.1).
 #[derive(Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     pub kind: u8,
     pub flags: u8,
     pub stream: u32,
@@ -35,7 +35,7 @@ pub struct Frame {
 
 impl Frame {
     /// The error code of a reset, or of the connection's end.
-    pub fn error(&self) -> u32 {
+    pub(crate) fn error(&self) -> u32 {
         let at = if self.kind == GOAWAY { 4 } else { 0 };
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
     }
@@ -55,16 +55,16 @@ fn length(bytes: usize, block: &mut Vec<u8>) {
     block.push(left.try_into().unwrap());
 }
 
-pub struct Frames(TcpStream);
+pub(crate) struct Frames(TcpStream);
 
 impl Frames {
     /// A connection with the default settings.
-    pub async fn to(addr: SocketAddr) -> Self {
+    pub(crate) async fn to(addr: SocketAddr) -> Self {
         Self::with(addr, &[]).await
     }
 
     /// A connection with these settings.
-    pub async fn with(addr: SocketAddr, settings: &[(u16, u32)]) -> Self {
+    pub(crate) async fn with(addr: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let mut frames = Self(TcpStream::connect(addr).await.unwrap());
         frames.0.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let mut payload = Vec::new();
@@ -77,7 +77,7 @@ impl Frames {
     }
 
     /// Writes a frame; `false` once the server has closed.
-    pub async fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
+    pub(crate) async fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
         let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
         frame.extend([kind, flags]);
         frame.extend(stream.to_be_bytes());
@@ -86,7 +86,7 @@ impl Frames {
     }
 
     /// Writes a whole block of fields, each as a literal that is not indexed (RFC 7541 §6.2.2).
-    pub async fn headers(&mut self, stream: u32, flags: u8, fields: &[(&str, &str)]) -> bool {
+    pub(crate) async fn headers(&mut self, stream: u32, flags: u8, fields: &[(&str, &str)]) -> bool {
         let mut block = Vec::new();
         for (name, value) in fields {
             block.push(0);
@@ -99,12 +99,12 @@ impl Frames {
     }
 
     /// Begins a call, with further fields; its body is still to come.
-    pub async fn begin(&mut self, stream: u32, path: &str, fields: &[(&str, &str)]) -> bool {
+    pub(crate) async fn begin(&mut self, stream: u32, path: &str, fields: &[(&str, &str)]) -> bool {
         self.request(stream, 0, path, fields).await
     }
 
     /// Calls a function without a body.
-    pub async fn call(&mut self, stream: u32, path: &str) -> bool {
+    pub(crate) async fn call(&mut self, stream: u32, path: &str) -> bool {
         self.request(stream, END_STREAM, path, &[]).await
     }
 
@@ -116,7 +116,7 @@ impl Frames {
     }
 
     /// Sends more than 64 KiB of a body that does not end, which is more than is awaited of one that nobody wants.
-    pub async fn send_more_than_is_awaited(&mut self, stream: u32) {
+    pub(crate) async fn send_more_than_is_awaited(&mut self, stream: u32) {
         for _ in 0..4 {
             assert!(self.send(DATA, 0, stream, &[b' '; 10_000]).await);
         }
@@ -127,7 +127,7 @@ impl Frames {
     }
 
     /// The next frame; `None` at the end, which a reset of the connection is too.
-    pub async fn next(&mut self) -> Option<Frame> {
+    pub(crate) async fn next(&mut self) -> Option<Frame> {
         self.next_within(Duration::from_secs(10)).await
     }
 
@@ -141,7 +141,7 @@ impl Frames {
     }
 
     /// The next frame of this kind; those before it are passed over.
-    pub async fn next_of(&mut self, kind: u8) -> Option<Frame> {
+    pub(crate) async fn next_of(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.next().await?;
             if frame.kind == kind {
@@ -151,7 +151,7 @@ impl Frames {
     }
 
     /// Waits until the server has read everything so far: it answers a ping behind it. What it sends meanwhile.
-    pub async fn until_read(&mut self) -> Vec<Frame> {
+    pub(crate) async fn until_read(&mut self) -> Vec<Frame> {
         assert!(self.send(PING, 0, 0, b"until ok").await);
         let mut before = Vec::new();
         loop {
@@ -165,7 +165,7 @@ impl Frames {
 
     /// Whether the server has taken everything that was sent so far; otherwise the connection has ended. `told` becomes
     /// true when the server says that it ends it.
-    pub async fn are_taken(&mut self, told: &mut bool) -> bool {
+    pub(crate) async fn are_taken(&mut self, told: &mut bool) -> bool {
         self.send(PING, 0, 0, &[0; 8]).await;
         while let Some(frame) = self.next().await {
             *told |= frame.kind == GOAWAY;
@@ -180,7 +180,7 @@ impl Frames {
 
     /// Reads and answers pings until the server closes, and takes nothing of any answer: it never opens a window.
     /// Whether the server said that it would close.
-    pub async fn answer_pings(mut self) -> bool {
+    pub(crate) async fn answer_pings(mut self) -> bool {
         let mut told = false;
         // Pings are the only thing that comes, and have half of the time that a connection may be idle between them.
         while let Some(frame) = self.next_within(Duration::from_secs(60)).await {

@@ -19,14 +19,14 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 /// Bytes of the answer to `t/page`.
-pub const PAGE_BYTES: usize = 1024 * 1024;
+pub(super) const PAGE_BYTES: usize = 1024 * 1024;
 
 /// Answers with what it was given. Some paths below `/api/run/` behave in their own way.
 #[derive(Clone, Default)]
-pub struct Echo(pub Arc<Seen>);
+pub(super) struct Echo(pub Arc<Seen>);
 
 #[derive(Default)]
-pub struct Seen {
+pub(super) struct Seen {
     pub calls: AtomicUsize,
     pub ended: AtomicUsize,
     pub unready: AtomicBool,
@@ -149,7 +149,7 @@ impl Echo {
 }
 
 /// A server that runs until it is told to stop.
-pub struct Running {
+pub(super) struct Running {
     pub addr: SocketAddr,
     pub ops: Option<SocketAddr>,
     pub seen: Arc<Seen>,
@@ -159,7 +159,7 @@ pub struct Running {
 }
 
 /// A server on a free port of this machine, with what `change` sets.
-pub async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
+pub(super) async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
     let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
     change(&mut options);
     let echo = Echo::default();
@@ -174,39 +174,39 @@ pub async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
 }
 
 impl Running {
-    pub async fn client(&self) -> Client {
+    pub(super) async fn client(&self) -> Client {
         Client::to(self.addr).await
     }
 
     /// Bytes of answers that are not taken.
-    pub fn answer_bytes(&self) -> usize {
+    pub(super) fn answer_bytes(&self) -> usize {
         self.seen.answers.get().unwrap().bytes()
     }
 
     /// Begins the drain.
-    pub fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         let _ = self.stop.take().unwrap().send(());
     }
 
     /// Waits for the drain's end.
-    pub async fn outcome(self) -> DrainOutcome {
+    pub(super) async fn outcome(self) -> DrainOutcome {
         timeout(Duration::from_secs(20), self.ended).await.unwrap().unwrap()
     }
 
     /// Drops the server while it runs.
-    pub async fn abort(self) {
+    pub(super) async fn abort(self) {
         self.ended.abort();
         let _ = self.ended.await;
     }
 
     /// Waits until `calls` have reached the handler.
-    pub async fn reached(&self, calls: usize) {
+    pub(super) async fn reached(&self, calls: usize) {
         until(|| self.seen.calls.load(Ordering::SeqCst) >= calls).await;
     }
 }
 
 /// Waits until `condition` holds; fails after ten seconds.
-pub async fn until(condition: impl Fn() -> bool) {
+pub(super) async fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < Duration::from_secs(10), "waited in vain");
@@ -215,21 +215,21 @@ pub async fn until(condition: impl Fn() -> bool) {
 }
 
 /// A raw HTTP/1 client.
-pub struct Client<S = TcpStream> {
+pub(super) struct Client<S = TcpStream> {
     pub stream: S,
     input: Vec<u8>,
 }
 
 /// A response as it stood on the wire.
 #[derive(Debug)]
-pub struct Response {
+pub(super) struct Response {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
 impl Client {
-    pub async fn to(addr: SocketAddr) -> Self {
+    pub(super) async fn to(addr: SocketAddr) -> Self {
         let stream = TcpStream::connect(addr).await.unwrap();
         stream.set_nodelay(true).unwrap();
         Self::over(stream)
@@ -237,33 +237,33 @@ impl Client {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
-    pub fn over(stream: S) -> Self {
+    pub(super) fn over(stream: S) -> Self {
         Self { stream, input: Vec::new() }
     }
 
-    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
         self.stream.flush().await.unwrap();
     }
 
     /// One request and its response.
-    pub async fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Response {
+    pub(super) async fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Response {
         self.send(bytes).await;
         self.response().await
     }
 
     /// The next response; fails if none comes within ten seconds.
-    pub async fn response(&mut self) -> Response {
+    pub(super) async fn response(&mut self) -> Response {
         self.maybe_response(false).await.expect("a response")
     }
 
     /// The next response to a HEAD request.
-    pub async fn response_to_head(&mut self) -> Response {
+    pub(super) async fn response_to_head(&mut self) -> Response {
         self.maybe_response(true).await.expect("a response")
     }
 
     /// The next response, or `None` if the connection ends before.
-    pub async fn maybe_response(&mut self, to_head: bool) -> Option<Response> {
+    pub(super) async fn maybe_response(&mut self, to_head: bool) -> Option<Response> {
         let end = loop {
             if let Some(at) = self.input.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break at + 4;
@@ -291,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     /// Waits until the server closes, and tells how long that took. Fails if anything comes before.
-    pub async fn closed(&mut self) -> Duration {
+    pub(super) async fn closed(&mut self) -> Duration {
         let start = Instant::now();
         while self.read_more().await {}
         assert!(self.input.is_empty(), "before the end came {:?}", String::from_utf8_lossy(&self.input));
@@ -300,19 +300,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 }
 
 impl Response {
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (field, value) = line.split_once(": ")?;
             field.eq_ignore_ascii_case(name).then_some(value)
         })
     }
 
-    pub fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The code of an envelope, whose form is checked on the way.
-    pub fn code(&self) -> String {
+    pub(super) fn code(&self) -> String {
         let envelope = self.json();
         assert_eq!(envelope["status"], "error");
         assert_eq!(envelope["logLines"], json!([]));
@@ -324,12 +324,12 @@ impl Response {
 }
 
 /// A call with this body.
-pub fn post(path: &str, body: &str) -> String {
+pub(super) fn post(path: &str, body: &str) -> String {
     post_with(path, "", body)
 }
 
 /// A call with further fields, each ending in CRLF.
-pub fn post_with(path: &str, fields: &str, body: &str) -> String {
+pub(super) fn post_with(path: &str, fields: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n{fields}Content-Length: {}\r\n\r\n{body}",
         body.len()
@@ -337,6 +337,6 @@ pub fn post_with(path: &str, fields: &str, body: &str) -> String {
 }
 
 /// A request without a body.
-pub fn get(path: &str) -> String {
+pub(super) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")
 }

@@ -18,8 +18,8 @@ const LONG: Duration = Duration::from_secs(60);
 async fn a_silent_connection_is_closed_without_a_word() {
     let server = serve(|options| options.limits.first_byte_timeout = SHORT).await;
     let mut client = server.client().await;
-    let took = client.closed().await;
-    assert!(took >= SHORT - Duration::from_millis(20) && took < ENOUGH, "{took:?}");
+    let elapsed = client.closed().await;
+    assert!(elapsed >= SHORT - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
 }
 
 #[tokio::test]
@@ -43,11 +43,11 @@ async fn a_head_that_drips_is_408_however_busily_it_drips() {
         });
         let mut input = Vec::new();
         reading.read_to_end(&mut input).await.unwrap_or_default();
-        let took = start.elapsed();
+        let elapsed = start.elapsed();
         let text = String::from_utf8(input).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
         assert!(text.contains("REQUEST_TIMEOUT") && text.contains("connection: close"), "{text}");
-        assert!(took >= SHORT && took < ENOUGH, "{took:?}");
+        assert!(elapsed >= SHORT && elapsed < ENOUGH, "{elapsed:?}");
         dripping.abort();
     }
 }
@@ -82,8 +82,8 @@ async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     sleep(IDLE * 2).await;
     server.seen.release.notify_one();
     assert_eq!(client.response().await.status, 200);
-    let took = client.closed().await;
-    assert!(took >= IDLE - Duration::from_millis(20) && took < ENOUGH, "{took:?}");
+    let elapsed = client.closed().await;
+    assert!(elapsed >= IDLE - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use convoke::{args, mutation, query, table};
 #[table(name = "tallies", prefix = "tally")]
 #[index(by_room_name(room, name), unique)]
 #[index(by_room_count(room, count))]
-pub struct Tally {
+pub(super) struct Tally {
     pub room: String,
     pub name: String,
     pub count: i64,
@@ -18,31 +18,31 @@ pub struct Tally {
 /// Who may look into a room.
 #[table(name = "guests", prefix = "guest")]
 #[index(by_room_subject(room, subject), unique)]
-pub struct Guest {
+pub(super) struct Guest {
     pub room: String,
     pub subject: String,
 }
 
 #[args]
-pub struct InRoom {
+pub(super) struct InRoom {
     pub room: String,
 }
 
 #[args]
-pub struct Named {
+pub(super) struct Named {
     pub room: String,
     pub name: String,
 }
 
 #[args]
-pub struct Top {
+pub(super) struct Top {
     pub room: String,
     pub rows: i64,
 }
 
 /// Adds one to each of the names, which are divided by commas.
 #[mutation]
-pub fn add(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+pub(super) fn add(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     for name in args.name.split(',') {
         let tally = ctx.db().query(Tally::by_room_name).eq(&args.room).eq(name).unique()?;
         match tally {
@@ -58,14 +58,14 @@ pub fn add(ctx: &mut MutationCtx, args: Named) -> Result<()> {
 
 /// Writes a row and fails.
 #[mutation]
-pub fn add_and_fail(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+pub(super) fn add_and_fail(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     ctx.run::<add>(args)?;
     Err(Error::failed_precondition("Not now"))
 }
 
 /// Lets the caller in, or out again.
 #[mutation]
-pub fn enter_or_leave(ctx: &mut MutationCtx, args: InRoom) -> Result<()> {
+pub(super) fn enter_or_leave(ctx: &mut MutationCtx, args: InRoom) -> Result<()> {
     let subject = ctx.identity().map(|identity| identity.subject.clone()).unwrap_or_default();
     match ctx.db().query(Guest::by_room_subject).eq(&args.room).eq(&subject).unique()? {
         Some(guest) => drop(ctx.db_mut().delete(guest.id())?),
@@ -76,21 +76,21 @@ pub fn enter_or_leave(ctx: &mut MutationCtx, args: InRoom) -> Result<()> {
 
 /// How often something was counted; it asks nobody who he is.
 #[query]
-pub fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
+pub(super) fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
     ctx.charge_call()?;
     Ok(ctx.db().query(Tally::by_room_name).eq(&args.room).eq(&args.name).unique()?.map_or(0, |row| row.count))
 }
 
 /// What was counted most often.
 #[query]
-pub fn top(ctx: &QueryCtx, args: Top) -> Result<Vec<String>> {
+pub(super) fn top(ctx: &QueryCtx, args: Top) -> Result<Vec<String>> {
     let rows = ctx.db().query(Tally::by_room_count).eq(&args.room).order(Order::Desc).take(args.rows as usize)?;
     Ok(rows.into_iter().map(|row| row.name.clone()).collect())
 }
 
 /// As [`count`], for guests of the room.
 #[query]
-pub fn count_as_guest(ctx: &QueryCtx, args: Named) -> Result<i64> {
+pub(super) fn count_as_guest(ctx: &QueryCtx, args: Named) -> Result<i64> {
     let subject = ctx.identity().map(|identity| identity.subject.clone()).unwrap_or_default();
     if ctx.db().query(Guest::by_room_subject).eq(&args.room).eq(&subject).unique()?.is_none() {
         return Err(Error::forbidden("You are no guest of this room"));
@@ -100,7 +100,7 @@ pub fn count_as_guest(ctx: &QueryCtx, args: Named) -> Result<i64> {
 
 /// As [`count`] as long as that is even; then it asks who calls.
 #[query]
-pub fn count_or_name(ctx: &QueryCtx, args: Named) -> Result<String> {
+pub(super) fn count_or_name(ctx: &QueryCtx, args: Named) -> Result<String> {
     let count = ctx.run::<count>(args)?;
     let name = || ctx.identity().map_or_else(|| "nobody".to_owned(), |identity| identity.subject.clone());
     Ok(if count % 2 == 0 { count.to_string() } else { format!("{count} for {}", name()) })
@@ -108,20 +108,20 @@ pub fn count_or_name(ctx: &QueryCtx, args: Named) -> Result<String> {
 
 /// The time.
 #[query]
-pub fn time(ctx: &QueryCtx) -> Result<Millis> {
+pub(super) fn time(ctx: &QueryCtx) -> Result<Millis> {
     Ok(ctx.now())
 }
 
 /// State beside the database.
 #[derive(Default)]
-pub struct Flag {
+pub(super) struct Flag {
     /// How many runs of [`unsteady`] still fail.
     pub failures: AtomicUsize,
 }
 
 /// As [`count`], while it does not fail.
 #[query]
-pub fn unsteady(ctx: &QueryCtx, args: Named) -> Result<i64> {
+pub(super) fn unsteady(ctx: &QueryCtx, args: Named) -> Result<i64> {
     use std::sync::atomic::Ordering::Relaxed;
     let flag = ctx.memory::<Flag>();
     if flag.failures.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
@@ -132,7 +132,7 @@ pub fn unsteady(ctx: &QueryCtx, args: Named) -> Result<i64> {
 
 /// A text of so many characters.
 #[query]
-pub fn long(ctx: &QueryCtx, args: Top) -> Result<String> {
+pub(super) fn long(ctx: &QueryCtx, args: Top) -> Result<String> {
     let _ = ctx;
     Ok("x".repeat(args.rows as usize))
 }

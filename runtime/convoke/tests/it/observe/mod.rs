@@ -3,4 +3,4 @@
 
 mod followed;
 mod metrics;
-pub mod support;
+pub(crate) mod support;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use convoke::testing::{TestApp, TestServer};
 
 /// The samples of a page by their name and labels, as they stand there.
-pub struct Samples(BTreeMap<String, f64>);
+pub(crate) struct Samples(BTreeMap<String, f64>);
 
 impl Samples {
     /// Scrapes a server, and checks the form of every line on the way.
-    pub fn scrape(app: &TestApp, server: &TestServer<'_>) -> Self {
+    pub(crate) fn scrape(app: &TestApp, server: &TestServer<'_>) -> Self {
         let url = format!("http://{}/metrics", server.address());
         let page = app.block_on(async {
             let response = reqwest::get(url).await.unwrap();
@@ -35,18 +35,18 @@ impl Samples {
     }
 
     /// The value of one; none if it is not there.
-    pub fn get(&self, name: &str) -> Option<f64> {
+    pub(crate) fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
     /// The value of one that must be there.
     #[track_caller]
-    pub fn value(&self, name: &str) -> f64 {
+    pub(crate) fn value(&self, name: &str) -> f64 {
         self.get(name).unwrap_or_else(|| panic!("no {name} among {:#?}", self.0.keys()))
     }
 
     /// The names that contain a text.
-    pub fn names<'a>(&'a self, part: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn names<'a>(&'a self, part: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.keys().map(String::as_str).filter(move |name| name.contains(part))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use convoke::prelude::*;
 
 #[args]
-pub struct Fetch {
+pub(super) struct Fetch {
     pub url: String,
     pub post: bool,
     pub repeatable: bool,
@@ -14,14 +14,14 @@ pub struct Fetch {
 }
 
 #[value]
-pub struct Fetched {
+pub(super) struct Fetched {
     pub status: i64,
     pub text: String,
 }
 
 /// Fetches something.
 #[action]
-pub async fn fetch(ctx: &ActionCtx, args: Fetch) -> Result<Fetched> {
+pub(super) async fn fetch(ctx: &ActionCtx, args: Fetch) -> Result<Fetched> {
     let http = ctx.http()?;
     let mut request = if args.post { http.post(&args.url).json(&[1, 2]) } else { http.get(&args.url) };
     if args.repeatable {
@@ -38,13 +38,13 @@ pub async fn fetch(ctx: &ActionCtx, args: Fetch) -> Result<Fetched> {
 }
 
 #[args]
-pub struct SecretName {
+pub(super) struct SecretName {
     pub name: String,
 }
 
 /// Sends a secret to a server.
 #[action]
-pub async fn send_secret(ctx: &ActionCtx, args: Fetch) -> Result<String> {
+pub(super) async fn send_secret(ctx: &ActionCtx, args: Fetch) -> Result<String> {
     let secret = ctx.secret("OUTBOUND_TEST")?;
     info!("sending {secret:?}");
     let reply = ctx.http()?.get(&args.url).bearer(&secret).send().await?.success()?;
@@ -53,6 +53,6 @@ pub async fn send_secret(ctx: &ActionCtx, args: Fetch) -> Result<String> {
 
 /// Whether a secret is set.
 #[action]
-pub async fn knows_secret(ctx: &ActionCtx, args: SecretName) -> Result<bool> {
+pub(super) async fn knows_secret(ctx: &ActionCtx, args: SecretName) -> Result<bool> {
     Ok(ctx.secret_if_set(&args.name)?.is_some())
 }

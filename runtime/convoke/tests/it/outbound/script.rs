@@ -5,20 +5,20 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub struct Script {
+pub(super) struct Script {
     pub url: String,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 /// An answer with this status, further header lines (each ended by CRLF) and body.
-pub fn answer(status: u16, headers: &str, body: &str) -> String {
+pub(super) fn answer(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
 impl Script {
     /// Answers in this order; an empty text is no answer at all.
-    pub fn new(answers: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn new(answers: impl IntoIterator<Item = String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/path", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -52,7 +52,7 @@ impl Script {
         Self { url, asked }
     }
 
-    pub fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }

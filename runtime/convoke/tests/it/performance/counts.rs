@@ -10,7 +10,7 @@ use serde_json::json;
 
 const ANSWER: &str = "performance/functions/answer";
 
-pub fn series(app: &TestApp, name: Option<&str>, from: Millis, end: Millis, bucket: Duration) -> Vec<Bucket> {
+pub(super) fn series(app: &TestApp, name: Option<&str>, from: Millis, end: Millis, bucket: Duration) -> Vec<Bucket> {
     let name = name.map(str::to_owned);
     app.block_on(app.performance(move |performance| performance.series(name.as_deref(), from, end, bucket))).unwrap()
 }

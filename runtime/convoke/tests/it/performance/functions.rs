@@ -6,35 +6,35 @@ use convoke::performance::Bucket;
 use convoke::prelude::*;
 
 #[args]
-pub struct Asked {
+pub(super) struct Asked {
     pub fail: bool,
 }
 
 /// Answers or refuses.
 #[query]
-pub fn answer(_ctx: &QueryCtx, args: Asked) -> Result<()> {
+pub(super) fn answer(_ctx: &QueryCtx, args: Asked) -> Result<()> {
     if args.fail { Err(Error::not_found("Nothing")) } else { Ok(()) }
 }
 
 /// Panics.
 #[query]
-pub fn stumble_over(_ctx: &QueryCtx) -> Result<()> {
+pub(super) fn stumble_over(_ctx: &QueryCtx) -> Result<()> {
     panic!("a bug");
 }
 
 #[mutation(internal)]
-pub fn later(_ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn later(_ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
 #[mutation]
-pub fn plan_later(ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn plan_later(ctx: &mut MutationCtx) -> Result<()> {
     ctx.schedule::<later>(When::now(), NoArgs {})?;
     Ok(())
 }
 
 #[args]
-pub struct Window {
+pub(super) struct Window {
     pub name: Option<String>,
     pub window_ms: i64,
     pub bucket_ms: i64,
@@ -42,7 +42,7 @@ pub struct Window {
 
 /// Calls and errors of every bucket of the window that ends now.
 #[query]
-pub fn course(ctx: &QueryCtx, args: Window) -> Result<Vec<Vec<f64>>> {
+pub(super) fn course(ctx: &QueryCtx, args: Window) -> Result<Vec<Vec<f64>>> {
     let end = ctx.now() + Duration::from_millis(1);
     let from = ctx.now() - Duration::from_millis(args.window_ms.unsigned_abs());
     let bucket = Duration::from_millis(args.bucket_ms.unsigned_abs());

@@ -10,7 +10,7 @@ use convoke::scheduler::{Job, JobKind, JobState};
 /// What a job left behind. Nothing makes it unique: a job that had its effect twice would show.
 #[table(name = "effects", prefix = "effect")]
 #[index(by_n(n))]
-pub struct Effect {
+pub(super) struct Effect {
     pub n: i64,
     pub at: Millis,
     /// Whom the job ran as.
@@ -19,7 +19,7 @@ pub struct Effect {
 
 /// How often a function was entered, whatever became of it.
 #[derive(Default)]
-pub struct Entered(Mutex<HashMap<i64, u32>>);
+pub(super) struct Entered(Mutex<HashMap<i64, u32>>);
 
 impl Entered {
     fn enter(&self, n: i64) -> u32 {
@@ -29,18 +29,18 @@ impl Entered {
         *times
     }
 
-    pub fn times(&self, n: i64) -> u32 {
+    pub(super) fn times(&self, n: i64) -> u32 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&n).copied().unwrap_or(0)
     }
 }
 
 #[args]
-pub struct Numbered {
+pub(super) struct Numbered {
     pub n: i64,
 }
 
 #[args]
-pub struct Plan {
+pub(super) struct Plan {
     pub n: i64,
     pub after_ms: i64,
     pub key: Option<String>,
@@ -54,7 +54,7 @@ impl Plan {
 
 /// Leaves an effect.
 #[mutation(internal)]
-pub fn leave(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
+pub(super) fn leave(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
     let at = ctx.now();
     let subject = ctx.identity().map(|identity| identity.subject.clone());
     ctx.memory::<Entered>().enter(args.n);
@@ -65,7 +65,7 @@ pub fn leave(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 
 /// Schedules [`leave`].
 #[mutation]
-pub fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
+pub(super) fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let leave_args = Numbered { n: args.n };
     match &args.key {
         None => ctx.schedule::<leave>(args.after(), leave_args),
@@ -75,34 +75,34 @@ pub fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
 
 /// Schedules [`leave`] for a time of day.
 #[mutation]
-pub fn plan_for(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
+pub(super) fn plan_for(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let time = ctx.now() + args.after();
     ctx.schedule::<leave>(time, Numbered { n: args.n })
 }
 
 /// Schedules [`leave`], and moves it if it is pending.
 #[mutation]
-pub fn plan_quietly(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
+pub(super) fn plan_quietly(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     ctx.schedule_debounced::<leave>(args.key.as_deref().unwrap_or_default(), args.after(), Numbered { n: args.n })
 }
 
 /// Schedules [`leave`] as the caller.
 #[mutation]
-pub fn plan_as_caller(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
+pub(super) fn plan_as_caller(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let identity = ctx.identity().cloned().ok_or_else(|| Error::unauthenticated("Authentication required"))?;
     ctx.schedule::<leave>(When::from(args.after()).acting_as(&identity), Numbered { n: args.n })
 }
 
 /// Schedules [`leave`], and then refuses.
 #[mutation]
-pub fn plan_and_refuse(ctx: &mut MutationCtx, args: Plan) -> Result<()> {
+pub(super) fn plan_and_refuse(ctx: &mut MutationCtx, args: Plan) -> Result<()> {
     ctx.schedule::<leave>(args.after(), Numbered { n: args.n })?;
     Err(Error::failed_precondition("Not now"))
 }
 
 /// Schedules [`leave`] twice: once through a call that refuses.
 #[mutation]
-pub fn plan_despite(ctx: &mut MutationCtx, args: Plan) -> Result<()> {
+pub(super) fn plan_despite(ctx: &mut MutationCtx, args: Plan) -> Result<()> {
     ctx.schedule::<leave>(args.after(), Numbered { n: args.n })?;
     let inner = Plan { n: args.n + 1, ..args };
     assert!(ctx.run::<plan_and_refuse>(inner).is_err());
@@ -110,29 +110,29 @@ pub fn plan_despite(ctx: &mut MutationCtx, args: Plan) -> Result<()> {
 }
 
 #[args]
-pub struct OfJob {
+pub(super) struct OfJob {
     pub job: Id<Job>,
 }
 
 /// Takes a job back.
 #[mutation]
-pub fn take_back(ctx: &mut MutationCtx, args: OfJob) -> Result<bool> {
+pub(super) fn take_back(ctx: &mut MutationCtx, args: OfJob) -> Result<bool> {
     ctx.cancel(args.job)
 }
 
 #[args]
-pub struct OfKey {
+pub(super) struct OfKey {
     pub key: String,
 }
 
 /// Takes the job of a key back.
 #[mutation]
-pub fn take_back_key(ctx: &mut MutationCtx, args: OfKey) -> Result<bool> {
+pub(super) fn take_back_key(ctx: &mut MutationCtx, args: OfKey) -> Result<bool> {
     ctx.cancel_key::<leave>(&args.key)
 }
 
 #[args]
-pub struct Stumble {
+pub(super) struct Stumble {
     pub n: i64,
     /// How many of the first attempts fail.
     pub failures: i64,
@@ -140,7 +140,7 @@ pub struct Stumble {
 
 /// Leaves an effect and fails, and at last leaves it and does not fail.
 #[mutation(internal)]
-pub fn stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<()> {
+pub(super) fn stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<()> {
     let times = ctx.memory::<Entered>().enter(args.n);
     let at = ctx.now();
     ctx.db_mut().insert(Effect { n: args.n, at, subject: None })?;
@@ -151,25 +151,25 @@ pub fn stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<()> {
 }
 
 #[mutation]
-pub fn plan_stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<Id<Job>> {
+pub(super) fn plan_stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<Id<Job>> {
     ctx.schedule::<stumble>(When::now(), args)
 }
 
 /// Panics whenever it runs.
 #[mutation(internal, tries = 2)]
-pub fn break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
+pub(super) fn break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
     ctx.memory::<Entered>().enter(args.n);
     panic!("a bug in job {}", args.n);
 }
 
 #[mutation]
-pub fn plan_break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
+pub(super) fn plan_break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
     ctx.schedule::<break_down>(When::now(), args)
 }
 
 /// Leaves an effect and schedules itself under the key it runs under, until 0.
 #[mutation(internal)]
-pub fn count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
+pub(super) fn count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
     ctx.run::<leave>(args.clone())?;
     if args.n > 0 {
         ctx.schedule_once::<count_down>("down", Duration::from_secs(10), Numbered { n: args.n - 1 })?;
@@ -178,31 +178,31 @@ pub fn count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 }
 
 #[mutation]
-pub fn plan_count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
+pub(super) fn plan_count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
     ctx.schedule_once::<count_down>("down", When::now(), args)
 }
 
 /// Leaves an effect by a mutation.
 #[action(internal)]
-pub async fn reach_out(ctx: &ActionCtx, args: Numbered) -> Result<()> {
+pub(super) async fn reach_out(ctx: &ActionCtx, args: Numbered) -> Result<()> {
     ctx.run::<leave>(args).await
 }
 
 #[mutation]
-pub fn plan_reach_out(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
+pub(super) fn plan_reach_out(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     ctx.schedule::<reach_out>(args.after(), Numbered { n: args.n })
 }
 
 /// Fails whenever it is started.
 #[action(internal)]
-pub async fn reach_in_vain(ctx: &ActionCtx, args: Numbered) -> Result<()> {
+pub(super) async fn reach_in_vain(ctx: &ActionCtx, args: Numbered) -> Result<()> {
     ctx.memory::<Entered>().enter(args.n);
     Err(Error::provider("Nobody is there"))
 }
 
 /// Fails the first two times.
 #[action(internal, tries = 3)]
-pub async fn reach_persistently(ctx: &ActionCtx, args: Numbered) -> Result<()> {
+pub(super) async fn reach_persistently(ctx: &ActionCtx, args: Numbered) -> Result<()> {
     if ctx.memory::<Entered>().enter(args.n) < 3 {
         return Err(Error::provider("Nobody is there"));
     }
@@ -210,18 +210,18 @@ pub async fn reach_persistently(ctx: &ActionCtx, args: Numbered) -> Result<()> {
 }
 
 #[mutation]
-pub fn plan_in_vain(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
+pub(super) fn plan_in_vain(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
     ctx.schedule::<reach_in_vain>(When::now(), args)
 }
 
 #[mutation]
-pub fn plan_persistently(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
+pub(super) fn plan_persistently(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
     ctx.schedule_once::<reach_persistently>("p", When::now(), args)
 }
 
 /// Schedules from an action, and takes one of two back.
 #[action]
-pub async fn plan_from_action(ctx: &ActionCtx, args: Plan) -> Result<bool> {
+pub(super) async fn plan_from_action(ctx: &ActionCtx, args: Plan) -> Result<bool> {
     ctx.schedule::<leave>(args.after(), Numbered { n: args.n }).await?;
     let other = ctx.schedule::<leave>(args.after(), Numbered { n: args.n + 1 }).await?;
     ctx.cancel(other).await
@@ -229,7 +229,7 @@ pub async fn plan_from_action(ctx: &ActionCtx, args: Plan) -> Result<bool> {
 
 /// Makes a row as a process left it that died while the action ran.
 #[mutation]
-pub fn pretend_running(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
+pub(super) fn pretend_running(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
     let now = ctx.now();
     let job = Job {
         path: format!("scheduler/functions/{}", args.key),
@@ -252,7 +252,7 @@ pub fn pretend_running(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
 
 /// Makes a row that another version of the program left.
 #[mutation]
-pub fn pretend_planned(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
+pub(super) fn pretend_planned(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
     let id = ctx.schedule::<leave>(When::now(), Numbered { n: 1 })?;
     ctx.db_mut().patch(id, |job| match args.key.as_str() {
         "args" => job.args = r#"{"m":1}"#.to_owned(),
@@ -264,7 +264,7 @@ pub fn pretend_planned(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
 /// Runs at half past four every day.
 #[mutation(internal)]
 #[cron("30 4 * * *")]
-pub fn daily(ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn daily(ctx: &mut MutationCtx) -> Result<()> {
     let n = -1;
     ctx.run::<leave>(Numbered { n })
 }
@@ -272,22 +272,22 @@ pub fn daily(ctx: &mut MutationCtx) -> Result<()> {
 /// Runs on leap days, and fails.
 #[mutation(internal, tries = 2)]
 #[cron("0 */8 29 2 *")]
-pub fn on_leap_days(ctx: &mut MutationCtx) -> Result<()> {
+pub(super) fn on_leap_days(ctx: &mut MutationCtx) -> Result<()> {
     ctx.memory::<Entered>().enter(-29);
     Err(Error::unavailable("It is a leap day"))
 }
 
 #[derive(Default)]
-pub struct Notes(pub Mutex<Vec<&'static str>>);
+pub(super) struct Notes(pub Mutex<Vec<&'static str>>);
 
 #[args]
-pub struct Note {
+pub(super) struct Note {
     pub refuse: bool,
 }
 
 /// Notes in memory what was committed.
 #[mutation]
-pub fn note(ctx: &mut MutationCtx, args: Note) -> Result<()> {
+pub(super) fn note(ctx: &mut MutationCtx, args: Note) -> Result<()> {
     let notes = ctx.memory::<Notes>();
     let write = move |note| {
         let notes = notes.clone();

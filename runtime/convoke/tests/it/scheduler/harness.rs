@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::functions::{Effect, Entered};
 
 /// Calls a function of the tests, and returns its value.
-pub fn call(app: &TestApp, name: &str, args: Value) -> Value {
+pub(super) fn call(app: &TestApp, name: &str, args: Value) -> Value {
     app.nobody().call(&format!("scheduler/functions/{name}"), args).value().clone()
 }
 
 /// Every effect as (n, milliseconds after the start of the test's clock), in the order of their rows.
-pub fn effects(app: &TestApp) -> Vec<(i64, i64)> {
+pub(super) fn effects(app: &TestApp) -> Vec<(i64, i64)> {
     app.read(|db| {
         let rows = db.scan::<Effect>().take(100_000)?;
         Ok(rows.iter().map(|row| (row.n, row.at.0 - convoke::testing::START.0)).collect())
@@ -22,7 +22,7 @@ pub fn effects(app: &TestApp) -> Vec<(i64, i64)> {
 }
 
 /// How often a function was entered for this number.
-pub fn entered(app: &TestApp, n: i64) -> u32 {
+pub(super) fn entered(app: &TestApp, n: i64) -> u32 {
     app.runtime().memory::<Entered>().times(n)
 }
 

@@ -25,31 +25,31 @@ const KILLS: u64 = 6;
 
 /// What an action did outside the database: it cannot be undone, hence it must not be done twice.
 #[table(name = "killedStarts", prefix = "killedstart")]
-pub struct Started {
+pub(super) struct Started {
     pub n: i64,
 }
 
 #[mutation(internal)]
-pub fn write_start(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
+pub(super) fn write_start(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
     ctx.db_mut().insert(Started { n: args.n })?;
     Ok(())
 }
 
 #[action(internal)]
-pub async fn act(ctx: &ActionCtx, args: Numbered) -> Result<()> {
+pub(super) async fn act(ctx: &ActionCtx, args: Numbered) -> Result<()> {
     ctx.run::<write_start>(args).await?;
     ctx.sleep(Duration::from_millis(20)).await;
     Ok(())
 }
 
 #[args]
-pub struct Seed {
+pub(super) struct Seed {
     pub from: i64,
 }
 
 /// Plans a hundred jobs of the two kinds.
 #[mutation(internal)]
-pub fn seed(ctx: &mut MutationCtx, args: Seed) -> Result<()> {
+pub(super) fn seed(ctx: &mut MutationCtx, args: Seed) -> Result<()> {
     for n in args.from..args.from + 100 {
         let after = Duration::from_millis(n.unsigned_abs() % 700);
         ctx.schedule::<leave>(after, Numbered { n })?;
@@ -165,13 +165,13 @@ fn killed_while_thousands_of_jobs_run_every_mutation_has_one_effect_and_no_actio
 
 /// The effects and the starts that there are, in order.
 #[value]
-pub struct Counted {
+pub(super) struct Counted {
     pub effects: Vec<i64>,
     pub starts: Vec<i64>,
 }
 
 #[query(internal)]
-pub fn counted(ctx: &QueryCtx) -> Result<Counted> {
+pub(super) fn counted(ctx: &QueryCtx) -> Result<Counted> {
     let mut effects: Vec<i64> = ctx.db().scan::<Effect>().take(100_000)?.iter().map(|row| row.n).collect();
     let mut starts: Vec<i64> = ctx.db().scan::<Started>().take(100_000)?.iter().map(|row| row.n).collect();
     effects.retain(|n| *n >= 0);

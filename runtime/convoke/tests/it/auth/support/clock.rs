@@ -6,19 +6,19 @@ use std::time::Duration;
 use convoke::{Clock, Millis};
 
 /// Stands still until it is moved.
-pub struct TestClock {
+pub(crate) struct TestClock {
     start: i64,
     now: AtomicI64,
 }
 
 impl TestClock {
     /// A clock that shows this second.
-    pub fn at(seconds: i64) -> Self {
+    pub(crate) fn at(seconds: i64) -> Self {
         Self { start: seconds * 1000, now: AtomicI64::new(seconds * 1000) }
     }
 
     /// Moves it on.
-    pub fn advance(&self, seconds: i64) {
+    pub(crate) fn advance(&self, seconds: i64) {
         self.now.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 }

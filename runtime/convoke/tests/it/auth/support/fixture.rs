@@ -10,64 +10,64 @@ use serde_json::{Value, json};
 
 use super::{KeyServer, Signer, TestClock};
 
-pub const ISSUER: &str = "https://id.example";
-pub const AUDIENCE: &str = "api";
+pub(crate) const ISSUER: &str = "https://id.example";
+pub(crate) const AUDIENCE: &str = "api";
 /// Where the clocks start, in seconds.
-pub const NOW: i64 = 1_800_000_000;
+pub(crate) const NOW: i64 = 1_800_000_000;
 
-pub struct Fixture {
+pub(crate) struct Fixture {
     pub auth: Authenticator,
     pub clock: Arc<TestClock>,
 }
 
 impl Fixture {
     /// With the default limits and this provider.
-    pub fn new(provider: ProviderConfig) -> Self {
+    pub(crate) fn new(provider: ProviderConfig) -> Self {
         Self::with(vec![provider], &Limits::default())
     }
 
     /// With the keys that the server lists at `/jwks`.
-    pub fn of(server: &KeyServer) -> Self {
+    pub(crate) fn of(server: &KeyServer) -> Self {
         Self::new(provider(server))
     }
 
-    pub fn with(providers: Vec<ProviderConfig>, limits: &Limits) -> Self {
+    pub(crate) fn with(providers: Vec<ProviderConfig>, limits: &Limits) -> Self {
         let clock = Arc::new(TestClock::at(NOW));
         let config = AuthConfig { providers, environment: Environment::Production, ..AuthConfig::default() };
         let auth = Authenticator::new(config, clock.clone(), limits, http()).unwrap();
         Self { auth, clock }
     }
 
-    pub async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+    pub(crate) async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         match self.auth.authenticate(Some(format!("Bearer {token}").as_bytes())).await? {
             Caller::User(identity) => Ok(identity),
             other => panic!("not a user: {other:?}"),
         }
     }
 
-    pub fn remembered(&self, token: &str) -> Option<Arc<Identity>> {
+    pub(crate) fn remembered(&self, token: &str) -> Option<Arc<Identity>> {
         let caller = self.auth.remembered(format!("Bearer {token}").as_bytes())?;
         Some(caller.identity().unwrap().clone())
     }
 }
 
 /// The provider whose keys the server lists at `/jwks`.
-pub fn provider(server: &KeyServer) -> ProviderConfig {
+pub(crate) fn provider(server: &KeyServer) -> ProviderConfig {
     ProviderConfig { keys: KeySource::Url(server.url("/jwks")), ..ProviderConfig::new(ISSUER, AUDIENCE) }
 }
 
 /// As the server's own client, but a proxy of the machine that runs the tests has no part in it.
-pub fn http() -> reqwest::Client {
+pub(crate) fn http() -> reqwest::Client {
     convoke::auth::key_source::http_client().no_proxy().build().unwrap()
 }
 
 /// Claims of a token that is accepted for an hour.
-pub fn claims() -> Value {
+pub(crate) fn claims() -> Value {
     json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "iat": NOW, "exp": NOW + 3600})
 }
 
 /// The refusal's sentence, after a look at the rest of a 401.
-pub fn message<T: std::fmt::Debug>(result: Result<T, AuthError>) -> String {
+pub(crate) fn message<T: std::fmt::Debug>(result: Result<T, AuthError>) -> String {
     let error = result.unwrap_err();
     assert_eq!((error.status(), error.code().as_str()), (401, "INVALID_CREDENTIALS"), "{error}");
     assert!(error.challenge().unwrap().contains(&error.to_string()), "{:?}", error.challenge());
@@ -75,7 +75,7 @@ pub fn message<T: std::fmt::Debug>(result: Result<T, AuthError>) -> String {
 }
 
 /// Waits until it holds; what happens in the background has no other sign.
-pub async fn eventually(mut holds: impl FnMut() -> bool) {
+pub(crate) async fn eventually(mut holds: impl FnMut() -> bool) {
     for _ in 0..500 {
         if holds() {
             return;
@@ -87,12 +87,12 @@ pub async fn eventually(mut holds: impl FnMut() -> bool) {
 
 /// A token of `signer` for everybody.
 impl Signer {
-    pub fn good(&self) -> String {
+    pub(crate) fn good(&self) -> String {
         self.token(&claims())
     }
 
     /// A token that no test has shown before.
-    pub fn fresh(&self, number: usize) -> String {
+    pub(crate) fn fresh(&self, number: usize) -> String {
         let mut claims = claims();
         claims["jti"] = json!(number);
         self.token(&claims)

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::Signer;
 
 /// Ends with the value.
-pub struct KeyServer {
+pub(crate) struct KeyServer {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
     task: JoinHandle<()>,
@@ -28,24 +28,24 @@ struct State {
 
 /// What a path answers.
 #[derive(Clone)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub status: u16,
     pub headers: String,
     pub body: String,
 }
 
 impl Reply {
-    pub fn json(body: &Value) -> Self {
+    pub(crate) fn json(body: &Value) -> Self {
         Self { status: 200, headers: String::new(), body: body.to_string() }
     }
 
-    pub fn status(status: u16) -> Self {
+    pub(crate) fn status(status: u16) -> Self {
         Self { status, headers: String::new(), body: String::new() }
     }
 }
 
 impl KeyServer {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State::default()));
@@ -54,37 +54,37 @@ impl KeyServer {
     }
 
     /// A server that lists these keys at `/jwks`.
-    pub async fn listing(signers: &[&Signer]) -> Self {
+    pub(crate) async fn listing(signers: &[&Signer]) -> Self {
         let server = Self::start().await;
         server.list(signers);
         server
     }
 
     /// Lists these keys at `/jwks` from now on.
-    pub fn list(&self, signers: &[&Signer]) {
+    pub(crate) fn list(&self, signers: &[&Signer]) {
         let keys: Vec<&Value> = signers.iter().map(|signer| &signer.jwk).collect();
         self.reply("/jwks", Reply::json(&json!({ "keys": keys })));
     }
 
-    pub fn reply(&self, path: &str, reply: Reply) {
+    pub(crate) fn reply(&self, path: &str, reply: Reply) {
         self.state.lock().unwrap().replies.insert(path.to_owned(), reply);
     }
 
     /// Answers that much later from now on.
-    pub fn delay(&self, delay: Duration) {
+    pub(crate) fn delay(&self, delay: Duration) {
         self.state.lock().unwrap().delay = delay;
     }
 
     /// How often a path was asked.
-    pub fn hits(&self, path: &str) -> usize {
+    pub(crate) fn hits(&self, path: &str) -> usize {
         self.state.lock().unwrap().hits.get(path).copied().unwrap_or(0)
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 }

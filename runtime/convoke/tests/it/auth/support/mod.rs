@@ -5,7 +5,7 @@ mod fixture;
 mod key_server;
 mod signer;
 
-pub use clock::TestClock;
-pub use fixture::{AUDIENCE, Fixture, ISSUER, NOW, claims, eventually, http, message, provider};
-pub use key_server::{KeyServer, Reply};
-pub use signer::Signer;
+pub(super) use clock::TestClock;
+pub(super) use fixture::{AUDIENCE, Fixture, ISSUER, NOW, claims, eventually, http, message, provider};
+pub(super) use key_server::{KeyServer, Reply};
+pub(super) use signer::Signer;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// One key, and how a set lists it.
 #[derive(Clone)]
-pub struct Signer {
+pub(crate) struct Signer {
     pub algorithm: Algorithm,
     pub kid: Option<String>,
     pub jwk: Value,
@@ -20,17 +20,17 @@ pub struct Signer {
 }
 
 impl Signer {
-    pub fn es256(kid: &str) -> Self {
+    pub(crate) fn es256(kid: &str) -> Self {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
         Self::new(Algorithm::ES256, EncodingKey::from_ec_der(key.as_ref()), kid)
     }
 
-    pub fn ed25519(kid: &str) -> Self {
+    pub(crate) fn ed25519(kid: &str) -> Self {
         let key = Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new()).unwrap();
         Self::new(Algorithm::EdDSA, EncodingKey::from_ed_der(key.as_ref()), kid)
     }
 
-    pub fn rs256(kid: &str) -> Self {
+    pub(crate) fn rs256(kid: &str) -> Self {
         let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
         let der = key.as_der().unwrap();
         // The signer wants PKCS#1, which stands in PKCS#8 behind a head of 26 bytes.
@@ -45,21 +45,21 @@ impl Signer {
     }
 
     /// The same key without a name, in the set and in its tokens.
-    pub fn nameless(mut self) -> Self {
+    pub(crate) fn nameless(mut self) -> Self {
         self.kid = None;
         self.jwk.as_object_mut().unwrap().remove("kid");
         self
     }
 
     /// The same key under another name.
-    pub fn named(mut self, kid: &str) -> Self {
+    pub(crate) fn named(mut self, kid: &str) -> Self {
         self.kid = Some(kid.to_owned());
         self.jwk["kid"] = json!(kid);
         self
     }
 
     /// The header that its tokens have.
-    pub fn header(&self) -> Value {
+    pub(crate) fn header(&self) -> Value {
         let mut header = json!({"alg": format!("{:?}", self.algorithm), "typ": "JWT"});
         if let Some(kid) = &self.kid {
             header["kid"] = json!(kid);
@@ -68,17 +68,17 @@ impl Signer {
     }
 
     /// A token with these claims.
-    pub fn token(&self, claims: &Value) -> String {
+    pub(crate) fn token(&self, claims: &Value) -> String {
         self.token_with(&self.header(), claims)
     }
 
     /// A token with this header, which may lie.
-    pub fn token_with(&self, header: &Value, claims: &Value) -> String {
+    pub(crate) fn token_with(&self, header: &Value, claims: &Value) -> String {
         self.token_of(&header.to_string(), &claims.to_string())
     }
 
     /// A token of these texts, which need not be JSON.
-    pub fn token_of(&self, header: &str, claims: &str) -> String {
+    pub(crate) fn token_of(&self, header: &str, claims: &str) -> String {
         let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
         let message = format!("{}.{}", part(header), part(claims));
         let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &self.key, self.algorithm).unwrap();

@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 use schema::Meeting;
 use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
 
-use super::gathering::Demand;
+use super::inputs::Demand;
 
 /// How far apart two generations by force are.
 const FORCED_APART: Duration = Duration::from_secs(60);
 
 /// Who is at work on which meeting.
 #[derive(Default)]
-pub struct Turns {
+pub struct SingleFlight {
     meetings: Mutex<HashMap<Id<Meeting>, Arc<Queue<Last>>>>,
 }
 
@@ -40,7 +40,7 @@ impl Last {
 }
 
 /// The right to work on a meeting, until it is dropped.
-pub struct Turn {
+pub struct Flight {
     last: OwnedMutexGuard<Last>,
     /// What is left to do.
     pub demand: Demand,
@@ -48,10 +48,10 @@ pub struct Turn {
     is_forced: bool,
 }
 
-impl Turns {
+impl SingleFlight {
     /// Waits for the right to work on a meeting, as long as it takes. Anyone who had to wait for somebody who came to the
     /// end, or forces soon after somebody else did, is left with what that one made.
-    pub async fn take(&self, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Turn {
+    pub async fn take(&self, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Flight {
         let queue = self.queue(meeting, now);
         let (mut last, has_waited) = match queue.clone().try_lock_owned() {
             Ok(last) => (last, false),
@@ -60,7 +60,7 @@ impl Turns {
         let is_served = (has_waited && last.is_done) || (demand == Demand::Anew && last.is_fresh(now));
         last.is_done = false;
         let demand = if is_served { Demand::AsMade } else { demand };
-        Turn { last, demand, began: now, is_forced: demand == Demand::Anew }
+        Flight { last, demand, began: now, is_forced: demand == Demand::Anew }
     }
 
     fn queue(&self, meeting: Id<Meeting>, now: Millis) -> Arc<Queue<Last>> {
@@ -72,7 +72,7 @@ impl Turns {
     }
 }
 
-impl Turn {
+impl Flight {
     /// Says that the work came to its end.
     pub fn done(mut self) {
         self.last.is_done = true;
@@ -94,29 +94,29 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_is_left_with_what_was_made_unless_the_first_failed() {
-        let turns = Turns::default();
+        let flights = SingleFlight::default();
         for (fails, left) in [(false, Demand::AsMade), (true, Demand::Anew)] {
-            let first = turns.take(meeting(1), Demand::Current, NOW).await;
+            let first = flights.take(meeting(1), Demand::Current, NOW).await;
             let ends = async {
                 tokio::time::sleep(Duration::from_secs(24)).await;
                 if fails { drop(first) } else { first.done() }
             };
-            let (second, ()) = tokio::join!(turns.take(meeting(1), Demand::Anew, NOW), ends);
+            let (second, ()) = tokio::join!(flights.take(meeting(1), Demand::Anew, NOW), ends);
             assert_eq!(second.demand, left);
         }
     }
 
     #[tokio::test]
     async fn two_by_force_are_a_minute_apart() {
-        let turns = Turns::default();
-        turns.take(meeting(1), Demand::Current, NOW).await.done();
-        turns.take(meeting(1), Demand::Anew, NOW).await.done();
+        let flights = SingleFlight::default();
+        flights.take(meeting(1), Demand::Current, NOW).await.done();
+        flights.take(meeting(1), Demand::Anew, NOW).await.done();
         let at = |after_ms: u64| NOW + Duration::from_millis(after_ms);
-        let soon = turns.take(meeting(1), Demand::Anew, at(59_999)).await;
+        let soon = flights.take(meeting(1), Demand::Anew, at(59_999)).await;
         assert_eq!(soon.demand, Demand::AsMade);
         soon.done();
-        assert_eq!(turns.take(meeting(1), Demand::Anew, at(60_000)).await.demand, Demand::Anew);
-        turns.take(meeting(2), Demand::Current, at(120_000)).await.done();
-        assert_eq!(turns.meetings.lock().len(), 1, "what is over is forgotten");
+        assert_eq!(flights.take(meeting(1), Demand::Anew, at(60_000)).await.demand, Demand::Anew);
+        flights.take(meeting(2), Demand::Current, at(120_000)).await.done();
+        assert_eq!(flights.meetings.lock().len(), 1, "what is over is forgotten");
     }
 }

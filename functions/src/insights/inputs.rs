@@ -12,12 +12,12 @@ use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, Use
 
 use super::OfMeeting;
 use super::generator::analysis::GENERATOR;
-use crate::meetings::seats::{self, SEATS_MAX};
+use crate::meetings::participants::{self, PARTICIPANTS_MAX};
 use crate::notes::history;
 use crate::reading::material::{Chunk, Material, Person};
 use crate::transcripts::said::{Said, held_ms};
 use crate::transcripts::{transcript, window};
-use crate::{access, names, portraits};
+use crate::{access, names, people};
 
 /// The caller has a place in a meeting of which insights can be made.
 ///
@@ -25,8 +25,8 @@ use crate::{access, names, portraits};
 /// `FORBIDDEN`, `RATE_LIMITED`; `FAILED_PRECONDITION` in a cancelled meeting.
 #[query(internal)]
 pub fn may_generate(ctx: &QueryCtx, args: OfMeeting) -> Result<()> {
-    let seat = access::participant(ctx, args.meeting_id)?;
-    match seat.meeting.state {
+    let membership = access::participant(ctx, args.meeting_id)?;
+    match membership.meeting.state {
         MeetingState::Scheduled | MeetingState::Active | MeetingState::Concluded => Ok(()),
         MeetingState::Cancelled => Err(Error::failed_precondition("Cannot generate insights for a cancelled meeting")),
     }
@@ -149,14 +149,14 @@ pub fn gather(ctx: &QueryCtx, args: Gather) -> Result<Option<Gathered>> {
         MeetingState::Concluded => true,
         MeetingState::Scheduled | MeetingState::Cancelled => return Ok(None),
     };
-    let seats = seats::all(ctx, meeting.id())?;
+    let participants = participants::all(ctx, meeting.id())?;
     let note = ctx.db().query(Note::by_meeting).eq(meeting.id()).unique()?;
     let origin = Origin {
         transcript_sequence: transcript::figures(ctx, meeting.id())?.map_or(0, |row| row.total_chunks),
         note_sequence: note.as_ref().map_or(0, |note| note.sequence),
-        people: seats.iter().map(|seat| seat.user_id).collect(),
+        people: participants.iter().map(|participant| participant.user_id).collect(),
     };
-    let readers = readers(ctx, &args, &seats, &origin, is_over)?;
+    let readers = readers(ctx, &args, &participants, &origin, is_over)?;
     if readers.is_empty() {
         return Ok(None);
     }
@@ -175,17 +175,17 @@ pub fn gather(ctx: &QueryCtx, args: Gather) -> Result<Option<Gathered>> {
 fn readers(
     ctx: &impl Read,
     args: &Gather,
-    seats: &[Doc<Participant>],
+    participants: &[Doc<Participant>],
     origin: &Origin,
     is_over: bool,
 ) -> Result<Vec<Reader>> {
     let rows = of_meeting(ctx, args.meeting_id)?;
     let built_in = origin.hash(GENERATOR);
     let modelled = args.model.as_deref().map(|model| origin.hash(model));
-    let reader = |seat: &Doc<Participant>| {
-        let asks_model = modelled.is_some() && (is_over || seat.joined_at.is_some());
+    let reader = |participant: &Doc<Participant>| {
+        let asks_model = modelled.is_some() && (is_over || participant.joined_at.is_some());
         let wanted = modelled.as_ref().filter(|_| asks_model).unwrap_or(&built_in);
-        let before = rows.get(&seat.user_id).map(Version::of);
+        let before = rows.get(&participant.user_id).map(Version::of);
         let is_due = match args.demand {
             Demand::Current => before.as_ref().is_none_or(|row| row.source_hash != *wanted),
             Demand::Anew => true,
@@ -193,9 +193,9 @@ fn readers(
                 before.as_ref().is_none_or(|row| row.source_hash != *wanted && row.source_hash != built_in)
             }
         };
-        is_due.then_some(Reader { user_id: seat.user_id, asks_model, before })
+        is_due.then_some(Reader { user_id: participant.user_id, asks_model, before })
     };
-    Ok(seats.iter().filter_map(reader).collect())
+    Ok(participants.iter().filter_map(reader).collect())
 }
 
 /// The insights of a meeting, by reader.
@@ -203,7 +203,7 @@ fn readers(
 /// # Errors
 /// A failure of the store.
 pub fn of_meeting(ctx: &impl Read, meeting: Id<Meeting>) -> Result<HashMap<Id<User>, Doc<Insight>>> {
-    let rows = ctx.db().query(Insight::by_meeting_user).eq(meeting).take(SEATS_MAX)?;
+    let rows = ctx.db().query(Insight::by_meeting_user).eq(meeting).take(PARTICIPANTS_MAX)?;
     Ok(rows.into_iter().map(|row| (row.user_id, row)).collect())
 }
 
@@ -217,8 +217,8 @@ fn said(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result<Vec<S
 }
 
 fn attendees(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<Attendee>> {
-    let portraits = portraits::of(ctx, ids)?;
+    let people = people::of(ctx, ids)?;
     let attendee =
-        |one: &portraits::Portrait| Attendee { id: one.user.id(), name: one.name(), interests: one.labels() };
-    Ok(portraits.iter().map(attendee).collect())
+        |one: &people::PersonRecord| Attendee { id: one.user.id(), name: one.name(), interests: one.labels() };
+    Ok(people.iter().map(attendee).collect())
 }

@@ -12,9 +12,9 @@ use schema::{Insight, Match, Meeting, MeetingState, Participant, Presence, Promp
 
 use super::OfMeeting;
 use super::generator::{EarlierMeeting, Guest, is_lull};
-use super::kept::{self, Older};
-use crate::meetings::{seats, state};
-use crate::portraits::{self, Portrait};
+use super::repository::{self, Older};
+use crate::meetings::{participants, state};
+use crate::people::{self, PersonRecord};
 use crate::reading::material::Person;
 use crate::transcripts::said::Said;
 use crate::transcripts::window;
@@ -45,12 +45,12 @@ pub struct MayGenerate {
 /// has not begun and in-call prompts are wanted.
 #[query(internal)]
 pub fn may_generate(ctx: &QueryCtx, args: MayGenerate) -> Result<Id<User>> {
-    let seat = access::participant(ctx, args.meeting_id)?;
+    let membership = access::participant(ctx, args.meeting_id)?;
     match args.kind {
-        PromptKind::PreCall => state::require_open(&seat.meeting)?,
-        PromptKind::InCall => state::require_active(&seat.meeting)?,
+        PromptKind::PreCall => state::require_open(&membership.meeting)?,
+        PromptKind::InCall => state::require_active(&membership.meeting)?,
     }
-    Ok(seat.user.id())
+    Ok(membership.user.id())
 }
 
 /// The people of a scheduled meeting; nobody for one in another state.
@@ -63,7 +63,7 @@ pub fn expected(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<User>>> {
     if !ctx.db().get(args.meeting_id)?.as_ref().is_some_and(is_scheduled) {
         return Ok(Vec::new());
     }
-    Ok(seats::all(ctx, args.meeting_id)?.iter().map(|seat| seat.user_id).collect())
+    Ok(participants::all(ctx, args.meeting_id)?.iter().map(|participant| participant.user_id).collect())
 }
 
 /// What [`before`] and [`existing`] take.
@@ -125,7 +125,8 @@ impl From<Earlier> for EarlierMeeting {
 #[query(internal)]
 pub fn before(ctx: &QueryCtx, args: OfReader) -> Result<Option<Before>> {
     let Some(meeting) = ctx.db().get(args.meeting_id)? else { return Ok(None) };
-    let mut others: Vec<Id<User>> = seats::all(ctx, meeting.id())?.iter().map(|seat| seat.user_id).collect();
+    let mut others: Vec<Id<User>> =
+        participants::all(ctx, meeting.id())?.iter().map(|participant| participant.user_id).collect();
     let Some(place) = others.iter().position(|user| *user == args.user_id) else { return Ok(None) };
     others.remove(place);
     others.truncate(OTHERS_MAX);
@@ -148,7 +149,7 @@ pub fn before(ctx: &QueryCtx, args: OfReader) -> Result<Option<Before>> {
 /// # Errors
 /// A failure of the store.
 fn contents(ctx: &impl Read, of: &OfReader) -> Result<Vec<String>> {
-    let prompts = kept::all(ctx, of.meeting_id, of.user_id, of.kind)?;
+    let prompts = repository::all(ctx, of.meeting_id, of.user_id, of.kind)?;
     Ok(of.older.staying(prompts).into_iter().map(|prompt| prompt.content.clone()).collect())
 }
 
@@ -159,20 +160,20 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
     // What somebody looks for in the queue is for those only with whom they were matched.
     let is_told =
         |entry: &&Doc<QueueEntry>| entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of));
-    let roles = |portrait: &Portrait| -> Vec<String> {
-        let theirs = entries.iter().filter(|entry| entry.user_id == portrait.user.id()).filter(is_told);
+    let roles = |person: &PersonRecord| -> Vec<String> {
+        let theirs = entries.iter().filter(|entry| entry.user_id == person.user.id()).filter(is_told);
         let asked = theirs.max_by_key(|entry| entry.id()).map(|entry| entry.constraints.roles.clone());
         let asked = asked.into_iter().flatten().map(|role| role.as_str().to_owned());
-        let title = portrait.profile.as_ref().and_then(|profile| profile.job_title.as_ref());
+        let title = person.profile.as_ref().and_then(|profile| profile.job_title.as_ref());
         asked.chain(title.map(|title| title.as_str().to_owned())).collect()
     };
-    let invitee = |portrait: &Portrait| Invitee {
-        id: portrait.user.id(),
-        name: portrait.name(),
-        interests: portrait.labels(),
-        roles: roles(portrait),
+    let invitee = |person: &PersonRecord| Invitee {
+        id: person.user.id(),
+        name: person.name(),
+        interests: person.labels(),
+        roles: roles(person),
     };
-    Ok(portraits::of(ctx, ids)?.iter().map(invitee).collect())
+    Ok(people::of(ctx, ids)?.iter().map(invitee).collect())
 }
 
 /// The latest meetings that the reader joined and that are over, with those of the others who had joined too.
@@ -185,9 +186,13 @@ fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &
     over.sort_by_key(|meeting| std::cmp::Reverse(meeting.ended_at));
     let mut found = Vec::new();
     for meeting in over.into_iter().take(SEARCHED_MAX) {
-        let seats = ctx.db().query(Participant::by_meeting_user).eq(meeting.id()).any(others).take(others.len())?;
-        let people: Vec<Id<User>> =
-            seats.iter().filter(|seat| seat.joined_at.is_some()).map(|seat| seat.user_id).collect();
+        let participants =
+            ctx.db().query(Participant::by_meeting_user).eq(meeting.id()).any(others).take(others.len())?;
+        let people: Vec<Id<User>> = participants
+            .iter()
+            .filter(|participant| participant.joined_at.is_some())
+            .map(|participant| participant.user_id)
+            .collect();
         if people.is_empty() {
             continue;
         }
@@ -226,7 +231,8 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     }
     let chunks = window::newest(ctx, args.meeting_id, ctx.settings::<Generation>().prompts_window_bytes)?.chunks;
     let there = ctx.db().query(Participant::by_meeting_presence).eq(args.meeting_id).eq(Presence::Joined);
-    let there: Vec<Id<User>> = there.take(seats::SEATS_MAX)?.iter().map(|seat| seat.user_id).collect();
+    let there: Vec<Id<User>> =
+        there.take(participants::PARTICIPANTS_MAX)?.iter().map(|participant| participant.user_id).collect();
     // What a client says of the time may be another clock's; when it came is ours.
     let spoken = chunks.last().map_or(ctx.now(), Doc::creation_time);
     let is_lull = is_lull(spoken.get(), ctx.now().get(), there.len());

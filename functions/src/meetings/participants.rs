@@ -11,7 +11,7 @@ use crate::events::{self, Event};
 use crate::notes::revocation;
 
 /// More participants than any meeting has, whatever the quota is set to: what is read in one statement.
-pub const SEATS_MAX: usize = 100_000;
+pub const PARTICIPANTS_MAX: usize = 100_000;
 
 /// The row of a user in a meeting.
 ///
@@ -26,7 +26,7 @@ pub fn find(ctx: &impl Read, meeting: Id<Meeting>, user: Id<User>) -> Result<Opt
 /// # Errors
 /// A failure of the store.
 pub fn all(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Doc<Participant>>> {
-    let mut participants = ctx.db().query(Participant::by_meeting_user).eq(meeting).take(SEATS_MAX)?;
+    let mut participants = ctx.db().query(Participant::by_meeting_user).eq(meeting).take(PARTICIPANTS_MAX)?;
     participants.sort_by_key(|row| (row.creation_time(), row.id()));
     Ok(participants)
 }
@@ -126,7 +126,7 @@ pub fn remove(
     ctx.db_mut().delete(participant.id())?;
     room_service::evict(ctx, meeting, user, closed)?;
     presence::settle_after(ctx, meeting.id(), had_joined)?;
-    events::tell(ctx, meeting, Event::ParticipantRemoved(user))?;
+    events::emit(ctx, meeting, Event::ParticipantRemoved(user))?;
     audit::meeting(ctx, actor, "participant.removed", meeting, Details::new().with("userId", user))?;
     info!("{user} removed from {}", meeting.id());
     Ok(())

@@ -13,7 +13,7 @@ use crate::names;
 
 /// A person, as far as the rows know one.
 #[value(output)]
-pub struct Portrait {
+pub struct PersonRecord {
     pub user: Doc<User>,
     /// Absent before there is one.
     pub profile: Option<Doc<Profile>>,
@@ -28,7 +28,7 @@ pub struct Labelled {
     pub label: String,
 }
 
-impl Portrait {
+impl PersonRecord {
     /// The name that everybody sees.
     pub fn name(&self) -> String {
         names::display_name(&self.user, self.profile.as_deref())
@@ -47,7 +47,7 @@ const INTERESTS_MAX: usize = 200;
 ///
 /// # Errors
 /// A failure of the store.
-pub fn of(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<Portrait>> {
+pub fn of(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<PersonRecord>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -55,12 +55,12 @@ pub fn of(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<Portrait>> {
     let profiles = ctx.db().query(Profile::by_user).any(ids).take(ids.len())?;
     let mut profiles: HashMap<Id<User>, Doc<Profile>> = profiles.into_iter().map(|row| (row.user_id, row)).collect();
     let mut interests = interests(ctx, ids)?;
-    let portrait = |user: Doc<User>| {
+    let person = |user: Doc<User>| {
         let id = user.id();
         let profile = profiles.remove(&id);
-        Portrait { user, profile, interests: interests.remove(&id).unwrap_or_default() }
+        PersonRecord { user, profile, interests: interests.remove(&id).unwrap_or_default() }
     };
-    Ok(users.into_iter().flatten().map(portrait).collect())
+    Ok(users.into_iter().flatten().map(person).collect())
 }
 
 fn interests(ctx: &impl Read, ids: &[Id<User>]) -> Result<HashMap<Id<User>, Vec<Labelled>>> {

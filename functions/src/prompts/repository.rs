@@ -7,7 +7,7 @@ use convoke::{args, mutation, value};
 use schema::{Meeting, Prompt, PromptFeedback, PromptKind, Score, User};
 
 use super::generator::{self, PROMPTS_MAX};
-use crate::meetings::seats;
+use crate::meetings::participants;
 use crate::reading::text::normalized;
 
 /// All prompts of a user in a meeting, dismissed ones too, by age.
@@ -88,7 +88,7 @@ pub struct Kept {
 #[mutation(internal)]
 pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Kept> {
     let Keep { meeting_id, user_id, kind, found, older } = args;
-    if seats::find(ctx, meeting_id, user_id)?.is_none() {
+    if participants::find(ctx, meeting_id, user_id)?.is_none() {
         return Ok(Kept { generated: 0, prompt_ids: Vec::new() });
     }
     let mut seen = HashSet::new();

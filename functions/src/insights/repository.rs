@@ -8,9 +8,9 @@ use schema::{
 };
 
 use super::OfMeeting;
-use super::gathering::{self, Version};
 use super::generator::insights as generated;
-use crate::meetings::seats;
+use super::inputs::{self, Version};
+use crate::meetings::participants;
 use crate::reading::action_items::ActionItem;
 
 /// What [`keep`] takes: insights of some readers of one meeting.
@@ -105,7 +105,7 @@ pub struct Written {
 pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
     let mut written = Vec::new();
     for made in args.made {
-        if seats::find(ctx, args.meeting_id, made.user_id)?.is_none() {
+        if participants::find(ctx, args.meeting_id, made.user_id)?.is_none() {
             continue;
         }
         let row = ctx.db().query(Insight::by_meeting_user).eq(args.meeting_id).eq(made.user_id).unique()?;
@@ -147,7 +147,7 @@ fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight
 /// A failure of the store.
 #[query(internal)]
 pub fn ids(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<Insight>>> {
-    let rows = gathering::of_meeting(ctx, args.meeting_id)?;
-    let seats = seats::all(ctx, args.meeting_id)?;
-    Ok(seats.iter().filter_map(|seat| rows.get(&seat.user_id).map(Doc::id)).collect())
+    let rows = inputs::of_meeting(ctx, args.meeting_id)?;
+    let participants = participants::all(ctx, args.meeting_id)?;
+    Ok(participants.iter().filter_map(|participant| rows.get(&participant.user_id).map(Doc::id)).collect())
 }

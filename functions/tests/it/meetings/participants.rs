@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system, with};
 
-fn add(caller: &convoke::testing::TestCaller<'_>, id: &str, who: Value) -> Reply {
+fn add(caller: &TestCaller<'_>, id: &str, who: Value) -> Reply {
     caller.call("meetings/lifecycle/addParticipant", with(json!({"meetingId": id}), who))
 }
 
-fn remove(caller: &convoke::testing::TestCaller<'_>, id: &str, who: Value) -> Reply {
+fn remove(caller: &TestCaller<'_>, id: &str, who: Value) -> Reply {
     caller.call("meetings/lifecycle/removeParticipant", with(json!({"meetingId": id}), who))
 }
 
