@@ -15,7 +15,7 @@ use super::material::{Material, Person};
 use super::people::{Named, Names};
 use super::phrases::{Class, Meaning, Phrases};
 use super::text::{Sentence, Source, Text, Word, WordClass, normalized};
-use super::tokens::{Token, is_determined};
+use super::tokens::{Break, Token, is_determined};
 
 /// The most action items of one reader.
 pub const ACTION_ITEMS_MAX: usize = 10;
@@ -31,10 +31,14 @@ const TAKEN_BACK_TURNS: usize = 12;
 const UNKNOWN_VERB: u32 = 1 << 31;
 /// How many words behind a task a time may stand that nothing else claims.
 const BEHIND_WORDS: usize = 8;
+/// The most words of a sentence that adds a date to what was said a moment before.
+const DATED_WORDS_MAX: usize = 10;
 /// The most words of a question for a date, and of its answer.
 const ANSWER_WORDS_MAX: usize = 8;
 /// How many sentences before a task may say what it is about.
 const CONTEXT_SENTENCES: usize = 3;
+/// The most characters of what a task is about.
+const CONTEXT_CHARS_MAX: usize = 120;
 /// How many words before a task may say what it is about.
 const CONTEXT_WORDS: usize = 10;
 
@@ -145,6 +149,8 @@ struct Context {
     is_asked: bool,
     /// Whether it was not said in the same turn.
     is_others: bool,
+    /// Whether somebody else said that something is to be done.
+    is_needed: bool,
     /// As it was said, and its day.
     deadline: Option<(String, Option<NaiveDate>)>,
 }
@@ -265,11 +271,12 @@ impl Listener<'_> {
             self.joked(here, first_new);
         }
         // What was proposed and is agreed on is a decision and waits for nobody.
-        if first(Meaning::Agreed).is_some() || is_decision {
+        let asks_consent = first(Meaning::Consent).is_some() && is_question(&sentence.text);
+        if first(Meaning::Agreed).is_some() || is_decision || asks_consent {
             let agreed = |draft: &Draft| {
                 draft.is_proposal
-                    && !draft.is_firm
                     && draft.item.owner.is_none()
+                    && draft.item.due.is_none()
                     && draft.turn.saturating_add(REPLY_TURNS) >= here.turn
                     && draft.sentence < here.index
             };
@@ -278,7 +285,7 @@ impl Listener<'_> {
             }
         }
         // Who says yes to a decision takes on nothing.
-        if first(Meaning::Consent).is_some() && is_question(&sentence.text) {
+        if asks_consent {
             self.pending = None;
         }
         self.note_names(here, heard..tokens.len());
@@ -301,7 +308,9 @@ impl Listener<'_> {
         let owner = self.owner_of_speaker(here);
         let is_own = |draft: &Draft| draft.item.owner.is_some() && draft.item.owner == owner;
         if let Some(time) = times.iter().find(|time| time.is_deadline) {
-            self.dated(here, time, |draft| is_own(draft) && draft.turn == here.turn);
+            // "The text will be ready by Wednesday" may come when the others have agreed.
+            let turns = if here.sentence.tokens.len() <= DATED_WORDS_MAX { 2 } else { 0 };
+            self.dated(here, time, |draft| is_own(draft) && draft.turn.saturating_add(turns) >= here.turn);
         }
         let is_short = here.sentence.tokens.len() <= ANSWER_WORDS_MAX;
         if let Some(time) = times.first().filter(|_| is_short && here.opens_turn && self.is_asked_when(here)) {
@@ -322,6 +331,12 @@ impl Listener<'_> {
     /// next.
     fn joined(&self, here: Here<'_>, announcements: Vec<Announcement>) -> Vec<Announcement> {
         let tokens = &here.sentence.tokens;
+        let has_time = |words: std::ops::Range<usize>| !here.phrases.calendar.all(&tokens[words], None).is_empty();
+        // "I'll collect them and hand them out": the second task names nothing but the first one's thing.
+        let goes_on = |task: std::ops::Range<usize>| {
+            let from = task.start.saturating_sub(1);
+            (from..task.end).any(|at| self.stands_for_it(here, at)) || self.terms(here, task, &[]).is_empty()
+        };
         let mut joined: Vec<Announcement> = Vec::new();
         for announcement in announcements {
             let belongs = |last: &&mut Announcement| {
@@ -331,7 +346,9 @@ impl Listener<'_> {
                     && announcement.start > last.task.start
                     && announcement.start <= last.task.end + 2
                     && tokens[last.task.end..announcement.start].iter().any(|token| token.has(Class::Joint))
-                    && self.terms(here, last.task.clone(), &[]).is_empty()
+                    && (self.terms(here, last.task.clone(), &[]).is_empty() || goes_on(announcement.task.clone()))
+                    && !(has_time(last.start..last.task.end) && has_time(announcement.start..announcement.task.end))
+                    && !tokens[announcement.start].has(Class::Pronoun)
             };
             match joined.last_mut().filter(belongs) {
                 Some(last) => last.task.end = announcement.task.end,
@@ -361,14 +378,25 @@ impl Listener<'_> {
         while at < words.end {
             if let Some((named, end)) = self.names.at(tokens, at, &here.sentence.text, here.phrases) {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
-                let is_noun = matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || at == 0);
+                // "Priti from support usually writes those": the first word has a capital anyway.
+                let is_subject = tokens.get(end).is_some_and(|next| {
+                    next.before == Break::None && (next.has(Class::Preposition) || next.has(Class::Between))
+                });
+                let is_noun =
+                    matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || (at == 0 && !is_subject));
                 if !is_speaker && !is_noun {
                     self.last_named = Some((named, here.turn));
                 }
                 at = end;
                 continue;
             }
-            if tokens[at].has(Class::Role) {
+            // "My husband is an engineer" is about the husband.
+            let is_told_of = at > 0
+                && tokens[at - 1].has(Class::Empty)
+                && !tokens[at - 1].has(Class::Determiner)
+                && !tokens[at - 1].has(Class::Preposition)
+                && tokens[at].before == Break::None;
+            if tokens[at].has(Class::Role) && !is_told_of {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
             }
@@ -591,7 +619,7 @@ impl Listener<'_> {
         if !self.is_long_enough(here, task.clone()) {
             return;
         }
-        let text = self.text_of(here, task.clone());
+        let text = self.with_context(here, announcement);
         if is_passed_on {
             self.passed_on(here, owner, task, text, terms);
             return;
@@ -600,7 +628,7 @@ impl Listener<'_> {
             announcement.can && !is_question(&here.sentence.text) && self.has_known_verb(here, task.clone());
         let mut new = draft(here, owner, text, terms, (!is_offer || is_promise) && !is_idle);
         new.is_idle = is_idle;
-        new.is_proposal = *is_offer && *by == AnnouncedBy::Everybody;
+        new.is_proposal = (*is_offer || announcement.is_together) && *by == AnnouncedBy::Everybody;
         new.verbs = self.verbs(here, task.clone());
         // One that is in no file is known by its term.
         new.verbs.extend(verb.filter(|_| new.verbs.is_empty()).map(|verb| verb.term | UNKNOWN_VERB));
@@ -616,6 +644,44 @@ impl Listener<'_> {
         }
         let points_back = self.points_back(here, announcement);
         self.add(here, new, points_back);
+    }
+
+    /// The words of a task; if a pronoun in it stands for something that was said before, that stands behind it in
+    /// brackets.
+    fn with_context(&self, here: Here<'_>, announcement: &Announcement) -> String {
+        let task = &announcement.task;
+        let said = self.text_of(here, task.clone());
+        let from = announcement.start.saturating_sub(2).min(task.start);
+        let tokens = &here.sentence.tokens;
+        let Some(grammar) = Grammar::of(here.sentence, self.names) else { return said };
+        // "Do that by card and keep the receipt": a noun behind the pronoun is another thing, if the verb says nothing.
+        let stands = (from..task.end).find(|at| self.stands_for_it(here, *at)).filter(|at| {
+            let says_nothing = *at > from && tokens[*at - 1].has(Class::Empty);
+            let until = if says_nothing || *at < task.start { *at } else { task.end };
+            !grammar.has_noun(from..until)
+        });
+        if stands.is_none() {
+            return said;
+        }
+        let is_others = matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
+        let context = if is_others { self.context_before(here) } else { self.context(here, announcement) };
+        match context {
+            Some(context) if !context.text.contains(&said) => format!("{said} ({})", context.text),
+            _ => said,
+        }
+    }
+
+    /// Whether a word stands for a thing that was spoken of: a pronoun, and no article before its noun.
+    fn stands_for_it(&self, here: Here<'_>, at: usize) -> bool {
+        let tokens = &here.sentence.tokens;
+        let token = &tokens[at];
+        let is_article = token.has(Class::Determiner)
+            && tokens.get(at + 1).is_some_and(|next| {
+                let is_verb = next.classes.is_verb() && !(here.phrases.capital_nouns && next.has_capital);
+                let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
+                next.before == Break::None && !is_verb && !is_other.iter().any(|class| next.has(*class))
+            });
+        token.has(Class::Object) && !is_article
     }
 
     /// "Das übernimmt Peter aus der IT": what is passed on stands before, and who he is behind.
@@ -694,26 +760,49 @@ impl Listener<'_> {
             matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::Addressed(Some(_)) | AnnouncedBy::LastNamed);
         let is_theirs = |draft: &Draft| draft.item.owner.as_ref() == Some(&owner);
         let is_free = |draft: &Draft| draft.item.owner.is_none();
+        // What was passed on is taken by a word that says nothing else ("I'll do it"), or by the same verb.
+        let verbs = self.verbs(here, announcement.start..announcement.task.end.max(announcement.end));
+        let is_specific = !self.is_empty(here, announcement.task.clone());
+        // "The plumber comes on Monday" takes on nothing that was asked for.
+        let is_own_matter = is_specific
+            && owner.id.is_none()
+            && matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
+            && !self.points_back(here, announcement);
+        if is_own_matter {
+            self.resolved(here, announcement, Some(owner), time);
+            return;
+        }
         // "I need to finish her contract, I'll do that tonight".
         if let Some(at) = self.last_draft(|draft| !draft.is_dropped && draft.sentence == here.index) {
             let draft = &self.drafts[at];
-            if is_theirs(draft) || is_free(draft) || names_whom {
-                self.give(at, here, announcement, owner, time);
+            // "Send it to me and I'll look at it".
+            let is_another = is_specific && verbs.is_disjoint(&draft.verbs);
+            let is_others = (draft.is_asked || is_another)
+                && draft.item.owner.is_some()
+                && !is_theirs(draft)
+                && announcement.by == AnnouncedBy::Speaker;
+            if !is_others {
+                if is_theirs(draft) || is_free(draft) || names_whom {
+                    self.give(at, here, announcement, owner, time);
+                }
+                return;
             }
-            return;
         }
         let recent = |draft: &Draft| {
             let turns = if draft.is_idle { REPLY_TURNS } else { 1 };
             !draft.is_dropped && draft.turn.saturating_add(turns) >= here.turn && draft.sentence < here.index
         };
-        // What was passed on is taken by a word that says nothing else ("I'll do it"), or by the same verb.
-        let verbs = self.verbs(here, announcement.start..announcement.task.end.max(announcement.end));
-        let is_specific = !self.is_empty(here, announcement.task.clone());
-        let is_meant = |draft: &Draft| !draft.is_freed || !is_specific || !verbs.is_disjoint(&draft.verbs);
-        let target = self
-            .waiting(here)
-            .filter(|at| is_meant(&self.drafts[*at]))
-            .or_else(|| self.last_draft(|draft| recent(draft) && (is_theirs(draft) || is_free(draft) || names_whom)));
+        let is_same = |draft: &Draft| !is_specific || !verbs.is_disjoint(&draft.verbs);
+        let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
+        let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
+        let target = self.waiting(here).filter(|at| is_meant(&self.drafts[*at])).or_else(|| {
+            self.last_draft(|draft| {
+                recent(draft)
+                    && (is_theirs(draft) || is_free(draft) || names_whom)
+                    && (is_same(draft) || is_free(draft))
+            })
+        });
         if let Some(target) = target {
             let draft = &self.drafts[target];
             let is_taken = draft.is_accepted && draft.item.owner.as_ref().is_some_and(|known| *known != owner);
@@ -763,7 +852,20 @@ impl Listener<'_> {
     /// Makes a draft somebody's.
     fn give(&mut self, at: usize, here: Here<'_>, announcement: &Announcement, owner: Owner, time: Option<&Time>) {
         let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let verbs = self.verbs(here, announcement.task.clone());
+        let is_claim = announcement.by == AnnouncedBy::Claim;
+        let words = if is_claim { announcement.start..announcement.end } else { announcement.task.clone() };
+        let says_more = (is_claim || announcement.by == AnnouncedBy::Speaker)
+            && !words.is_empty()
+            && !self.is_empty(here, words.clone())
+            && self.has_known_verb(here, words.clone())
+            && verbs.is_disjoint(&self.drafts[at].verbs);
+        let said = self.text_of(here, words);
         let draft = &mut self.drafts[at];
+        // "Could you look at it?" – "I'll call them": what they are going to do, in their own words.
+        if says_more && !draft.item.task.contains(&said) && draft.item.task.chars().count() <= CONTEXT_CHARS_MAX {
+            draft.item.task = format!("{said} ({})", draft.item.task.replace(['(', ')'], ""));
+        }
         draft.item.owner = Some(owner);
         draft.is_firm = true;
         draft.is_idle = false;
@@ -787,15 +889,31 @@ impl Listener<'_> {
         if (*is_asked && task.is_empty()) || (is_order && !self.points_back(here, announcement)) {
             return;
         }
-        let Some(context) = self.context(here, announcement) else { return };
+        let is_others = matches!(by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
+        let context = if is_others { self.context_before(here) } else { self.context(here, announcement) };
+        let Some(context) = context else {
+            // "I'll talk to him tomorrow": who, nobody said.
+            let is_own = *by == AnnouncedBy::Speaker && !is_offer && !self.is_empty(here, task.clone());
+            if let Some(time) = time.filter(|_| is_own && self.is_long_enough(here, task.clone())) {
+                let mut new = draft(here, owner, self.text_of(here, task.clone()), HashSet::new(), true);
+                new.verbs = self.verbs(here, task.clone());
+                set_due(&mut new, here, time);
+                self.add(here, new, false);
+            }
+            return;
+        };
         // "I'll take it" says nothing of its own, "I'll call him" does.
         let said = if *by == AnnouncedBy::Claim { announcement.start..announcement.end } else { task.clone() };
         let takes = self.is_empty(here, said.clone());
         let is_called_for = *is_asked
             || if takes {
-                context.is_asked || context.deadline.is_some() || (time.is_some() && context.is_others)
+                // "Put me down for it" says more than "me".
+                (*by == AnnouncedBy::Claim && context.is_needed && announcement.end - announcement.start > 2)
+                    || context.is_asked
+                    || context.deadline.is_some()
+                    || (time.is_some() && context.is_others)
             } else {
-                (time.is_some() && *by == AnnouncedBy::Speaker) || self.points_back(here, announcement)
+                (time.is_some() && (*by == AnnouncedBy::Speaker || is_others)) || self.points_back(here, announcement)
             };
         if !is_called_for {
             return;
@@ -825,8 +943,13 @@ impl Listener<'_> {
         let terms = self.terms(here, own.clone(), &[]);
         if !terms.is_empty() {
             let text = self.text_of(here, own);
-            return Some(Context { text, terms, is_asked: false, is_others: false, deadline: None });
+            return Some(Context { text, terms, is_asked: false, is_others: false, is_needed: false, deadline: None });
         }
+        self.context_before(here)
+    }
+
+    /// What the sentences before say that names something.
+    fn context_before(&self, here: Here<'_>) -> Option<Context> {
         let said = |wants_noun: bool| {
             (here.index.saturating_sub(CONTEXT_SENTENCES)..here.index).rev().find_map(|index| {
                 let sentence = &self.text.sentences[index];
@@ -834,16 +957,27 @@ impl Listener<'_> {
                 let there = Here { index, sentence, phrases, ..here };
                 let terms = self.terms(there, 0..sentence.tokens.len(), &[]);
                 let grammar = Grammar::of(sentence, self.names)?;
-                if terms.is_empty() || (wants_noun && !grammar.has_noun(0..sentence.tokens.len())) {
+                let is_noun = terms.len() > 2 || grammar.has_noun(0..sentence.tokens.len());
+                let is_quoted = sentence.tokens.iter().any(|token| token.has(Class::Report));
+                if terms.is_empty() || is_quoted || (wants_noun && !is_noun) {
                     return None;
                 }
                 let times = phrases.calendar.all(&sentence.tokens, self.held);
                 let deadline = times.iter().find(|time| time.is_deadline).map(|time| due_of(there, time));
+                // "Number three, the maypole. It has to be down by July." says what only with the sentence before.
+                let points_back = sentence.tokens.first().is_some_and(|first| first.has(Class::ThirdPronoun));
+                let before = index.checked_sub(1).map(|before| &self.text.sentences[before]);
+                let before = before.filter(|before| points_back && before.source == sentence.source);
+                let said = before.map_or_else(String::new, |before| format!("{} ", before.text));
+                let said = format!("{said}{}", sentence.text);
                 Some(Context {
-                    text: clipped(sentence.text.trim_end_matches(['.', '!', '?', ',', ' ']), 120),
+                    text: ending(said.trim_end_matches(['.', '!', '?', ',', ' '])),
                     terms,
                     is_asked: is_question(&sentence.text),
                     is_others: sentence.source != here.sentence.source,
+                    is_needed: self.speaker_of(sentence) != here.speaker
+                        && (0..sentence.tokens.len())
+                            .any(|at| phrases.at(&sentence.tokens, at, Meaning::announces).is_some()),
                     deadline,
                 })
             })
@@ -853,7 +987,15 @@ impl Listener<'_> {
 
     /// "They want a new policy, we have to hand it in by the tenth": what was said just before is to be done by a day.
     fn needed(&mut self, here: Here<'_>, announcement: &Announcement, time: Option<&Time>) {
-        let Some(time) = time.filter(|time| time.is_deadline) else { return };
+        let Some(time) = time.filter(|time| time.is_deadline) else {
+            // "It needs to be booked": what was said just before.
+            let stands_for_it = announcement.start > 0 && self.stands_for_it(here, announcement.start - 1);
+            let is_own = self.stands_for_it(here, announcement.start);
+            if (stands_for_it || is_own) && !self.is_empty(here, announcement.task.clone()) {
+                self.resolved(here, announcement, None, time);
+            }
+            return;
+        };
         // "When?" – "Should be done by Friday."
         let owner = self.owner_of_speaker(here);
         let is_own = |draft: &Draft| draft.item.owner == owner && draft.turn.saturating_add(2) >= here.turn;
@@ -931,18 +1073,30 @@ impl Listener<'_> {
 
     /// The request that a draft answers in other words ("Can you ask the board?" – "Okay, I'll write to the board").
     fn answered(&self, here: Here<'_>, new: &Draft, points_back: bool) -> Option<usize> {
-        let pending = self.waiting(here)?;
+        // "We need to update the plan." – … – "I'll update it.": the same verb tells it, though more was said since.
+        let again = || {
+            let is_meant = |known: &Draft| {
+                !known.is_dropped
+                    && known.item.owner.is_none()
+                    && !known.verbs.is_disjoint(&new.verbs)
+                    && known.turn.saturating_add(2 * REPLY_TURNS) >= here.turn
+            };
+            if points_back && new.item.owner.is_some() { self.last_draft(is_meant) } else { None }
+        };
+        let Some(pending) = self.waiting(here) else { return again() };
         let known = &self.drafts[pending];
         let is_free = known.item.owner.is_none() && Self::is_other(known, here);
         let is_own = known.item.owner == new.item.owner && known.is_accepted && known.turn == here.turn;
-        let is_same = overlap(&known.terms, &new.terms) > 0;
+        let is_same_verb = !known.verbs.is_disjoint(&new.verbs);
+        let is_same = overlap(&known.terms, &new.terms) > 0
+            || (is_same_verb && (points_back || known.item.owner == new.item.owner));
         let is_next = known.turn.saturating_add(1) >= here.turn;
         let is_answer = if is_same {
-            (is_free && known.is_asked) || is_own
+            (is_free && (known.is_asked || points_back)) || is_own
         } else {
             points_back && new.is_firm && ((is_free && is_next && !known.is_freed && known.is_firm) || is_own)
         };
-        (!new.is_asked && new.item.owner.is_some() && is_answer).then_some(pending)
+        (!new.is_asked && new.item.owner.is_some() && is_answer).then_some(pending).or_else(again)
     }
 
     /// Whose a task is; None where it is nobody's that can be told, and no item either.
@@ -974,6 +1128,11 @@ impl Listener<'_> {
             [first, second] if second.id == speaker && first.id != speaker => Some(0),
             _ => None,
         }
+    }
+
+    fn speaker_of(&self, sentence: &Sentence) -> Option<&str> {
+        let Source::Turn(turn) = sentence.source else { return None };
+        self.text.turns.get(turn).map(|turn| turn.speaker_id.as_str())
     }
 
     fn speaker_index(&self, here: Here<'_>) -> Option<usize> {
@@ -1091,6 +1250,17 @@ impl Listener<'_> {
     fn clipped_sentence(&self, here: Here<'_>) -> String {
         clipped(here.sentence.text.trim_end_matches(['.', '!', ' ']), 160)
     }
+}
+
+/// The end of a long text: what was said last is what is meant.
+fn ending(text: &str) -> String {
+    let chars = text.chars().count();
+    if chars <= CONTEXT_CHARS_MAX {
+        return text.to_owned();
+    }
+    let cut = text.char_indices().nth(chars - CONTEXT_CHARS_MAX).map_or(0, |(at, _)| at);
+    let words = text[cut..].split_once(char::is_whitespace).map_or(&text[cut..], |(_, words)| words);
+    format!("…{words}")
 }
 
 /// The word that begins within a token.

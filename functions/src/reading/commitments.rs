@@ -32,6 +32,8 @@ pub struct Announcement {
     pub can: bool,
     /// Whether it was to be done ("I was going to …"): what follows says whether it still is.
     pub is_intended: bool,
+    /// Whether all are called to it at once ("let's").
+    pub is_together: bool,
 }
 
 /// How a task is announced, which says whose it is.
@@ -63,6 +65,12 @@ const CONDITION_WORDS: usize = 14;
 const ONE_WORD_CLAIM_MAX: usize = 3;
 /// The most words of a task.
 const TASK_WORDS_MAX: usize = 32;
+/// The most words of a role ("the technical services").
+const ROLE_WORDS_MAX: usize = 3;
+/// How many words before a subject a clause of time may begin.
+const TEMPORAL_WORDS: usize = 4;
+/// How many words behind a verb of telling its clause may begin, and before it its subject.
+const TOLD_WORDS: usize = 7;
 /// The most words between a name and its verb ("Paul from support will").
 const APPOSITION_MAX: usize = 4;
 
@@ -94,6 +102,10 @@ struct Head {
     can: bool,
     /// Whether it is often a step of the meeting itself.
     is_together: bool,
+    /// Whether somebody's words are told, in the third person.
+    is_told: bool,
+    /// Whether it is said of a thing, which neither talks nor leaves.
+    is_need: bool,
 }
 
 impl Head {
@@ -111,6 +123,8 @@ impl Head {
             wants_deadline: false,
             can: false,
             is_together: false,
+            is_told: false,
+            is_need: false,
         }
     }
 }
@@ -150,6 +164,7 @@ impl<'a> Grammar<'a> {
                     is_asked: head.is_asked,
                     can: head.can,
                     is_intended: head.is_intended,
+                    is_together: head.is_together,
                 });
             }
         }
@@ -188,7 +203,21 @@ impl<'a> Grammar<'a> {
                 None => at += 1,
             }
         }
+        if heads.is_empty() {
+            heads.extend(self.wish());
+        }
         heads
+    }
+
+    /// "Bob, a second reminder, please.": a request without a verb, of somebody who is called by name.
+    fn wish(&self) -> Option<Head> {
+        let tokens = self.tokens();
+        let please = self.phrases.all(tokens, |meaning| meaning == Meaning::Please).pop()?;
+        let is_last = please.end + 1 >= tokens.len();
+        let (named, end) = self.called()?;
+        let (from, until) = if end <= please.start { (end, please.start) } else { (0, please.start) };
+        let is_wish = is_last && !self.is_question() && self.has_noun(from..until);
+        is_wish.then(|| Head { is_asked: true, ..Head::new(AnnouncedBy::Addressed(Some(named)), from, until, true) })
     }
 
     fn is_object_of(&self, last: &Head, head: &Head) -> bool {
@@ -201,7 +230,88 @@ impl<'a> Grammar<'a> {
     }
 
     fn head(&self, at: usize) -> Option<Head> {
-        self.named(at).or_else(|| self.phrase(at)).or_else(|| self.inverted(at))
+        self.told(at).or_else(|| self.named(at)).or_else(|| self.inverted(at)).or_else(|| self.phrase(at))
+    }
+
+    /// "The fitter says that he comes on Friday", "el técnico ha dicho que pasará el jueves": what somebody's words
+    /// announce of themselves, in the third person.
+    fn told(&self, at: usize) -> Option<Head> {
+        let tokens = self.tokens();
+        if !tokens[at].has(Class::Complement) || tokens[at].is_after_stop() {
+            return None;
+        }
+        let report = (at.saturating_sub(TOLD_WORDS)..at).rev().find(|at| tokens[*at].has(Class::Report))?;
+        if tokens[report + 1..at].iter().any(Token::is_after_stop) || self.is_first_person_before(report) {
+            return None;
+        }
+        // "dass er …", "que nos …"
+        let mut next = at + 1;
+        while tokens.get(next).is_some_and(|token| token.has(Class::ThirdPronoun) || token.has(Class::Between)) {
+            next += 1;
+        }
+        let end = self.clause_end(at + 1, tokens.len());
+        let (start, has_verb) = if self.phrases.sets_verbs_last() {
+            let subject = tokens.get(at + 1)?;
+            let is_subject =
+                subject.has(Class::ThirdPronoun) || (subject.has(Class::Pronoun) && subject.has(Class::Object));
+            let is_past = tokens[at..end].iter().any(|token| token.has(Class::Past) || token.has(Class::Negation));
+            if !is_subject || is_past {
+                return None;
+            }
+            (at + 2, false)
+        } else {
+            let found = self.phrases.at(tokens, next, Meaning::is_person);
+            let token = tokens.get(next).filter(|token| !token.is_after_stop())?;
+            match found {
+                Some(found) => (found.end, found.has_verb),
+                None if token.has(Class::ThirdLater) || token.has(Class::Third) => (next + 1, true),
+                None => return None,
+            }
+        };
+        let by = self.teller(report).map_or(AnnouncedBy::LastNamed, AnnouncedBy::Named);
+        let is_later = has_verb && tokens[start - 1].has(Class::ThirdLater);
+        Some(Head { wants_time: !is_later, is_told: true, ..Head::new(by, next.min(start), start, has_verb) })
+    }
+
+    /// Who tells something: the noun or name before the verb of telling. Of "the owner of the hall" it is the owner.
+    fn teller(&self, report: usize) -> Option<Named> {
+        let tokens = self.tokens();
+        let mut found = None;
+        for at in (report.saturating_sub(TOLD_WORDS)..report).rev() {
+            let token = &tokens[at];
+            if let Some((named, _)) = self.names.participant_at(tokens, at, &self.sentence.text) {
+                return Some(named);
+            }
+            let is_word = token.classes == super::phrases::Classes::default()
+                && token.lower.chars().count() > 2
+                && token.lower.chars().all(char::is_alphabetic)
+                && !self.phrases.calendar.is_word(&token.lower);
+            if token.has(Class::Role) {
+                return Some(self.as_said(at..self.role_end(at).min(report)));
+            }
+            if is_word {
+                found = Some(self.as_said(at..at + 1));
+            }
+            let is_governing = token.has(Class::Preposition) || token.has(Class::Determiner);
+            let is_over = token.has(Class::ThirdPronoun) || token.is_after_stop();
+            if is_over || (found.is_some() && !is_word && !is_governing) {
+                return found;
+            }
+            // Behind a preposition the noun only says more of another one.
+            let is_governed = at > 0 && tokens[at - 1].has(Class::Preposition);
+            if is_word && !is_governed && !(at > 0 && tokens[at - 1].has(Class::Determiner)) {
+                return found;
+            }
+            if found.is_some() && token.has(Class::Determiner) && !is_governed && !token.has(Class::Preposition) {
+                return found;
+            }
+        }
+        found
+    }
+
+    /// Whether the speaker tells of their own words.
+    fn is_first_person_before(&self, report: usize) -> bool {
+        (report.saturating_sub(2)..=report).any(|at| self.is_first_person(at)) || self.tokens()[report].has(Class::Me)
     }
 
     /// "Bob will …", "Bob, can you …", "Bob, send …".
@@ -218,7 +328,8 @@ impl<'a> Grammar<'a> {
                 }
                 (AnnouncedBy::LastNamed, at + 1, false)
             } else if tokens[at].has(Class::Role) || self.is_lone_subject(at) {
-                (AnnouncedBy::Named(self.as_said(at)), at + 1, false)
+                let end = self.role_end(at);
+                (AnnouncedBy::Named(self.as_said(at..end)), end, false)
             } else {
                 return None;
             };
@@ -262,11 +373,30 @@ impl<'a> Grammar<'a> {
         let is_determined = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Determiner);
         let start = if is_determined { at - 1 } else { at };
         let leads = [Class::Joint, Class::Interjection, Class::Opener, Class::Contrary, Class::Between];
-        start == 0 || tokens[start].is_after_break() || leads.iter().any(|class| tokens[start - 1].has(*class))
+        start == 0
+            || tokens[start].is_after_break()
+            || leads.iter().any(|class| tokens[start - 1].has(*class))
+            // Where nothing is written but words, a clause may begin anywhere.
+            || (is_determined && self.is_without_capitals() && !tokens[start - 1].has(Class::Preposition))
     }
 
-    fn as_said(&self, at: usize) -> Named {
-        Named::Other(self.sentence.text[self.tokens()[at].place.clone()].to_owned())
+    fn as_said(&self, words: Range<usize>) -> Named {
+        let tokens = self.tokens();
+        Named::Other(self.sentence.text[tokens[words.start].place.start..tokens[words.end - 1].place.end].to_owned())
+    }
+
+    /// Where the name of a role ends: "l'ufficio legale", "les services techniques".
+    fn role_end(&self, at: usize) -> usize {
+        let tokens = self.tokens();
+        let is_part = |next: &Token| {
+            (next.classes == super::phrases::Classes::default() || next.has(Class::Role))
+                && next.before == Break::None
+                && !next.has_capital
+                && next.lower.chars().all(char::is_alphabetic)
+        };
+        let further = tokens[at + 1..].iter().take(ROLE_WORDS_MAX - 1).take_while(|next| is_part(next)).count();
+        // Only what a verb follows is the subject's.
+        (1..=further).rev().map(|more| at + 1 + more).find(|end| self.verb_at(*end).is_some()).unwrap_or(at + 1)
     }
 
     /// Whether a word can only be somebody's name, although nothing is written with a capital: it begins a clause without
@@ -305,6 +435,18 @@ impl<'a> Grammar<'a> {
         word.is_some_and(|word| word.place.start < place.end && word.class == WordClass::Content)
     }
 
+    /// The verb of a subject that ends at a token, with nothing but fillers between.
+    fn verb_at(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens();
+        let is_between = |token: &Token| token.has(Class::Between) && !token.has(Class::Third);
+        let at = at + tokens.iter().skip(at).take_while(|token| is_between(token)).count();
+        let token = tokens.get(at).filter(|token| !token.is_after_break())?;
+        let is_verb = token.has(Class::Third)
+            || token.has(Class::ThirdLater)
+            || self.phrases.at(tokens, at, Meaning::is_person).is_some();
+        is_verb.then_some(at)
+    }
+
     /// Where the verb of a name may stand: behind it, or behind what is said more of it ("Paul from support").
     fn verb_behind(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens();
@@ -323,9 +465,16 @@ impl<'a> Grammar<'a> {
         if !tokens.get(at)?.has(Class::Preposition) || tokens[at].is_after_break() {
             return None;
         }
-        // A pronoun begins a clause of its own.
-        let is_own = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
-        let end = (at..tokens.len()).find(|at| is_own(&tokens[*at])).unwrap_or(tokens.len());
+        // A pronoun begins a clause of its own, and so does an article that no preposition governs.
+        let is_own = |at: usize| {
+            let (token, before) = (&tokens[at], &tokens[at - 1]);
+            (token.has(Class::Pronoun) && !token.has(Class::Determiner))
+                || (token.has(Class::Determiner)
+                    && !token.has(Class::Preposition)
+                    && !before.has(Class::Preposition)
+                    && !before.has(Class::Determiner))
+        };
+        let end = (at + 1..tokens.len()).find(|at| is_own(*at)).unwrap_or(tokens.len());
         (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && is_verb(*behind))
     }
 
@@ -339,14 +488,26 @@ impl<'a> Grammar<'a> {
         let mut next = after;
         while tokens.get(next).is_some_and(|token| {
             (token.has(Class::Between) || token.has(Class::Interjection)) && !token.has(Class::Order)
-        }) {
+        }) && self.phrases.at(tokens, next, |meaning| meaning == Meaning::Please).is_none()
+        {
             next += 1;
         }
         let token = tokens.get(next)?;
-        let asked = self.phrases.at(tokens, next, |meaning| self.is_request(meaning));
+        let asked = self
+            .phrases
+            .at(tokens, next, |meaning| self.is_request(meaning))
+            .filter(|found| !self.is_only_please(found));
         let addressed = AnnouncedBy::Addressed(Some(named.clone()));
         if let Some(found) = asked {
             return Some(Head { is_asked: true, ..Head::new(addressed, at, found.end, found.has_verb) });
+        }
+        // "A second reminder, please": a noun with a capital is nobody who is called.
+        if self
+            .phrases
+            .at(tokens, next, |meaning| meaning == Meaning::Please)
+            .is_some_and(|found| found.end == tokens.len())
+        {
+            return None;
         }
         let is_called = tokens[after..=next].iter().any(Token::is_after_break);
         let is_third = token.has(Class::Third) && !is_called;
@@ -354,6 +515,14 @@ impl<'a> Grammar<'a> {
         let is_order =
             token.has(Class::Order) && !token.has(Class::Modal) && !is_third && (is_called || is_participant);
         is_order.then(|| Head { is_asked: true, ..Head::new(addressed, at, next + 1, true) })
+    }
+
+    /// Whether a phrase is no more than a "please" behind which nothing is asked for.
+    fn is_only_please(&self, found: &Found) -> bool {
+        let tokens = self.tokens();
+        let is_over = tokens.get(found.end).is_none_or(|next| next.is_after_break() || next.has(Class::Pronoun));
+        let is_please = |please: Found| please.start == found.start && please.end == found.end;
+        is_over && self.phrases.at(tokens, found.start, |meaning| meaning == Meaning::Please).is_some_and(is_please)
     }
 
     fn is_request(&self, meaning: Meaning) -> bool {
@@ -367,9 +536,10 @@ impl<'a> Grammar<'a> {
             Meaning::Label => true,
             other => other.announces(),
         };
-        let Some(Found { meaning, end, has_verb, .. }) = self.phrases.at(tokens, at, is_meant) else {
+        let Some(found) = self.phrases.at(tokens, at, is_meant) else {
             return self.order(at);
         };
+        let Found { meaning, end, has_verb, .. } = found;
         // "Me." says all of it, "me, I …" says nothing yet.
         let says_little = |token: &Token| {
             [Class::Interjection, Class::Between, Class::Joint, Class::Pronoun].iter().any(|class| token.has(*class))
@@ -378,12 +548,35 @@ impl<'a> Grammar<'a> {
         if meaning == Meaning::Claim && end == at + 1 && !is_alone {
             return self.order(at);
         }
+        // "Mal ich" is "once I", not "I paint".
+        if meaning == Meaning::Speaker && end > at + 1 && tokens[at].has(Class::Between) && tokens[at].has(Class::Me) {
+            return None;
+        }
+        // "Vind ik wel": a claim of two words begins its clause.
+        let leads = [Class::Joint, Class::Interjection, Class::Between, Class::Consequence, Class::Opener];
+        let is_inside =
+            at > 0 && tokens[at].before == Break::None && !leads.iter().any(|class| tokens[at - 1].has(*class));
+        if meaning == Meaning::Claim && end <= at + 2 && tokens[at].has(Class::Pronoun) && is_inside {
+            return None;
+        }
+        // "When will you have it?"
+        let asks_when = |from: usize| self.meets(Meaning::When, from..at);
+        if meaning == Meaning::Claim && asks_when(at.saturating_sub(3)) {
+            return None;
+        }
         // "The walls I'll do": what, stands before.
         let has_object =
             tokens.get(end).is_some_and(|token| token.before == Break::None && token.has(Class::Determiner))
                 && self.has_noun(end + 1..tokens.len().min(end + 2));
         let is_topic = |meaning| meaning == Meaning::Claim && (has_object || self.has_topic_before(at));
-        let (meaning, has_verb) = if is_topic(meaning) { (Meaning::Speaker, true) } else { (meaning, has_verb) };
+        // "Lo faccio pubblicare": what is done with it follows.
+        let goes_on = meaning == Meaning::Claim
+            && tokens.get(end).is_some_and(|next| {
+                next.before == Break::None && next.has(Class::Infinitive) && !next.has(Class::Between)
+            })
+            && !self.phrases.sets_verbs_last();
+        let (meaning, has_verb) =
+            if is_topic(meaning) || goes_on { (Meaning::Speaker, true) } else { (meaning, has_verb) };
         let addressed = || AnnouncedBy::Addressed(self.addressee());
         let (by, is_offer, is_asked) = match meaning {
             Meaning::Speaker | Meaning::SpeakerSoon | Meaning::Intended => {
@@ -391,6 +584,8 @@ impl<'a> Grammar<'a> {
             }
             Meaning::SpeakerCan | Meaning::SpeakerOffers => (AnnouncedBy::Speaker, true, false),
             Meaning::Claim => (AnnouncedBy::Claim, false, false),
+            // "Could somebody look at it?" is asked of all.
+            Meaning::Somebody if self.is_question() => (AnnouncedBy::Addressed(None), false, true),
             // "She must", "we have to" are somebody's.
             Meaning::NeedSoon if self.has_pronoun_before(at) => return None,
             Meaning::Somebody => (AnnouncedBy::Somebody, false, false),
@@ -404,6 +599,8 @@ impl<'a> Grammar<'a> {
             {
                 return None;
             }
+            // "Hard hats, please, I had to shout".
+            Meaning::Request if self.is_only_please(&found) => return self.order(at),
             Meaning::Request | Meaning::RequestInQuestion => (addressed(), false, true),
             // "A version that crashes" asks for nobody.
             Meaning::Volunteer if !self.begins_clause(at) || self.is_told_only() => return None,
@@ -413,6 +610,14 @@ impl<'a> Grammar<'a> {
                 return is_label.then(|| Head::new(AnnouncedBy::Label, at, end, false));
             }
             _ => return None,
+        };
+        // "The container has to go by Friday, Joe."
+        let called = self.called().filter(|(_, name)| *name > end);
+        let (by, is_asked) = match called {
+            Some((named, _)) if by == AnnouncedBy::Everybody && !matches!(meaning, Meaning::Together) => {
+                (AnnouncedBy::Addressed(Some(named)), true)
+            }
+            _ => (by, is_asked),
         };
         // "The work tomorrow": a noun that looks like a form of a verb.
         let is_noun = tokens[at].classes.is_verb()
@@ -440,6 +645,7 @@ impl<'a> Grammar<'a> {
             wants_deadline: meaning == Meaning::NeedSoon,
             can: meaning == Meaning::SpeakerCan,
             is_together: meaning == Meaning::Together,
+            is_need: matches!(meaning, Meaning::Need | Meaning::NeedSoon),
             ..Head::new(by, at, end, has_verb || matches!(meaning, Meaning::Need | Meaning::NeedSoon))
         })
     }
@@ -452,7 +658,9 @@ impl<'a> Grammar<'a> {
         let is_bound = |token: &Token| token.has(Class::Determiner) || token.has(Class::Dangling);
         let is_first = tokens[..at].iter().all(leads) && !(at > 0 && is_bound(&tokens[at - 1]));
         let is_order = |token: &&Token| token.has(Class::Order) && !token.has(Class::Between);
-        let token = tokens.get(at).filter(|token| is_order(token) && is_first && !self.is_question())?;
+        // "Get it checked, will you?"
+        let is_asking = self.is_question() && !self.is_tagged();
+        let token = tokens.get(at).filter(|token| is_order(token) && is_first && !is_asking)?;
         let follows = tokens.get(at + 1).is_some_and(|next| next.before == Break::None);
         (follows && !token.has(Class::Interjection)).then(|| Head {
             is_offer: true,
@@ -468,7 +676,7 @@ impl<'a> Grammar<'a> {
         if self.is_question() || self.phrases.code == "en" {
             return None;
         }
-        let is_person = |meaning| matches!(meaning, Meaning::Person | Meaning::PersonOffers);
+        let is_person = |meaning| matches!(meaning, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended);
         let found =
             self.phrases.at(tokens, at, is_person).filter(|found| !found.has_verb && self.phrases.sets_verbs_last());
         let is_finite = token.has(Class::Third) || token.has(Class::ThirdLater);
@@ -498,7 +706,7 @@ impl<'a> Grammar<'a> {
             Some(found) => found,
             None if next_token.has(Class::Determiner) => {
                 tokens.get(next + 1).filter(|token| token.has(Class::Role))?;
-                (self.as_said(next + 1), next + 2)
+                (self.as_said(next + 1..next + 2), next + 2)
             }
             None => return None,
         };
@@ -518,23 +726,27 @@ impl<'a> Grammar<'a> {
         })
     }
 
-    /// Whom the sentence calls by name: before a comma at its beginning, or behind one at its end.
+    /// Whom the sentence calls by name: before a comma at its beginning, between two commas, or behind one at its end.
     fn addressee(&self) -> Option<Named> {
+        self.called().map(|(named, _)| named)
+    }
+
+    /// Whom the sentence calls by name, and where the name ends.
+    fn called(&self) -> Option<(Named, usize)> {
         let tokens = self.tokens();
-        for at in 0..tokens.len().min(4) {
-            if let Some((named, end)) = self.names.participant_at(tokens, at, &self.sentence.text)
-                && tokens.get(end).is_some_and(Token::is_after_break)
-                && (at == 0
-                    || tokens[..at].iter().all(|token| {
-                        token.has(Class::Between) || token.has(Class::Interjection) || token.has(Class::Joint)
-                    }))
-            {
-                return Some(named);
-            }
-        }
-        (tokens.len().saturating_sub(3)..tokens.len()).find_map(|at| {
+        let leads = [Class::Between, Class::Interjection, Class::Joint];
+        let begins = |at: usize| {
+            at < 4
+                && tokens[..at]
+                    .iter()
+                    .all(|token| leads.iter().any(|class| token.has(*class)) || token.has(Class::Title))
+        };
+        (0..tokens.len()).find_map(|at| {
             let (named, end) = self.names.participant_at(tokens, at, &self.sentence.text)?;
-            (end == tokens.len() && self.is_called(at)).then_some(named)
+            let is_last = end == tokens.len() && self.is_called(at);
+            let is_broken = tokens.get(end).is_some_and(Token::is_after_break);
+            let is_inside = is_broken && tokens[at].before == Break::Comma;
+            ((is_broken && begins(at)) || is_inside || is_last).then_some((named, end))
         })
     }
 
@@ -553,6 +765,15 @@ impl<'a> Grammar<'a> {
     /// Whether the sentence is written as one that asks for nothing.
     fn is_told_only(&self) -> bool {
         self.sentence.text.trim_end().ends_with(['.', '!'])
+    }
+
+    /// Whether the sentence is a statement or an order that a word at its end makes a question.
+    fn is_tagged(&self) -> bool {
+        let tokens = self.tokens();
+        self.phrases
+            .all(tokens, |meaning| matches!(meaning, Meaning::Tag | Meaning::Consent))
+            .iter()
+            .any(|found| found.end == tokens.len() && found.start > 0)
     }
 
     /// Whether the sentence ends as a question.
@@ -593,6 +814,13 @@ impl<'a> Grammar<'a> {
         let is_topic = is_bare && self.is_noun_phrase(start..head.start);
         let is_lead = self.phrases.sets_verbs_last() || self.is_noun_phrase(start..head.start);
         let can_lead = ((!is_subject_first && is_lead) || is_topic) && head.by != AnnouncedBy::Claim;
+        // "…, das leitet dann Frau Lindemann": the pronoun stands for all that is said before.
+        let stands_for_it = head.start > start
+            && tokens[head.start - 1].has(Class::Object)
+            && named
+            && tokens[head.start].classes.is_verb()
+            && !tokens[head.start].has(Class::Pronoun);
+        let start = if stands_for_it { head.start - 1 } else { start };
         let ahead = can_lead && tokens[start..head.start].iter().any(says);
         let start = if ahead && head.by != AnnouncedBy::Label {
             start
@@ -675,6 +903,7 @@ impl<'a> Grammar<'a> {
             let is_subject = token.has(Class::Pronoun) && !token.has(Class::Determiner);
             let is_noun = tokens.get(at + 1).is_some_and(|next| next.has_capital);
             let is_over = self.phrases.sets_verbs_last()
+                && !token.has(Class::Complement)
                 && (tokens[at - 1].has(Class::Infinitive) || (token.has(Class::Object) && !is_noun));
             if token.before == Break::Comma && (is_subject || is_over) {
                 return at;
@@ -741,7 +970,7 @@ impl<'a> Grammar<'a> {
         }
         let is_anyway = !head.is_together && self.says_of_itself(head, task, Meaning::TaskAnyway);
         let is_claim = head.by == AnnouncedBy::Claim;
-        if !is_anyway && !is_claim && self.says_of_itself(head, task, Meaning::Talk) {
+        if !is_anyway && !is_claim && !head.is_need && self.says_of_itself(head, task, Meaning::Talk) {
             return false;
         }
         if head.wants_known_verb && !is_anyway && !self.has_known_verb(head, task) {
@@ -764,12 +993,37 @@ impl<'a> Grammar<'a> {
         if head.has_verb && !is_claim && whose && self.is_past(task) {
             return false;
         }
+        if self.tells_how_it_is(head, task) || self.is_temporal(head) {
+            return false;
+        }
         let is_none = self.is_denied(head, task)
             || self.is_conditional(head.start, task)
             || self.is_habit(head, task)
             || self.is_told(head)
             || (whose && self.meets(Meaning::Hope, head.start.saturating_sub(8)..head.start));
         !is_none
+    }
+
+    /// "Before the roofers come": what somebody else does in a clause of time.
+    fn is_temporal(&self, head: &Head) -> bool {
+        let tokens = self.tokens();
+        let is_others = matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed | AnnouncedBy::Everybody);
+        let from = head.start.saturating_sub(TEMPORAL_WORDS);
+        let start = (from + 1..=head.start).rev().find(|at| tokens[*at].is_after_break()).unwrap_or(from);
+        is_others && tokens[start..head.start].iter().any(|token| token.has(Class::Temporal))
+    }
+
+    /// "Dominic tells everybody that": what somebody does, without a time or a thing, is how things are.
+    fn tells_how_it_is(&self, head: &Head, task: &Range<usize>) -> bool {
+        let tokens = self.tokens();
+        let Some(verb) = tokens.get(self.verb(head)).filter(|_| head.has_verb) else { return false };
+        matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
+            && head.end <= head.start + 2
+            && verb.has(Class::Third)
+            && !verb.has(Class::ThirdLater)
+            && !verb.has(Class::Empty)
+            && !self.has_noun(task.clone())
+            && !self.has_time(head.start..task.end)
     }
 
     /// Whether a phrase of this meaning stands where the verb of the commitment does: with its subject, by itself, or at
@@ -924,9 +1178,16 @@ impl<'a> Grammar<'a> {
         let begins = |at: usize| {
             at == 0
                 || tokens[at].is_after_break()
-                || tokens[at - 1].has(Class::Joint)
-                || tokens[at - 1].has(Class::Interjection)
-                || tokens[at - 1].has(Class::Between)
+                || [
+                    Class::Joint,
+                    Class::Interjection,
+                    Class::Between,
+                    Class::Complement,
+                    Class::Opener,
+                    Class::Contrary,
+                ]
+                .iter()
+                .any(|class| tokens[at - 1].has(*class))
         };
         let is_condition = |at: usize| {
             (tokens[at].has(Class::Condition) || (tokens[at].has(Class::ConditionFirst) && begins(at)))
@@ -943,10 +1204,17 @@ impl<'a> Grammar<'a> {
     fn is_told(&self, head: &Head) -> bool {
         let tokens = self.tokens();
         let from = head.start.saturating_sub(10);
-        (from..head.start).any(|at| {
-            let is_own = at > 0 && self.is_first_person(at - 1);
-            tokens[at].has(Class::Report) && !is_own && !(head.by == AnnouncedBy::LastNamed && at + 2 >= head.start)
-        })
+        // "She says she'll send it" is as good as said by herself; a quotation says "I".
+        let is_indirect = |at: usize| {
+            head.by == AnnouncedBy::LastNamed
+                && at + TOLD_WORDS >= head.start
+                && !tokens[at + 1..head.start + 1].iter().any(Token::is_after_stop)
+        };
+        !head.is_told
+            && (from..head.start).any(|at| {
+                let is_own = at > 0 && self.is_first_person(at - 1);
+                tokens[at].has(Class::Report) && !is_own && !is_indirect(at)
+            })
     }
 
     fn is_first_person(&self, at: usize) -> bool {

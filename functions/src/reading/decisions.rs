@@ -57,7 +57,11 @@ pub fn decisions(text: &Text) -> Vec<Decision> {
         }
         let says = content(sentence, phrases).len() >= CONTENT_MIN;
         let agrees = agrees(sentence, phrases) || (!says && phrases.has(&sentence.tokens, Meaning::Decided));
-        let closes = says && (opens_agreeing(text, index) || closes_question(text, index));
+        let closes = says
+            && (opens_agreeing(text, index)
+                || closes_question(text, index)
+                || resolves(text, index, phrases)
+                || (agrees_on_itself(sentence, phrases) && content(sentence, phrases).len() >= CONSENT_MIN));
         if closes || (says && tells(sentence, phrases)) {
             found.push(index);
         } else if agrees && !phrases.has(&sentence.tokens, Meaning::Undecided) {
@@ -74,12 +78,17 @@ pub fn decisions(text: &Text) -> Vec<Decision> {
     for index in found {
         let sentence = &text.sentences[index];
         let terms = sentence.language.phrases().map_or_else(HashSet::new, |phrases| content(sentence, phrases));
-        let again = seen.iter().any(|(known, at)| {
+        let again = seen.iter().position(|(known, at)| {
             let fewer = known.len().min(terms.len());
             fewer > 0 && known.intersection(&terms).count() == fewer && index - at <= 2 * PROPOSAL_SENTENCES
         });
-        if !again && texts.insert(normalized(&sentence.text)) {
-            seen.push((terms, index));
+        let is_new = texts.insert(normalized(&sentence.text));
+        match again {
+            // "Shall we pay it?" – "Yes." – "So we're paying the deposit.": the later one says more.
+            Some(known) if is_new && seen[known].0.len() < terms.len() => seen[known] = (terms, index),
+            Some(_) => {}
+            None if is_new => seen.push((terms, index)),
+            None => {}
         }
     }
     let decision = |(_, sentence): (_, usize)| {
@@ -128,6 +137,26 @@ fn opens_agreeing(text: &Text, index: usize) -> bool {
         })
 }
 
+/// "Bus or train?" – "The train is cheaper." – "So we take the train.": what was discussed is resolved.
+fn resolves(text: &Text, index: usize, phrases: &Phrases) -> bool {
+    let sentence = &text.sentences[index];
+    let tokens = &sentence.tokens;
+    let Some(found) = phrases.all(tokens, |meaning| meaning == Meaning::Resolved).into_iter().next() else {
+        return false;
+    };
+    let is_talk = (found.start..found.end).any(|at| phrases.at(tokens, at, |one| one == Meaning::Talk).is_some());
+    let other = [Meaning::Undecided, Meaning::Hope, Meaning::Habit, Meaning::Joke];
+    let is_quoted = tokens[..found.start].iter().any(|token| token.has(Class::Report) || token.has(Class::Condition));
+    !is_talk
+        && !is_quoted
+        && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
+        && (index.saturating_sub(QUESTION_SENTENCES)..index).any(|at| {
+            let before = &text.sentences[at];
+            is_question(&before.text)
+                || before.language.phrases().is_some_and(|phrases| phrases.has(&before.tokens, Meaning::Proposal))
+        })
+}
+
 /// "By bus or by car?" – "Okay, car then.": a few words without a verb that name what a question asked about.
 fn closes_question(text: &Text, index: usize) -> bool {
     let sentence = &text.sentences[index];
@@ -151,6 +180,16 @@ fn closes_question(text: &Text, index: usize) -> bool {
 fn agrees(sentence: &Sentence, phrases: &Phrases) -> bool {
     let found = phrases.all(&sentence.tokens, |meaning| meaning == Meaning::Agreed);
     found.iter().any(|found| found.end - found.start > 1 || sentence.tokens.len() <= AGREED_WORDS_MAX)
+}
+
+/// "So Tom looks after the interns, that's what we'll do": a sentence that says what it agrees on.
+fn agrees_on_itself(sentence: &Sentence, phrases: &Phrases) -> bool {
+    let tokens = &sentence.tokens;
+    let found = phrases.all(tokens, |meaning| meaning == Meaning::Agreed);
+    let is_last =
+        |found: &Found| found.end == tokens.len() && found.end - found.start > 1 && found.start > AGREED_WORDS_MAX;
+    let other = [Meaning::Undecided, Meaning::Hope, Meaning::Habit, Meaning::Joke];
+    found.iter().any(is_last) && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
 }
 
 /// Whether a sentence tells a decision.

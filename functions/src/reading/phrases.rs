@@ -42,6 +42,8 @@ pub enum Class {
     ConditionFirst,
     /// Verbs after which a word of the class `condition` only asks ("check if").
     Whether,
+    /// Words that begin a clause of time ("before", "until"): what somebody does in it is no task.
+    Temporal,
     /// Words that join two clauses.
     Joint,
     /// Words behind which the opposite follows ("but").
@@ -178,7 +180,9 @@ pub enum Meaning {
     Request,
     /// The same, if the sentence is a question.
     RequestInQuestion,
-    /// Whoever takes it is asked for.
+    /// What makes a request of a few words without a verb ("a second reminder, please").
+    Please,
+    /// Somebody is asked for who takes it.
     Volunteer,
     /// Something is to be done, whoever does it; the phrase is the verb of its sentence.
     Need,
@@ -217,6 +221,8 @@ pub enum Meaning {
     Decided,
     /// What was talked about is closed, unless somebody takes something on with the same words ("okay, one week then").
     Concluded,
+    /// What was discussed is decided, if a proposal or a question stands before it ("so we take the bus").
+    Resolved,
     /// What was proposed just before is decided.
     Agreed,
     /// A decision for all times to come, which may tell what is always done ("from now on").

@@ -66,7 +66,10 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         // "Ich organisiere wieder den Grill", written small: what follows a verb is its object.
         || (phrases.capital_nouns && at >= 2 && before.before == Break::None && {
             let ahead = &tokens[at - 2];
-            ahead.classes.is_verb() || (ahead.has(Class::Between) && !ahead.has(Class::Interjection))
+            ahead.classes.is_verb()
+                || (ahead.has(Class::Between) && !ahead.has(Class::Interjection))
+                // "Dann mach ich das Poster".
+                || (ahead.has(Class::Pronoun) && at >= 3 && tokens[at - 3].classes.is_verb())
         });
     !token.classes.is_verb() || is_article
 }

@@ -73,6 +73,11 @@ fn fuller<'r>(candidate: &Candidate, ranked: &'r [(f64, Candidate)], text: &Text
     })
 }
 
+/// Whether a word alone says who, and not what was talked about.
+fn is_somebody(word: &Word, sentence: &Sentence) -> bool {
+    sentence.language.phrases().is_some_and(|phrases| phrases.classes(&lowered(&word.surface)).has(Class::Role))
+}
+
 fn within(some: &[u32], all: &[u32]) -> bool {
     some.iter().all(|term| all.contains(term))
 }
@@ -122,6 +127,11 @@ fn candidates(text: &Text, uses: &[Use]) -> Vec<Candidate> {
         let parts: Vec<PartOf> = sentence.words.iter().map(|word| part(word, sentence, text, uses)).collect();
         for run in runs(sentence, &parts) {
             let words = &sentence.words[run.clone()];
+            if let [only] = words
+                && is_somebody(only, sentence)
+            {
+                continue;
+            }
             let terms: Vec<u32> = words.iter().map(|word| word.term).collect();
             let index = *by_terms.entry(terms).or_insert(found.len());
             if index == found.len() {
@@ -275,6 +285,9 @@ fn part(word: &Word, sentence: &Sentence, text: &Text, uses: &[Use]) -> PartOf {
         Class::Modal,
         Class::Title,
         Class::NoName,
+        Class::MeLater,
+        Class::ThirdLater,
+        Class::WeLater,
     ];
     // Lists of stop words have nouns, too ("search", "page"): behind an article and before a noun they are none.
     let is_modifier =
