@@ -58,7 +58,7 @@ pub fn mark(title: &str) -> String {
     title.chars().filter(|c| c.is_alphanumeric()).take(3).flat_map(char::to_uppercase).collect()
 }
 
-/// The name of whoever is signed in. A helper that only reads takes any context.
+/// The name of the signed-in caller. A helper that only reads takes any context.
 pub fn require_user(ctx: &impl Read) -> Result<String> {
     let identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
     ctx.charge_call()?;

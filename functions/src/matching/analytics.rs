@@ -92,7 +92,7 @@ pub struct SubmitMatchFeedback {
     pub feedback: Option<MatchFeedback>,
 }
 
-/// Says whether the caller will be there, will not, or was; and how it was.
+/// Records whether the caller accepts, declines or completed a match, and how they rate it.
 ///
 /// # Errors
 /// - `NOT_FOUND`: the caller has no such match.
@@ -147,7 +147,7 @@ fn require_move(from: Outcome, to: Outcome, window_to: Millis, now: Millis) -> R
     }
 }
 
-/// How the caller's matches went.
+/// Statistics of the caller's matches.
 ///
 /// ```json
 /// {"totalMatches": 4, "accepted": 1, "declined": 1, "completed": 2, "successRate": 0.5, "averageRating": 4.5,

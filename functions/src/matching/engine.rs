@@ -54,7 +54,7 @@ pub async fn run_matching_cycle(ctx: &ActionCtx, args: RunMatchingCycle) -> Resu
     })
 }
 
-/// Lets only a deploy key pass.
+/// Rejects every caller but a deploy key.
 ///
 /// # Errors
 /// `FORBIDDEN`.

@@ -30,7 +30,7 @@ pub struct EnterMatchingQueue {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Lets the caller wait for somebody who fits, and wakes the matcher. Returns the id of their entry in the queue.
+/// Adds the caller to the matching queue and starts the matcher. Returns the id of their entry in the queue.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the

@@ -10,8 +10,8 @@ use crate::meetings::creation::{self, Features, MeetingCreated, NewMeeting};
 use crate::meetings::{participants, provider};
 use crate::{access, audit, names};
 
-/// Makes the meeting of an open match: one-on-one, when both are free, both hosts. Once: a repetition, by either,
-/// returns the same.
+/// Creates the one-on-one meeting of an open match, at a time when both users are free; both are hosts. Once: a
+/// repetition, by either, returns the same.
 ///
 /// # Errors
 /// - `NOT_FOUND`: the caller has no such match.

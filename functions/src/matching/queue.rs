@@ -11,7 +11,7 @@ use crate::{access, audit};
 const WAIT_PER_PLACE_MS: i64 = 120_000;
 const WAIT_MS_MIN: i64 = 60_000;
 
-/// Takes the caller out of the matching queue; when that was done already, nothing happens.
+/// Removes the caller from the matching queue; nothing happens if they are not in it.
 ///
 /// # Errors
 /// - `NOT_FOUND`: they never were in it.

@@ -31,7 +31,7 @@ pub struct Compatibility {
     pub explanation: Vec<String>,
 }
 
-/// How well two users would fit. Without windows of time, what depends on them counts as unknown.
+/// Calculates the compatibility score of two users. Without windows of time, what depends on them counts as unknown.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller is neither a deploy key nor an admin of the organization of both.

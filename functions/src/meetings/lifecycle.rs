@@ -94,7 +94,7 @@ pub struct Done {
 
 const DONE: Done = Done { success: true };
 
-/// Begins a scheduled meeting.
+/// Starts a scheduled meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -123,7 +123,7 @@ pub struct MeetingEnded {
     pub duration_ms: i64,
 }
 
-/// Ends an active meeting: everybody leaves, sessions close, open invitations go.
+/// Ends an active meeting: all participants leave, sessions are closed, open invitations are deleted.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -138,7 +138,7 @@ pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnd
     Ok(MeetingEnded { success: true, duration_ms })
 }
 
-/// Calls a scheduled meeting off.
+/// Cancels a scheduled meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -165,7 +165,7 @@ pub struct MeetingJoined {
     pub webrtc_ready: bool,
 }
 
-/// Comes to an active meeting; a host who comes to a scheduled one starts it.
+/// Joins an active meeting; a host who joins a scheduled meeting starts it.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in it.
@@ -180,8 +180,8 @@ pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJo
     Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, membership.meeting.video_provider) })
 }
 
-/// Leaves a meeting: notes when, and closes the caller's sessions. They stay listed, and can come back while the meeting
-/// is active.
+/// Leaves a meeting: records the time and closes the caller's sessions. They stay listed, and can come back while the
+/// meeting is active.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
@@ -247,7 +247,7 @@ pub struct UpdateMeeting {
     pub scheduled_at: Option<Millis>,
 }
 
-/// Changes what a meeting is called, when it is planned and what is allowed in it.
+/// Changes the title, description, schedule or settings of a meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -396,7 +396,8 @@ pub struct RemoveParticipant {
     pub email: Option<EmailAddress>,
 }
 
-/// Removes a user from a meeting, who is a stranger to it at once, or takes an invitation back.
+/// Removes a participant from a meeting, or withdraws an invitation. A removed participant loses access to the meeting
+/// at once.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.

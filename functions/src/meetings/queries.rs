@@ -49,7 +49,7 @@ pub struct ListedParticipant {
     pub webrtc_session_count: usize,
 }
 
-/// Everybody who has a place in a meeting, in the order in which they were added.
+/// All participants of a meeting, in the order in which they were added.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
@@ -102,8 +102,8 @@ pub struct ListedPresence {
     pub updated_at: Millis,
 }
 
-/// Where everybody is who has a place in a meeting, and what their clients say of it, in the order in which they were
-/// added. Metadata is left out behind four MiB of it.
+/// The presence of each participant of a meeting, with the metadata that their clients sent, in the order in which they
+/// were added. Metadata is left out behind four MiB of it.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
@@ -217,8 +217,8 @@ pub struct ListUserMeetings {
     pub cursor: Option<Cursor>,
 }
 
-/// The meetings that the caller has a place in, newest first. With `state`, a page can have fewer items than asked for
-/// and still a cursor: the rows it passed over count as well.
+/// The meetings in which the caller is a participant, newest first. With `state`, a page can have fewer items than
+/// asked for and still a cursor: the rows it passed over count as well.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

@@ -324,7 +324,7 @@ pub struct BandwidthStats {
 const VALIDATION_MS: f64 = 150.0;
 const VALIDATIONS_PER_SECOND: f64 = 10.0;
 
-/// How the caller's subscriptions are doing: an admin sees those of their organization, a deploy key all.
+/// Statistics of the caller's subscriptions; an admin sees those of their organization, a deploy key all.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

@@ -97,7 +97,7 @@ impl NoteOperationApplied {
     }
 }
 
-/// Applies one edit to a meeting's notes, moved past everything that was committed since the text it was made on.
+/// Applies one edit to a meeting's notes, transformed against everything that was committed since its base.
 ///
 /// Positions and lengths count UTF-16 code units. Costs the same in a long document with a long log as in a new one:
 /// read are the entries since the base, written are one or two pieces of the text.

@@ -102,7 +102,7 @@ pub struct OfflineOperationsQueued {
     pub success: bool,
 }
 
-/// Takes what a client did to notes while it was offline; a second later it is applied in the background.
+/// Queues edits that a client made to notes while it was offline; they are applied in the background a second later.
 ///
 /// Operations that were queued before are passed over, so that a call may be repeated. All are checked before any is
 /// stored.
@@ -222,7 +222,7 @@ pub struct SyncedOperationsCleared {
     pub cleared: i64,
 }
 
-/// Lets the content of synced operations go, 10,000 at most in one call. Their ids stay known for some time, so that a
+/// Deletes the content of synced operations, 10,000 at most in one call. Their ids stay known for some time, so that a
 /// late repetition is not applied again.
 ///
 /// # Errors
@@ -280,7 +280,7 @@ pub enum QueueHealth {
     Critical,
 }
 
-/// How the offline queue of one of the caller's clients is.
+/// The status of the offline queue of one of the caller's clients.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.

@@ -30,7 +30,7 @@ pub struct GetPublicProfile {
     pub user_id: UserRef,
 }
 
-/// What others see of a user.
+/// The part of a user's profile that other users can see.
 ///
 /// ```json
 /// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": "", "languages": ["English"],

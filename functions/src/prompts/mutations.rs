@@ -15,7 +15,7 @@ pub struct RecordPromptFeedback {
     pub feedback: PromptFeedback,
 }
 
-/// Says what the caller did with a prompt; the last word counts.
+/// Records what the caller did with a prompt; the last feedback counts.
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such prompt.

@@ -1,6 +1,6 @@
 //! What a meeting's words say: sentences, languages, topics, tasks, decisions, questions, and who is meant.
 //!
-//! Pure functions without a context, which whoever tells something of a meeting uses. In reading order: what goes in
+//! Pure functions without a context, which all that tells something of a meeting uses. In reading order: what goes in
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`) and what is written in them (`frames`); how a transcript is cut (`turns`, `addresses`, `language`,
 //! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, `action_items`, `decisions`,

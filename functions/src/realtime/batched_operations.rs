@@ -38,8 +38,8 @@ pub struct PresenceQueued {
     pub batch_size: u64,
 }
 
-/// The caller is there, or is gone. The latest state wins, however many are sent. A host who is there starts a
-/// scheduled meeting; anybody else waits in it.
+/// Updates the caller's presence in a meeting. The latest state wins, however many are sent. A host who is there starts
+/// a scheduled meeting; anybody else waits in it.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.

@@ -55,7 +55,7 @@ pub struct SubscriptionValidity {
     pub valid_until: Option<Millis>,
 }
 
-/// Confirms that the caller may go on following something. That they may not is an answer, not an error. Opens or renews
+/// Checks that the caller may still follow a resource. That they may not is an answer, not an error. Opens or renews
 /// their lease of the subscription, which ends ten minutes after the last confirmation.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ pub struct TerminateSubscription {
     pub subscription_id: ClientToken,
 }
 
-/// Ends a subscription of the caller's. Any other id, also somebody else's, is passed over.
+/// Ends a subscription of the caller's. Any other id, also somebody else's, is ignored.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

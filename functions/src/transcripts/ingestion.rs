@@ -59,7 +59,7 @@ pub struct ChunkIngested {
     pub bucket_ms: Millis,
 }
 
-/// Adds a stretch of speech to the transcript of an active meeting.
+/// Adds a chunk to the transcript of an active meeting.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
@@ -138,7 +138,7 @@ pub struct ChunksIngested {
     pub sequences: Vec<i64>,
 }
 
-/// Adds several stretches of speech to the transcript of an active meeting: all of them, or none.
+/// Adds several chunks to the transcript of an active meeting: all of them, or none.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
@@ -334,7 +334,7 @@ pub struct TranscriptFigures {
     pub bucket_count: i64,
 }
 
-/// The figures of a meeting's transcript; zero and empty before anything was said.
+/// The statistics of a meeting's transcript; zero and empty before anything was said.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.

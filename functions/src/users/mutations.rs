@@ -56,7 +56,7 @@ pub struct OnboardingSaved {
     pub onboarding_completed: bool,
 }
 
-/// Stores the caller's profile, interests and the flag that they are through, all at once.
+/// Stores the caller's profile and interests and marks their onboarding as completed, all at once.
 ///
 /// Creates or updates their profile with these fields, makes their interests exactly those sent (unknown ones join the
 /// catalog), and marks the onboarding complete.
@@ -168,7 +168,7 @@ pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -
     Ok(())
 }
 
-/// Notes that the caller is here: sets their `lastSeenAt` to now. Clients call it every minute or so.
+/// Sets the caller's `lastSeenAt` to now. Clients call it every minute or so.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -187,7 +187,8 @@ pub struct NamedUser {
     pub user_id: UserRef,
 }
 
-/// Closes an account: every further call of its user is refused, what they have open ends, what they made stays.
+/// Deactivates an account: further calls of its user are rejected, what they have open is ended, their content
+/// stays.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
@@ -197,7 +198,7 @@ pub fn deactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
     accounts::deactivate(ctx, user, &actor)
 }
 
-/// Opens a closed account again.
+/// Reactivates a deactivated account.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.

@@ -78,7 +78,7 @@ pub struct OnboardingState {
     pub profile_id: Option<Id<Profile>>,
 }
 
-/// How far the caller's onboarding is: what a client asks before it shows its first screen.
+/// The state of the caller's onboarding: what a client asks before it shows its first screen.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

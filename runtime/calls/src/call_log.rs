@@ -1,4 +1,4 @@
-//! The operator's log of calls: one line a call, whoever made it: function, kind, outcome, duration, request id, and the
+//! The operator's log of calls: one line a call, of every caller: function, kind, outcome, duration, request id, and the
 //! subject of the identity. No token and no key is known here.
 
 use futures_util::future::BoxFuture;

@@ -1,4 +1,4 @@
-//! Leases: things that somebody holds as long as he renews them, in memory, within bounds.
+//! Leases: things that somebody holds as long as they renew them, in memory, within bounds.
 //!
 //! Subscriptions and the like are figures, not facts: they may end with the process, and they must not cost a write.
 //! An application keeps its leases in [`crate::Context::memory`] and says what each holds; here are the owners, the
@@ -83,7 +83,7 @@ impl<O: Clone + Eq + Hash, V> Leases<O, V> {
         Self { limits, table: Mutex::new(table) }
     }
 
-    /// Opens the lease `id` for `owner` with the value that `make` gives, or renews the one he holds; then `update`
+    /// Opens the lease `id` for `owner` with the value that `make` gives, or renews the one they hold; then `update`
     /// sees its value. It ends the agreed time after `now`.
     ///
     /// # Errors

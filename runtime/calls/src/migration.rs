@@ -26,7 +26,7 @@ pub const ROWS_MAX: i64 = 10_000;
 /// What a migration takes.
 #[args]
 pub struct Batch {
-    /// Rows of this call at most: 500 unless told, 10,000 at most.
+    /// Rows of this call at most: 500 by default, 10,000 at most.
     pub limit: Option<i64>,
     /// Begin anew, if it has come to its end.
     pub again: Option<bool>,

@@ -1,4 +1,4 @@
-//! The calls that ended lately, and whoever follows them: what `convoke logs` shows.
+//! The calls that ended lately, and those who follow them: what `convoke logs` shows.
 //!
 //! Each call leaves one entry, in a ring of its thread's shard. A call that nobody follows pays for that entry alone. Who
 //! follows gets a bounded queue: one that is too slow loses entries and is told how many, and no call ever waits.
@@ -204,7 +204,7 @@ impl Ring {
     }
 }
 
-/// One who follows the live calls. Dropped, his place is free.
+/// A follower of the live calls. Dropped, its place is free.
 pub struct Follower {
     receiver: broadcast::Receiver<Arc<CallRecord>>,
     filter: Filter,
@@ -224,7 +224,7 @@ impl Drop for Place {
 pub enum Followed {
     /// A call ended.
     Ended(Arc<CallRecord>),
-    /// So many entries came faster than they were taken, and are lost to him.
+    /// So many entries came faster than they were taken, and are lost to it.
     Lost(u64),
 }
 

@@ -232,9 +232,12 @@ impl Registered {
         self.def.visibility != Visibility::Internal
     }
 
-    /// The first line of its doc comment.
-    pub fn summary(&self) -> &'static str {
-        self.def.doc.trim().lines().next().unwrap_or_default().trim()
+    /// The first sentence of its doc comment, on one line; links are plain code.
+    pub fn summary(&self) -> String {
+        let paragraph = self.def.doc.trim().split("\n\n").next().unwrap_or_default();
+        let line = paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let end = line.find(". ").map_or(line.len(), |stop| stop + 1);
+        line[..end].replace("[`", "`").replace("`]", "`")
     }
 
     /// Counts a call that another function made.

@@ -185,7 +185,7 @@ impl Runtime {
         self.0.dispatcher.run::<F>(caller, args.into())
     }
 
-    /// Takes in a request that was rejected before there was a call: for its counter, the log, and whoever follows.
+    /// Takes in a request that was rejected before there was a call: for its counter, the log, and those who follow.
     pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
         self.0.dispatcher.rejected(rejection, request_id, caller, error);
     }

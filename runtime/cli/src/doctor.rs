@@ -20,7 +20,7 @@ use convoke_server::doctor::finding::{Finding, State};
 use convoke_server::doctor::{database, machine};
 use convoke_store::{EngineFactory, OpenError, Thoroughness};
 
-/// Look at everything that an installation needs, and say what to do about what is wrong
+/// Check everything that an installation needs, and say how to repair what is wrong
 ///
 /// Settings, permissions, room, clock, certificates, identity providers, the database and its schema, scheduled work.
 /// Works beside a running server, which is asked about its database, and without one. Nothing is changed. Exit code 1

@@ -12,7 +12,7 @@ use super::{Failure, table};
 use convoke_calls::scheduler::JobState;
 use convoke_store::EngineFactory;
 
-/// Show scheduled work; run failed jobs again, take pending ones back
+/// Show scheduled jobs; run failed ones again, cancel pending ones
 ///
 /// A job that has succeeded leaves nothing. One whose tries have all failed stays for 30 days, to be run again.
 ///

@@ -17,7 +17,7 @@ const PROGRESS: Duration = Duration::from_millis(100);
 /// How long it goes on asking a server that has no room now.
 const OVERLOADED_MAX: Duration = Duration::from_secs(30);
 
-/// Run migrations to their end, and let everybody in
+/// Run migrations to their end, and then accept calls of users again
 ///
 /// Says how the database differs from what the program expects, runs the migrations named, or all that have not come to
 /// their end, and then has the database follow. A migration is an admin mutation in a module `migrations`; it works in

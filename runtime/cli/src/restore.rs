@@ -13,7 +13,7 @@ use convoke_server::backup;
 use convoke_server::backup::secrets::{self, Unpacked};
 use convoke_store::{EngineFactory, OfflineError, Thoroughness};
 
-/// Put a backup in the place of the database
+/// Replace the database by a backup
 ///
 /// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
 /// database that is there is kept under a name that is printed, its log with it. It is all or nothing: whatever ends

@@ -62,7 +62,7 @@ mod probes {
             Ok(())
         }
 
-        /// The subject of whoever calls, or null.
+        /// The subject of the caller, or null.
         #[query]
         pub(crate) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
             Ok(ctx.identity().map(|identity| identity.subject.clone()))

@@ -39,8 +39,11 @@ pub use convoke_server::{admin, archive, auth, backup, config, doctor, gateway, 
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use convoke_sqlite as sqlite;
-#[doc(inline)]
-pub use convoke_store as store;
+// Not the crate under another name: rustc would say `convoke::convoke_store::…` to authors.
+/// Tables, queries and the seam to the engines.
+pub mod store {
+    pub use convoke_store::*;
+}
 
 #[doc(inline)]
 pub use attributes::{action, args, cron, mutation, query, table, value};

@@ -75,7 +75,7 @@ impl Room {
 
     /// Room for so many bytes, at once or after others are done. No more wait than there is room for.
     async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Rejection> {
-        // What could never be had is had by whoever is alone.
+        // What could never be had is had by the one who is alone.
         let bytes = bytes.min(self.for_all_max);
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
         if bytes <= SMALL_BYTES_MAX

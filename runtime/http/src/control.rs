@@ -34,7 +34,7 @@ impl Control {
     }
 
     fn listen(path: &Path) -> io::Result<Self> {
-        // Only a socket is removed: whoever opens this has the data folder's lock, so nobody listens there.
+        // Only a socket is removed: the process that opens this has the data folder's lock, so nobody listens there.
         if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
             std::fs::remove_file(path)?;
         }

@@ -1,7 +1,7 @@
 //! What the HTTP clients of the widespread convention expect beyond the envelope.
 //!
 //! They take a success and a function's own error as everybody does. Of any other status they read `code` and `message`
-//! beside each other at the top of the body; for whoever says that he is such a client, they stand there too.
+//! beside each other at the top of the body; for a client that says that it is such a one, they stand there too.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderName;

@@ -342,7 +342,7 @@ impl<S> GuardedIo<S> {
         was_asked
     }
 
-    /// Asks the connection to close once nothing of a response was taken for its time. `true` soon after: only whoever
+    /// Asks the connection to close once nothing of a response was taken for its time. `true` soon after: only the one who
     /// takes it could end it in good order.
     fn looks_stalled(&mut self, now: Instant) -> bool {
         if now >= self.next_tick {

@@ -140,7 +140,7 @@ pub struct Incoming<E> {
     pub(super) params: Params,
     /// The `Authorization` field; a request with two of them never gets here.
     pub authorization: Option<Authorization>,
-    /// Whether it came by the control socket: whoever can open that holds the data folder.
+    /// Whether it came by the control socket: a process that can open that holds the data folder.
     pub is_operator: bool,
     /// The `X-Convoke-Act-As` field, of a request by the control socket only: the base64 JSON of an identity.
     pub act_as: Option<HeaderValue>,

@@ -19,7 +19,7 @@ pub struct HttpOptions {
     /// Where `/metrics`, `/healthz` and `/readyz` are served apart from the calls. Without it `/metrics` answers this
     /// machine only.
     pub ops_listen: Option<SocketAddr>,
-    /// Where the control socket is made, through which whoever holds the data folder is the operator.
+    /// Where the control socket is made, through which the holder of the data folder is the operator.
     pub control: Option<PathBuf>,
     /// Certificate and key; without them the listener speaks clear text. The ops listener always does.
     pub tls: Option<TlsFiles>,

@@ -1,7 +1,7 @@
 //! What a response consists of: whole bytes, or a stream that somebody produces while it is sent.
 //!
 //! A stream holds a few pieces at most: who produces it waits for the client. It ends when its producer is done, when
-//! the client goes away, when the server drains, and when whoever asked may no longer have it ([`Body::until`]). A
+//! the client goes away, when the server drains, and when the caller may no longer have it ([`Body::until`]). A
 //! stream that ends before its producer was done breaks off, so that nobody takes a part for the whole; one that has no
 //! end of its own ([`Ending::Never`]) is simply over.
 
@@ -202,7 +202,7 @@ impl Body {
         }
     }
 
-    /// Charges whole bytes that whoever made them did not. A stream holds few at a time.
+    /// Charges whole bytes that their maker did not. A stream holds few at a time.
     pub(super) fn charge(&mut self, budget: &Arc<Budget>) {
         if let Kind::Whole(pieces) = &mut self.0 {
             pieces.charge(budget);

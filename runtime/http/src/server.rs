@@ -256,7 +256,7 @@ impl<H: Handler> Server<H> {
         }
         shutdown.await;
         let outcome = shared.drain().await;
-        // The control socket goes before whoever waits for this may start the next server.
+        // The control socket goes before the one who waits for this may start the next server.
         tasks.shutdown().await;
         outcome
     }

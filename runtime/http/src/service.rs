@@ -203,7 +203,7 @@ async fn leave<H: Handler>(
 }
 
 /// Whether the host that a request names, in its target or its `Host` field, is this machine as seen by itself. A proxy
-/// in front is asked by another name, and so is whoever was made to ask by a page (DNS rebinding).
+/// in front is asked by another name, and so is a browser that a page made ask (DNS rebinding).
 fn is_asked_by_loopback_name(uri: &Uri, fields: &Headers<'_>) -> bool {
     let target = uri.authority().map(|authority| authority.as_str());
     let field = fields.host.once().map(|host| host.to_str().unwrap_or_default());

@@ -88,7 +88,7 @@ impl Newest {
         self.0.load(Acquire)
     }
 
-    /// Runs what may make a new state: whoever looks meanwhile opens a snapshot of his own, which may show it already.
+    /// Runs what may make a new state: a reader that looks meanwhile opens a snapshot of its own, which may show it already.
     pub(crate) fn change<R>(&self, work: impl FnOnce() -> R) -> R {
         self.0.fetch_add(1, AcqRel);
         let done = work();

@@ -23,7 +23,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 /// below a second from the first moment at which the disk works.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Whether the disk answers reads: told by whoever reads, and asked by the watch.
+/// Whether the disk answers reads: told by those who read, and asked by the watch.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     failing: AtomicBool,

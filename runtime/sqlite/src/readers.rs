@@ -372,7 +372,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // An order to stop that comes too late must not reach whoever reads next.
+        // An order to stop that comes too late must not reach the next read.
         self.connection.interrupt.end();
     }
 }

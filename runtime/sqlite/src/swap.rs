@@ -1,7 +1,7 @@
 //! Another database in the place of the one that is there: all of it or nothing, whatever ends the process meanwhile.
 //!
 //! A database is up to two files (itself and its log), and two renames are not one. So what is to be done is written
-//! down first: from then on the new database stands, and whoever locks the folder next ends what was begun. A log is
+//! down first: from then on the new database stands, and the process that locks the folder next ends what was begun. A log is
 //! moved away before its database is, and never stays beside the new one.
 
 use std::fs;

@@ -60,7 +60,7 @@ enum Poison {
     Disk(String),
     NoRoom(String),
     Lost(String),
-    /// The function returned; whoever kept the transaction has no part in it any more.
+    /// The function returned; code that kept the transaction has no part in it any more.
     Over,
 }
 

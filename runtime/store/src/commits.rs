@@ -1,4 +1,4 @@
-//! What was committed: numbered, with what it changed, for whoever has to know that what he read is out of date.
+//! What was committed: numbered, with what it changed, for those who have to know that what they read is out of date.
 //!
 //! An engine has every commit made here ([`Commits::commit`]), so that its number is given, its changes are published,
 //! and nobody takes a snapshot in between and calls it by the wrong number. What does not pass a
@@ -234,7 +234,7 @@ impl Commits {
             log.weight -= oldest.changes.weight();
             log.from = oldest.commit;
         }
-        // Under the lock, so that whoever knows the number finds the commit.
+        // Under the lock, so that one who knows the number finds the commit.
         self.newest.store(commit.0, Ordering::Release);
         drop(log);
         if self.published.receiver_count() > 0 {

@@ -26,7 +26,7 @@ const QUANTUM: i64 = 100_000;
 const COST_MIN: i64 = 20_000;
 
 /// While others wait, one flow is served at most this part of what can be served at once. While none do, one server is
-/// left to whoever comes next: quick calls of others need not wait for the end of a long one.
+/// left to the next one: quick calls of others need not wait for the end of a long one.
 const SERVED_SHARE: usize = 2;
 
 /// While others wait, one flow has at most this part of the places to wait.

@@ -69,7 +69,7 @@ pub trait Installation {
     /// Those of the file system and the engine.
     fn build(&self, tables: &[&'static TableDef]) -> Result<Box<dyn DatabaseBuilder>, OfflineError>;
 
-    /// Takes a database from elsewhere in as the replacement: a copy of it, on disk, opened for whoever checks it.
+    /// Takes a database from elsewhere in as the replacement: a copy of it, on disk, opened for its check.
     /// `progress` is told the bytes copied so far.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ pub const COMMIT_BUCKETS_US: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10
 /// Upper bounds of the buckets in which batches are counted, in mutations; one more bucket holds the rest.
 pub const BATCH_BUCKETS: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The counters, written by whoever does the work.
+/// The counters, written by the code that does the work.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Batches committed.

@@ -291,7 +291,7 @@ pub trait Column: Sized {
             (_, ValueRef::Bool(truth)) => out.extend_from_slice(if truth { b"true" } else { b"false" }),
             (_, ValueRef::Integer(number)) => json(&number, out)?,
             (_, ValueRef::Float(number)) => json(&number, out)?,
-            // What goes into an answer unread must be JSON, whoever wrote it into the database.
+            // What goes into an answer unread must be JSON, no matter who wrote it into the database.
             (_, ValueRef::Text(text)) if Self::TYPE == ColumnType::Json => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)
                     .map_err(|error| StoreError::Engine(format!("a stored value is not JSON: {error}")))?;

@@ -24,8 +24,8 @@ pub struct UpdateSessionState {
     pub metadata: Option<Metadata>,
 }
 
-/// Notes where a connection is and how good. One that is connected means that its owner has joined. Returns the
-/// record's id. A host may close anybody's.
+/// Records the state and the quality of a media session. One that is connected means that its owner has joined. Returns
+/// the record's id. A host may close anybody's.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting; "Requires host role" to close somebody else's session.

@@ -42,7 +42,7 @@ pub struct AccessGrant {
     pub success: bool,
 }
 
-/// Lets the caller into the meeting's room.
+/// Issues an access token for the meeting's media room.
 ///
 /// Makes or renews their session and mints a token for it, another one each time. A host's first request starts a
 /// scheduled meeting.

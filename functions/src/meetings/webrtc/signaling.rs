@@ -301,7 +301,7 @@ pub struct SignalsAcknowledged {
     pub acknowledged: usize,
 }
 
-/// Removes signals for the caller that have arrived. Ids of others, and of signals that are gone, are passed over.
+/// Deletes signals that the caller has received. Ids of others, and of signals that are gone, are passed over.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.

@@ -177,7 +177,7 @@ impl Dispatcher {
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
 
-    /// Shows the observers a request that was rejected before a function was found, by whoever stands before the calls.
+    /// Shows the observers a request that was rejected before a function was found, by the layer before the calls.
     pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
         // Nobody waits here: only the use of a key is waited for, and there is none.
         drop(self.observe_rejection(rejection, request_id, caller, None, error));

@@ -98,7 +98,7 @@ impl Hub {
     /// Takes in a client. `owner` is whose connections are counted together.
     ///
     /// # Errors
-    /// `OVERLOADED` if he has as many as may be.
+    /// `OVERLOADED` if they have as many as may be.
     pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Owner) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
         let (id, wake) = self.connect(owner, of_owner_max)?;

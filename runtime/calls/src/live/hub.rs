@@ -3,7 +3,7 @@
 //! An *entry* is a result that is kept up to date, for one subscription or, if its query did not ask who calls, for all
 //! that ask the same. A commit that touches what an entry has read marks its subscriptions; their connections then have
 //! it run again. All that is known here is true up to one commit, the hub's *position*; commits behind it are taken in
-//! by whoever comes first ([`Hub::lock`]).
+//! by the first who comes ([`Hub::lock`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -328,7 +328,7 @@ impl State {
         self.shared.get(question).copied()
     }
 
-    /// Takes in a run that was made for a subscription: it, or whoever asks the same, has its result from now on.
+    /// Takes in a run that was made for a subscription: it, and others who ask the same, have its result from now on.
     pub(super) fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
         let Some(subscription) = self.subscriptions.get(id) else { return };
         let (question, own) = (subscription.question.clone(), subscription.entry);

@@ -20,7 +20,7 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Commit, Flow, ReadSet, RecordingReader};
 
-/// What is asked, whoever asks.
+/// What is asked, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     /// The function.

@@ -235,19 +235,19 @@ impl Request {
         self
     }
 
-    /// How long one attempt may take; 30 s unless told.
+    /// How long one attempt may take; 30 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How large the answer's body may be; 8 MiB unless told.
+    /// How large the answer's body may be; 8 MiB by default.
     pub fn body_bytes_max(mut self, bytes: usize) -> Self {
         self.body_bytes_max = bytes;
         self
     }
 
-    /// How often it is sent again at most, if it may be sent twice; 2 unless told.
+    /// How often it is sent again at most, if it may be sent twice; 2 by default.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self

@@ -145,7 +145,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
-/// The secrets that are set, and where: for whoever looks what a server would find. Their values are not read.
+/// The secrets that are set, and where: for those who look what a server would find. Their values are not read.
 pub fn names(data: &Path) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(variable, _)| Some(variable.to_str()?.strip_prefix(VARIABLE)?.to_owned()))

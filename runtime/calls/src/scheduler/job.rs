@@ -102,7 +102,7 @@ pub struct Cron {
 }
 
 impl Job {
-    /// Whom the job runs as. An identity has its issuer and subject only: whoever runs as it takes everything else
+    /// Whom the job runs as. An identity has its issuer and subject only: what runs as it takes everything else
     /// from the rows of that user.
     pub(crate) fn caller(&self) -> Caller {
         match (&self.issuer, &self.subject) {
@@ -169,7 +169,7 @@ pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, n
         JobState::Pending | JobState::Failed => return Ok(Failed::Gone),
     };
     let again = !failure.for_good && attempts < tries;
-    // A running action gave its key free; whoever took it meanwhile does this one's work.
+    // A running action gave its key free; the job that took it meanwhile does this one's work.
     if again && job.state == JobState::Running && pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
         db.delete(id)?;
         return Ok(Failed::Gone);

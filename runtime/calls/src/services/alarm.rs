@@ -1,4 +1,4 @@
-//! How whoever asks for scheduled work wakes the scheduler, and nothing else about it.
+//! How code that asks for scheduled work wakes the scheduler, and nothing else about it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

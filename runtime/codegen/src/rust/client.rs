@@ -82,7 +82,7 @@ impl Client {
         self
     }
 
-    /// The same, with this time for a call in all, retries included; unless told, 30 s for queries and mutations and
+    /// The same, with this time for a call in all, retries included; by default 30 s for queries and mutations and
     /// 11 minutes for actions.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -90,7 +90,7 @@ impl Client {
         self
     }
 
-    /// The same, repeating a call that is safe to repeat at most so often; unless told, three times.
+    /// The same, repeating a call that is safe to repeat at most so often; by default three times.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;

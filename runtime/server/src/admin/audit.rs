@@ -92,7 +92,7 @@ impl Audit {
         let (written, is_written) = oneshot::channel();
         self.push(database, used, Some(written));
         async move {
-            // The entry is written later, or stands in the log: whoever waits longer learns nothing more.
+            // The entry is written later, or stands in the log: a caller who waits longer learns nothing more.
             let _ = tokio::time::timeout(PATIENCE, is_written).await;
         }
     }

@@ -125,7 +125,7 @@ pub async fn fetch(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     Ok(Reply::of(200, "application/octet-stream", body.with_length(bytes)))
 }
 
-/// `DELETE backup/{name}`: removes it, when whoever asked for it has it elsewhere.
+/// `DELETE backup/{name}`: removes it, when the caller who asked for it has it elsewhere.
 ///
 /// # Errors
 /// `NOT_FOUND`.

@@ -13,7 +13,7 @@ use convoke_store::Doc;
 /// Jobs of one answer.
 const PAGE_MAX: usize = 500;
 
-/// `GET jobs?state=&cursor=&limit=`: the jobs of a state (failed unless told), with how many each state has and, on the
+/// `GET jobs?state=&cursor=&limit=`: the jobs of a state (failed by default), with how many each state has and, on the
 /// first page, the functions that run by themselves.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Deploy keys: made, given a new secret, taken back.
 //!
 //! A change holds from its answer on, in the process that made it, which is the one that serves. Nobody can give a key
-//! a scope that his own has not.
+//! a scope that the key that makes it has not.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ struct Create {
 }
 
 /// `POST keys` with `{name, scopes, environment?, expiresIn?}` (milliseconds): makes a key. The answer is the only one
-/// with its text, as `key`. What a key may do has no default: whoever makes it says so.
+/// with its text, as `key`. What a key may do has no default: its maker says so.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`; `CONFLICT` for a name that was ever used; `INSUFFICIENT_SCOPE`; a failure of the store.

@@ -17,7 +17,7 @@ const NDJSON: &str = "application/x-ndjson";
 ///
 /// At most `last` calls that have ended (all that are remembered, unless `follow` is given: then none); with
 /// `follow=true` also those that end from now on, until the reader goes or the server ends. A reader that is too slow is
-/// told how many he lost: `{"lost":12}`.
+/// told how many they lost: `{"lost":12}`.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for an outcome that there is not; `OVERLOADED` if as many follow as may.

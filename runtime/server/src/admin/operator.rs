@@ -17,7 +17,7 @@ pub fn key(acting_as: Option<Arc<Identity>>) -> Arc<DeployKeyCaller> {
     Arc::new(DeployKeyCaller { name: NAME.to_owned(), scopes, acting_as })
 }
 
-/// The operator, or the user that he calls as: one who is known keeps the claims of his last token, an unknown one is
+/// The operator, or the user that they call as: a known one keeps the claims of their last token, an unknown one is
 /// seen for the first time.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
 use convoke_store::{Access, FieldDef, Flow, LatencyClass, Plan, Reader, Row, StoreError, TableDef, Value};
 
-/// Rows of a page unless told.
+/// Rows of a page by default.
 const ROWS: usize = 50;
 /// Rows of a page at most.
 const ROWS_MAX: usize = 1_000;

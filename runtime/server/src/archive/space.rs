@@ -19,7 +19,7 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 /// Says that a copy of `bytes` has no room beside `path`, if it has none.
 ///
 /// # Errors
-/// The sentence for whoever asked for the copy.
+/// The sentence for the caller who asked for the copy.
 pub fn require(path: &Path, bytes: u64) -> Result<(), String> {
     // Where the file system does not say, the copy itself will.
     let Ok(free) = free_bytes(path) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Writing an archive from a finished copy of the database.
 //!
 //! The table of contents comes first and has every member's length and checksum, so the rows are read twice: once to
-//! measure, once to write. Nothing is kept meanwhile, and whoever reads the archive can check it as it comes.
+//! measure, once to write. Nothing is kept meanwhile, and a reader of the archive can check it as it comes.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -94,7 +94,7 @@ impl Scope {
         value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
     }
 
-    /// Every scope and what it allows, a line each: for whoever has to choose.
+    /// Every scope and what it allows, a line each: for those who have to choose.
     pub fn choice() -> String {
         let lines = Scope::ALL.map(|scope| format!("  {:<10} {}", scope.as_str(), scope.allows()));
         lines.join("\n")

@@ -159,7 +159,7 @@ impl DeployKeyCache {
         Ok(())
     }
 
-    /// Held by whoever changes keys, until the memory has been read again.
+    /// Held by the request that changes keys, until the memory has been read again.
     pub(crate) async fn change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().await
     }

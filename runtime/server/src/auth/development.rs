@@ -1,6 +1,6 @@
 //! The development issuer: tokens without an identity provider, for a developer's machine and for tests.
 //!
-//! Its key is made at the first start and stays in the data folder. It is refused in production: whoever can read the
+//! Its key is made at the first start and stays in the data folder. It is refused in production: anyone who can read the
 //! folder can be anyone.
 
 use std::io;

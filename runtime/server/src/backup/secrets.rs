@@ -1,4 +1,4 @@
-//! The secrets of an installation in a file of their own, for whoever backs them up on purpose.
+//! The secrets of an installation in a file of their own, for those who back them up on purpose.
 //!
 //! A backup is the database alone: who holds it has the data, and none of the keys. What lies beside the database and
 //! is needed to go on elsewhere are the files of `secrets/` and the development issuer's key; settings and TLS files

@@ -1,6 +1,6 @@
 //! `/metrics`: what the parts of a runtime count anyway, read when a scraper asks and written as Prometheus text.
 //!
-//! Nothing is counted here, so no call pays for a label or a lookup; whoever does the work keeps plain counters. Names
+//! Nothing is counted here, so no call pays for a label or a lookup; the code that does the work keeps plain counters. Names
 //! and units follow Prometheus' conventions: base units, `_total` for what only rises. Labels have values from closed
 //! sets: registered paths, kinds, codes, classes. A path that no function has is none of them.
 //!

@@ -21,7 +21,7 @@ fn look(file: &toml::Table, described: &Table, root: &Table, found: &mut Vec<Str
                     look(table, inner, root, found);
                 }
             }
-            // The wrong type is for whoever reads the values.
+            // The wrong type is for the code that reads the values.
             (Some(_), _) => {}
             (None, _) => found.push(sentence(name, described, root)),
         }

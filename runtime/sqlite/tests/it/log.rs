@@ -1,4 +1,4 @@
-//! The write-ahead log: it stays small, whoever reads meanwhile.
+//! The write-ahead log: it stays small, also while others read.
 
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;

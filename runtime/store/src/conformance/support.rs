@@ -264,7 +264,7 @@ pub fn together<R>(store: &Store, line_up: impl FnOnce() -> R) -> R {
             begun.send(()).unwrap();
             may_go_on.recv_timeout(Duration::from_secs(10)).unwrap();
         }
-        // A refusal: what becomes of the batch is nothing to it.
+        // A refusal: the end of the batch is nothing to it.
         Err::<(), _>(StoreError::BadCursor)
     });
     has_begun.recv().unwrap();

@@ -34,7 +34,7 @@ pub(crate) fn serve() {
 }
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    // The request's body is read to its end, as whoever answers it must.
+    // The request's body is read to its end, as every server that answers must.
     let _ = request.into_body().collect().await;
     let mut response = Response::new(Full::new(Bytes::from_static(BODY)));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -120,7 +120,7 @@ async fn bodies_in_the_making_wait_for_room_then_hear_of_it_and_small_ones_pass(
         until(|| server.traffic.request_waits() == bodies).await;
     }
     for _ in 0..20 {
-        // As many wait as there is room for; whoever comes then is told at once, before it has sent the body.
+        // As many wait as there is room for; a client that comes then is told at once, before it has sent the body.
         let refused = begin(&server, LARGE, 1000).await.response().await;
         assert_eq!((refused.status, &*refused.code()), (503, "OVERLOADED"));
         assert_eq!((refused.field("retry-after"), refused.field("connection")), (Some("1"), Some("close")));

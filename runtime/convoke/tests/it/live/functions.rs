@@ -74,7 +74,7 @@ pub(super) fn enter_or_leave(ctx: &mut MutationCtx, args: InRoom) -> Result<()> 
     Ok(())
 }
 
-/// How often something was counted; it asks nobody who he is.
+/// How often something was counted; it asks no caller who they are.
 #[query]
 pub(super) fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
     ctx.charge_call()?;
