@@ -5,10 +5,12 @@
 //! CONVOKE_BIN=target/release/convoke cargo test -p functions --test fairness -- --ignored --nocapture
 //! ```
 //!
-//! One user sends the same request on `CONNECTIONS` connections (900), again as soon as it was answered: a list of 500 chunks
-//! of a transcript of 9,000 characters each (pages of 4 MiB), a small read, a small write. Another one reads and writes on a
-//! connection each, from the start of the server on. Printed are their latencies alone and beside each flood, and the
-//! machine's load beside them. `FLOOD=pages` measures one of the floods.
+//! One user sends the same request on many connections, again as soon as it was answered: on 900 a list of 500 chunks of a
+//! transcript of 9,000 characters each (pages of 4 MiB), a small read, a small write; on 20 prompts for a meeting with
+//! 6,000 such chunks; on 32 an edit of notes made on a text that 9,700 others followed; on 3,000 a write of 0.9 MiB.
+//! Another one reads and writes on a connection each, from the start of the server on. Printed are their latencies alone and
+//! beside each flood, how fast the flood was turned away, and the machine's load beside them. `FLOOD=pages` measures one of
+//! the floods.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement stops at the first surprise and prints")]
 #![allow(clippy::disallowed_methods, reason = "it measures the machine's time")]
@@ -20,8 +22,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use binary::binary;
@@ -35,28 +37,50 @@ const MEASURED: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 
 const CHUNKS: usize = 500;
+const LONG: usize = 6_000;
+const ENTRIES: usize = 9_700;
 const CHARACTERS: usize = 9_000;
 
 #[test]
 #[ignore = "a measurement of half a minute or more, for a machine that does nothing else"]
 fn what_a_flood_of_one_user_costs_another_one() {
-    let connections = std::env::var("CONNECTIONS").map_or(900, |number| number.parse().unwrap());
     let folder = TempDir::new().unwrap();
-    std::fs::write(folder.path().join("convoke.toml"), "[rates]\nread = 0\nwrite = 0\ntranscripts = 0\n").unwrap();
+    let rates = ["read", "write", "transcripts", "notes", "generation"].map(|class| format!("{class} = 0\n")).concat();
+    let limits = "user_bytes_written_per_hour = 0\nconnections_per_address_max = 4000\n";
+    std::fs::write(folder.path().join("convoke.toml"), format!("[rates]\n{rates}[limits]\n{limits}")).unwrap();
     let (hog, other) = (token(folder.path(), "hog"), token(folder.path(), "other"));
     let server = Server::start(folder.path());
-    let meeting = transcript(server.address, &hog);
+    let meeting = transcript(server.address, &hog, CHUNKS);
+    let long = transcript(server.address, &hog, LONG);
+    notes(server.address, &hog, &meeting);
     let own = created(server.address, &other);
     println!("alone:");
     measure(server.address, &other, &own, MEASURED / 4);
     drop(server);
 
-    let page = request(LIST, &hog, &json!({ "meetingId": meeting, "limit": CHUNKS }));
-    let small = request(READ, &hog, &json!({ "meetingId": meeting }));
-    let write = request(WRITE, &hog, &json!({}));
+    let insert = json!({ "type": "insert", "position": 0, "content": "x" });
+    let floods = [
+        ("pages of 4 MiB", 900, request(LIST, &hog, &json!({ "meetingId": meeting, "limit": CHUNKS }))),
+        ("small reads", 900, request(READ, &hog, &json!({ "meetingId": meeting }))),
+        ("small writes", 900, request(WRITE, &hog, &json!({}))),
+        (
+            "prompts",
+            20,
+            request(PROMPTS, &hog, &json!({ "meetingId": long, "kind": "inCall", "forceRegenerate": true })),
+        ),
+        (
+            "edits far behind",
+            32,
+            request(EDIT, &hog, &json!({ "meetingId": meeting, "clientSequence": 0, "operation": insert })),
+        ),
+        (
+            "large writes",
+            3_000,
+            request(CREATE, &hog, &json!({ "title": "Large", "description": "x".repeat(900_000) })),
+        ),
+    ];
     let only = std::env::var("FLOOD").unwrap_or_default();
-    let floods = [("pages of 4 MiB", page), ("small reads", small), ("small writes", write)];
-    for (what, request) in floods.into_iter().filter(|(what, _)| what.contains(&only)) {
+    for (what, connections, request) in floods.into_iter().filter(|(what, ..)| what.contains(&only)) {
         let server = Server::start(folder.path());
         let flood = Flood::start(server.address, request, connections);
         println!("beside {what} on {connections} connections, from the start of the server on:");
@@ -70,6 +94,9 @@ fn what_a_flood_of_one_user_costs_another_one() {
 const LIST: &str = "transcripts/queries/listTranscriptChunks";
 const READ: &str = "meetings/queries/getMeeting";
 const WRITE: &str = "users/mutations/updateLastSeen";
+const CREATE: &str = "meetings/lifecycle/createMeeting";
+const PROMPTS: &str = "prompts/generation/generatePrompts";
+const EDIT: &str = "notes/index/applyNoteOperation";
 
 /// A server in a process of its own.
 struct Server {
@@ -174,16 +201,16 @@ fn connect(address: SocketAddr) -> BufReader<TcpStream> {
 
 fn created(address: SocketAddr, token: &str) -> Value {
     let args = json!({ "title": "Measured" });
-    let reply = call(&mut connect(address), &request("meetings/lifecycle/createMeeting", token, &args));
+    let reply = call(&mut connect(address), &request(CREATE, token, &args));
     reply["value"]["meetingId"].clone()
 }
 
 /// A meeting with the transcript that is listed.
-fn transcript(address: SocketAddr, token: &str) -> Value {
+fn transcript(address: SocketAddr, token: &str, chunks: usize) -> Value {
     let meeting = created(address, token);
     let mut stream = connect(address);
     let text = "word ".repeat(CHARACTERS / 5);
-    for batch in 0..CHUNKS / 100 {
+    for batch in 0..chunks / 100 {
         let chunk = |number: usize| {
             let at = (batch * 100 + number) * 1_000;
             json!({ "text": text, "confidence": 0.9, "startTime": at, "endTime": at + 900 })
@@ -193,6 +220,17 @@ fn transcript(address: SocketAddr, token: &str) -> Value {
         assert_eq!(reply["status"], "success", "{reply}");
     }
     meeting
+}
+
+/// Entries in the log of a meeting's notes.
+fn notes(address: SocketAddr, token: &str, meeting: &Value) {
+    let mut stream = connect(address);
+    let letter = json!({ "operation": { "type": "insert", "position": 0, "content": "y" } });
+    for _ in 0..ENTRIES / 50 {
+        let args = json!({ "meetingId": meeting, "operations": vec![letter.clone(); 50] });
+        let reply = call(&mut stream, &request("notes/index/batchApplyNoteOperations", token, &args));
+        assert_eq!(reply["status"], "success", "{reply}");
+    }
 }
 
 /// Reads and writes of one user, one after the other on a connection each.
@@ -242,14 +280,15 @@ fn measure(address: SocketAddr, token: &str, meeting: &Value, time: Duration) {
 struct Flood {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU64>,
-    refused: Arc<AtomicU64>,
+    refused: Arc<Mutex<Vec<Duration>>>,
     thread: std::thread::JoinHandle<()>,
 }
 
 impl Flood {
     fn start(address: SocketAddr, request: Vec<u8>, connections: usize) -> Self {
         let request: Arc<[u8]> = request.into();
-        let (stop, answered, refused) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default(), Arc::default());
+        let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let refused = Arc::<Mutex<Vec<Duration>>>::default();
         let all = (stop.clone(), answered.clone(), Arc::clone(&refused));
         let thread = std::thread::spawn(move || {
             let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -271,7 +310,11 @@ impl Flood {
 
     fn stop(self) {
         self.stop.store(true, Relaxed);
-        println!("  answers for the flood: {}, rejected: {}", self.answered.load(Relaxed), self.refused.load(Relaxed));
+        let mut refused = std::mem::take(&mut *self.refused.lock().unwrap());
+        refused.sort_unstable();
+        let p50 = refused.get(refused.len() / 2).copied().unwrap_or_default();
+        let answered = self.answered.load(Relaxed);
+        println!("  answers for the flood: {answered}, rejected: {}, half of them within {p50:.1?}", refused.len());
         // What is still on its way is not waited for.
         drop(self.thread);
     }
@@ -282,17 +325,19 @@ async fn ask_again_and_again(
     request: &[u8],
     stop: &AtomicBool,
     answered: &AtomicU64,
-    refused: &AtomicU64,
+    refused: &Mutex<Vec<Duration>>,
 ) -> io::Result<()> {
     let mut stream = tokio::net::TcpStream::connect(address).await?;
     let mut buffer = vec![0; 64 * 1_024];
     while !stop.load(Relaxed) {
-        stream.write_all(request).await?;
+        let began = Instant::now();
+        // A server that turns it away answers before it has read all, and closes.
+        let sent = stream.write_all(request).await;
         let (mut head, mut left) = (Vec::new(), None);
         while left != Some(0) {
             let read = stream.read(&mut buffer).await?;
             if read == 0 {
-                return Ok(());
+                return sent;
             }
             match &mut left {
                 Some(left) => *left -= read.min(*left),
@@ -302,8 +347,11 @@ async fn ask_again_and_again(
                 }
             }
         }
-        let counter = if head.starts_with(b"HTTP/1.1 200") { answered } else { refused };
-        counter.fetch_add(1, Relaxed);
+        match head.starts_with(b"HTTP/1.1 200") {
+            true => drop(answered.fetch_add(1, Relaxed)),
+            false => refused.lock().unwrap().push(began.elapsed()),
+        }
+        sent?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! bridge. It leads from the document the chain has made so far to today's document, and is all that a later drain of
 //! the same chain has to know. Owns the walk; who may write, what is stored and what is answered is left to others.
 
-use super::operation::{Kind, Operation, Refused, Shape};
+use super::operation::{Kind, Operation, Rejection, Shape};
 use super::transform::{Side, cross, transform};
 
 /// A committed operation: the key by which its reader knows it (an id, a sequence), and its shape.
@@ -99,8 +99,8 @@ impl<K: Clone + PartialEq> Chain<K> {
     /// the document says (a surrogate pair, its size), counts for the ones after it as a retain of 0.
     ///
     /// # Errors
-    /// [`Refused`] if its range is not in the document that the chain has made so far.
-    pub fn walk(&self, shape: Shape, today: usize) -> Result<Walked<K>, Refused> {
+    /// [`Rejection`] if its range is not in the document that the chain has made so far.
+    pub fn walk(&self, shape: Shape, today: usize) -> Result<Walked<K>, Rejection> {
         shape.check_range(self.length(today))?;
         Ok(self.carry(Moved::new(shape)))
     }
@@ -174,7 +174,11 @@ mod tests {
         operations.iter().enumerate().map(|(key, operation)| Committed { key, shape: operation.shape }).collect()
     }
 
-    fn drain(chain: &mut Chain<usize>, text: &mut Text, operations: &[Operation]) -> Vec<Result<Vec<usize>, Refused>> {
+    fn drain(
+        chain: &mut Chain<usize>,
+        text: &mut Text,
+        operations: &[Operation],
+    ) -> Vec<Result<Vec<usize>, Rejection>> {
         operations
             .iter()
             .map(|operation| {
@@ -212,7 +216,7 @@ mod tests {
             &[Operation::insert(3, "d"), Operation::delete(4, 1), Operation::insert(4, "e")],
         );
 
-        assert_eq!(outcomes[1], Err(Refused::DeleteLength));
+        assert_eq!(outcomes[1], Err(Rejection::DeleteLength));
         assert_eq!(String::from(&text), "_abcde");
     }
 

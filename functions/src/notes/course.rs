@@ -16,7 +16,7 @@ use super::chain::{Chain, Committed, Moved, Walked};
 use super::document::Document;
 use super::edits::size;
 use super::log::{self, Ids};
-use super::operation::{Refused, Shape};
+use super::operation::{Rejection, Shape};
 
 /// Entries that are read inside the transaction: to be given up and run again costs about as much.
 pub const ENTRIES_NEAR: usize = 200;
@@ -55,7 +55,7 @@ struct Ahead {
     passed: Vec<Committed<i64>>,
     ids: Ids,
     /// What happened to them, in their order; not of those for which there were no steps left.
-    moved: Vec<Result<Moved<i64>, Refused>>,
+    moved: Vec<Result<Moved<i64>, Rejection>>,
     /// What they passed, as it is behind all of them.
     bridge: Vec<Committed<i64>>,
 }
@@ -113,8 +113,8 @@ impl Course {
     /// The next operation at the log's end, where the document has `today` units. Has to be accepted or refused.
     ///
     /// # Errors
-    /// [`Refused`] if its range is not in the document that the chain has made so far.
-    pub fn walk(&mut self, shape: Shape, today: usize) -> Result<Walked<i64>, Refused> {
+    /// [`Rejection`] if its range is not in the document that the chain has made so far.
+    pub fn walk(&mut self, shape: Shape, today: usize) -> Result<Walked<i64>, Rejection> {
         if self.is_spent() {
             self.rejoin();
         }

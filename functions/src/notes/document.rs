@@ -108,7 +108,7 @@ impl Document {
     /// The next operation of a chain: walked, checked, applied and appended, as a whole or not at all.
     ///
     /// # Errors
-    /// [`Failure::Refused`] if it does not fit the document; nothing is written then, and the chain is as before.
+    /// [`Failure::Rejected`] if it does not fit the document; nothing is written then, and the chain is as before.
     pub fn apply(
         &mut self,
         db: &mut DbMut,

@@ -279,7 +279,7 @@ impl Walk<'_> {
                 drained.conflicts.extend(applied.conflicts);
                 Ok(Ok(()))
             }
-            Err(Failure::Refused(refused)) => Ok(Err(refused.to_string())),
+            Err(Failure::Rejected(refused)) => Ok(Err(refused.to_string())),
             Err(Failure::Broken(error)) => Err(error),
         }
     }

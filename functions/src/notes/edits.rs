@@ -5,7 +5,7 @@
 use convoke::prelude::*;
 use schema::{Fingerprint, Natural, NoteEdit, NoteEditInput, OperationType};
 
-use super::operation::{Kind, Operation, Refused, Shape};
+use super::operation::{Kind, Operation, Rejection, Shape};
 
 /// What a client asks for. What its type does not need is left out: the content of a delete, the length of an insert.
 pub fn operation(kind: OperationType, position: Natural, content: Option<&str>, length: Option<Natural>) -> Operation {
@@ -70,7 +70,7 @@ pub fn fingerprint(operation: &Operation) -> Fingerprint {
 /// What the client reads of a refused edit that stands at `path` in its arguments.
 ///
 /// `INVALID_ARGUMENT` with the member at fault; `FAILED_PRECONDITION` where the document is full.
-pub fn refusal(refused: Refused, path: &str) -> Error {
+pub fn refusal(refused: Rejection, path: &str) -> Error {
     match refused.field() {
         Some(field) => Error::invalid_argument(format!("{path}.{field}"), refused.to_string()),
         None => Error::failed_precondition(refused.to_string()),

@@ -358,7 +358,7 @@ fn signature(author: Id<User>, operation_id: Option<ClientToken>, operation: &Op
 
 fn refused(failure: Failure, path: &str) -> Error {
     match failure {
-        Failure::Refused(refused) => edits::refusal(refused, path),
+        Failure::Rejected(refused) => edits::refusal(refused, path),
         Failure::Broken(error) => error,
     }
 }

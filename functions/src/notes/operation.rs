@@ -37,7 +37,7 @@ pub struct Operation {
 
 /// Why an operation is not applied. Its `Display` is the sentence for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum Rejection {
     /// An insert without text or with too much, a delete of nothing, a retain behind the document's end.
     #[error("Invalid operation format")]
     Format { field: &'static str },
@@ -91,14 +91,14 @@ impl Shape {
     /// A retain is held to its position only: its length says nothing about the text, and what it spans may have gone.
     ///
     /// # Errors
-    /// [`Refused`], with the first bound that does not hold.
-    pub fn check_range(&self, length: usize) -> Result<(), Refused> {
+    /// [`Rejection`], with the first bound that does not hold.
+    pub fn check_range(&self, length: usize) -> Result<(), Rejection> {
         let position = self.position;
         match self.kind {
-            Kind::Insert if position > length => Err(Refused::InsertPosition { position }),
-            Kind::Delete if position > length => Err(Refused::DeletePosition { position }),
-            Kind::Delete if self.length > length - position => Err(Refused::DeleteLength),
-            Kind::Retain if position > length => Err(Refused::Format { field: "position" }),
+            Kind::Insert if position > length => Err(Rejection::InsertPosition { position }),
+            Kind::Delete if position > length => Err(Rejection::DeletePosition { position }),
+            Kind::Delete if self.length > length - position => Err(Rejection::DeleteLength),
+            Kind::Retain if position > length => Err(Rejection::Format { field: "position" }),
             Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
         }
     }
@@ -121,13 +121,13 @@ impl Operation {
     /// Checks what can be said without a document: an insert has 1 … `insert_units_max` units, a delete at least one.
     ///
     /// # Errors
-    /// [`Refused::Format`] with the field at fault.
-    pub fn check_form(&self, insert_units_max: usize) -> Result<(), Refused> {
+    /// [`Rejection::Format`] with the field at fault.
+    pub fn check_form(&self, insert_units_max: usize) -> Result<(), Rejection> {
         match self.shape.kind {
             Kind::Insert if !(1..=insert_units_max).contains(&self.shape.length) => {
-                Err(Refused::Format { field: "content" })
+                Err(Rejection::Format { field: "content" })
             }
-            Kind::Delete if self.shape.length == 0 => Err(Refused::Format { field: "length" }),
+            Kind::Delete if self.shape.length == 0 => Err(Rejection::Format { field: "length" }),
             Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
         }
     }
@@ -135,23 +135,23 @@ impl Operation {
     /// Checks that a document of `length` units stays within `document_units_max` with this operation.
     ///
     /// # Errors
-    /// [`Refused::DocumentTooLarge`].
-    pub fn check_size(&self, length: usize, document_units_max: usize) -> Result<(), Refused> {
+    /// [`Rejection::DocumentTooLarge`].
+    pub fn check_size(&self, length: usize, document_units_max: usize) -> Result<(), Rejection> {
         match self.shape.kind {
-            Kind::Insert if length + self.shape.length > document_units_max => Err(Refused::DocumentTooLarge),
+            Kind::Insert if length + self.shape.length > document_units_max => Err(Rejection::DocumentTooLarge),
             Kind::Insert | Kind::Delete | Kind::Retain => Ok(()),
         }
     }
 }
 
-impl Refused {
+impl Rejection {
     /// The field of the operation at fault; none where the document, not the argument, is.
     pub fn field(&self) -> Option<&'static str> {
         match self {
-            Refused::Format { field } | Refused::SplitsPair { field } => Some(field),
-            Refused::InsertPosition { .. } | Refused::DeletePosition { .. } => Some("position"),
-            Refused::DeleteLength => Some("length"),
-            Refused::DocumentTooLarge => None,
+            Rejection::Format { field } | Rejection::SplitsPair { field } => Some(field),
+            Rejection::InsertPosition { .. } | Rejection::DeletePosition { .. } => Some("position"),
+            Rejection::DeleteLength => Some("length"),
+            Rejection::DocumentTooLarge => None,
         }
     }
 }
@@ -182,8 +182,8 @@ impl Text {
     /// Applies one operation.
     ///
     /// # Errors
-    /// [`Refused`] if its range is not in the text or cuts a surrogate pair; the text is then as before.
-    pub fn apply(&mut self, operation: &Operation) -> Result<(), Refused> {
+    /// [`Rejection`] if its range is not in the text or cuts a surrogate pair; the text is then as before.
+    pub fn apply(&mut self, operation: &Operation) -> Result<(), Rejection> {
         let shape = operation.shape;
         shape.check_range(self.len())?;
         match shape.kind {
@@ -201,8 +201,8 @@ impl Text {
         Ok(())
     }
 
-    fn check_pair(&self, position: usize, field: &'static str) -> Result<(), Refused> {
-        if self.splits_pair(position) { Err(Refused::SplitsPair { field }) } else { Ok(()) }
+    fn check_pair(&self, position: usize, field: &'static str) -> Result<(), Rejection> {
+        if self.splits_pair(position) { Err(Rejection::SplitsPair { field }) } else { Ok(()) }
     }
 }
 
@@ -222,7 +222,7 @@ impl From<&Text> for String {
 mod tests {
     use super::*;
 
-    fn applied(text: &str, operation: Operation) -> Result<String, Refused> {
+    fn applied(text: &str, operation: Operation) -> Result<String, Rejection> {
         let mut changed = Text::from(text);
         changed.apply(&operation)?;
         Ok(String::from(&changed))
@@ -241,39 +241,39 @@ mod tests {
     #[test]
     fn a_delete_ends_at_the_end_and_not_behind_it() {
         assert_eq!(applied("abc", Operation::delete(1, 2)).as_deref(), Ok("a"));
-        assert_eq!(applied("abc", Operation::delete(1, 3)), Err(Refused::DeleteLength));
-        assert_eq!(applied("abc", Operation::delete(3, 1)), Err(Refused::DeleteLength));
-        assert_eq!(applied("abc", Operation::delete(4, 1)), Err(Refused::DeletePosition { position: 4 }));
-        assert_eq!(applied("abc", Operation::delete(1, usize::MAX)), Err(Refused::DeleteLength));
+        assert_eq!(applied("abc", Operation::delete(1, 3)), Err(Rejection::DeleteLength));
+        assert_eq!(applied("abc", Operation::delete(3, 1)), Err(Rejection::DeleteLength));
+        assert_eq!(applied("abc", Operation::delete(4, 1)), Err(Rejection::DeletePosition { position: 4 }));
+        assert_eq!(applied("abc", Operation::delete(1, usize::MAX)), Err(Rejection::DeleteLength));
     }
 
     #[test]
     fn a_retain_changes_nothing_and_still_has_a_place() {
         assert_eq!(applied("abc", Operation::retain(3, 9)).as_deref(), Ok("abc"));
-        assert_eq!(applied("abc", Operation::retain(4, 0)), Err(Refused::Format { field: "position" }));
+        assert_eq!(applied("abc", Operation::retain(4, 0)), Err(Rejection::Format { field: "position" }));
     }
 
     #[test]
     fn no_edge_may_lie_inside_a_pair() {
-        assert_eq!(applied("a😀b", Operation::insert(2, "x")), Err(Refused::SplitsPair { field: "position" }));
-        assert_eq!(applied("a😀b", Operation::delete(2, 2)), Err(Refused::SplitsPair { field: "position" }));
-        assert_eq!(applied("a😀b", Operation::delete(0, 2)), Err(Refused::SplitsPair { field: "length" }));
+        assert_eq!(applied("a😀b", Operation::insert(2, "x")), Err(Rejection::SplitsPair { field: "position" }));
+        assert_eq!(applied("a😀b", Operation::delete(2, 2)), Err(Rejection::SplitsPair { field: "position" }));
+        assert_eq!(applied("a😀b", Operation::delete(0, 2)), Err(Rejection::SplitsPair { field: "length" }));
         assert_eq!(applied("a😀b", Operation::delete(1, 2)).as_deref(), Ok("ab"));
     }
 
     #[test]
     fn an_insert_has_one_to_the_limit_of_units() {
         assert!(Operation::insert(0, "x".repeat(100)).check_form(100).is_ok());
-        assert_eq!(Operation::insert(0, "x".repeat(101)).check_form(100), Err(Refused::Format { field: "content" }));
-        assert_eq!(Operation::insert(0, "").check_form(100), Err(Refused::Format { field: "content" }));
-        assert_eq!(Operation::delete(0, 0).check_form(100), Err(Refused::Format { field: "length" }));
+        assert_eq!(Operation::insert(0, "x".repeat(101)).check_form(100), Err(Rejection::Format { field: "content" }));
+        assert_eq!(Operation::insert(0, "").check_form(100), Err(Rejection::Format { field: "content" }));
+        assert_eq!(Operation::delete(0, 0).check_form(100), Err(Rejection::Format { field: "length" }));
         assert!(Operation::retain(0, 0).check_form(100).is_ok());
     }
 
     #[test]
     fn a_document_may_be_full_and_not_fuller() {
         assert!(Operation::insert(0, "ab").check_size(8, 10).is_ok());
-        assert_eq!(Operation::insert(0, "ab").check_size(9, 10), Err(Refused::DocumentTooLarge));
+        assert_eq!(Operation::insert(0, "ab").check_size(9, 10), Err(Rejection::DocumentTooLarge));
         assert!(Operation::delete(0, 2).check_size(10, 10).is_ok());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::operation::{Kind, Operation, Refused, Shape};
+use super::operation::{Kind, Operation, Rejection, Shape};
 use super::units::{byte_at, cut, units};
 
 /// About how long a piece is when it is made: short enough to rewrite at every key stroke, long enough that a document
@@ -27,7 +27,7 @@ pub struct Piece<K> {
 /// Where the texts of pieces lie.
 pub trait Store {
     type Key: Clone;
-    type Error: From<Refused>;
+    type Error: From<Rejection>;
 
     fn text(&self, key: &Self::Key) -> Result<String, Self::Error>;
     fn add(&mut self, text: &str) -> Result<Self::Key, Self::Error>;
@@ -46,7 +46,7 @@ pub fn length<K>(pieces: &[Piece<K>]) -> usize {
 /// only and writes nothing, so that an operation in two pieces is applied as a whole or not at all.
 ///
 /// # Errors
-/// [`Refused`], or what the store says.
+/// [`Rejection`], or what the store says.
 pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) -> Result<(), S::Error> {
     let total = length(pieces);
     let mut deleted = 0;
@@ -73,7 +73,7 @@ pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) ->
 /// piece makes new ones.
 ///
 /// # Errors
-/// [`Refused`] if its range is not in the document or cuts a surrogate pair (list and store are then untouched), or what
+/// [`Rejection`] if its range is not in the document or cuts a surrogate pair (list and store are then untouched), or what
 /// the store says (then the transaction has to be given up).
 pub fn apply<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, operation: &Operation) -> Result<(), S::Error> {
     let shape = operation.shape;
@@ -145,8 +145,8 @@ fn check_edge<S: Store>(
     Ok(())
 }
 
-fn byte_of(text: &str, offset: usize, field: &'static str) -> Result<usize, Refused> {
-    byte_at(text, offset).ok_or(Refused::SplitsPair { field })
+fn byte_of(text: &str, offset: usize, field: &'static str) -> Result<usize, Rejection> {
+    byte_at(text, offset).ok_or(Rejection::SplitsPair { field })
 }
 
 fn insert<S: Store>(

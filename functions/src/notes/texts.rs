@@ -10,7 +10,7 @@ use convoke::prelude::*;
 use convoke::store::{Db, DbMut, StoreError};
 use schema::{Meeting, NotePiece};
 
-use super::operation::Refused;
+use super::operation::Rejection;
 use super::pieces::Store;
 
 /// The pieces that a transaction has touched so far.
@@ -29,14 +29,14 @@ struct Touched {
 #[derive(Debug)]
 pub enum Failure {
     /// The rules refuse it; nothing was written.
-    Refused(Refused),
+    Rejected(Rejection),
     /// The database failed; the transaction has to be given up.
     Broken(Error),
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Failure::Refused(refused)
+impl From<Rejection> for Failure {
+    fn from(refused: Rejection) -> Self {
+        Failure::Rejected(refused)
     }
 }
 

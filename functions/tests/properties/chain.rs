@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use functions::notes::chain::{Chain, Committed};
-use functions::notes::operation::{Operation, Refused, Text};
+use functions::notes::operation::{Operation, Rejection, Text};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -80,14 +80,14 @@ impl Played {
         entries.map(|(key, operation)| Committed { key, shape: operation.shape }).collect()
     }
 
-    fn append(&mut self, piece: &Operation) -> Result<(), Refused> {
+    fn append(&mut self, piece: &Operation) -> Result<(), Rejection> {
         self.server.apply(piece)?;
         self.own_entries.insert(self.log.len());
         self.log.push(piece.clone());
         Ok(())
     }
 
-    fn drain(&mut self, chain: &mut Chain<usize>, operations: &[Operation]) -> Result<(), Refused> {
+    fn drain(&mut self, chain: &mut Chain<usize>, operations: &[Operation]) -> Result<(), Rejection> {
         for operation in operations {
             let walked = chain.walk(operation.shape, self.server.len())?;
             for piece in &walked.moved.pieces(operation.content.clone()) {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use functions::notes::chain::{Chain, Committed};
-use functions::notes::operation::{Operation, Refused, Shape, Text};
+use functions::notes::operation::{Operation, Rejection, Shape, Text};
 use functions::notes::pieces::{PIECE_UNITS_MAX, PIECE_UNITS_TARGET, Piece, Store, apply, check, fill, length};
 use functions::notes::units::units;
 use proptest::prelude::*;
@@ -21,27 +21,27 @@ struct Memory {
 
 impl Store for Memory {
     type Key = u32;
-    type Error = Refused;
+    type Error = Rejection;
 
-    fn text(&self, key: &u32) -> Result<String, Refused> {
+    fn text(&self, key: &u32) -> Result<String, Rejection> {
         self.read.set(self.read.get() + 1);
         Ok(self.texts[key].clone())
     }
 
-    fn add(&mut self, text: &str) -> Result<u32, Refused> {
+    fn add(&mut self, text: &str) -> Result<u32, Rejection> {
         self.added += 1;
         self.next += 1;
         self.texts.insert(self.next, text.to_owned());
         Ok(self.next)
     }
 
-    fn replace(&mut self, key: &u32, text: &str) -> Result<(), Refused> {
+    fn replace(&mut self, key: &u32, text: &str) -> Result<(), Rejection> {
         self.replaced += 1;
         self.texts.insert(*key, text.to_owned()).expect("what is replaced was there");
         Ok(())
     }
 
-    fn remove(&mut self, key: &u32) -> Result<(), Refused> {
+    fn remove(&mut self, key: &u32) -> Result<(), Rejection> {
         self.texts.remove(key).expect("what is removed was there");
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Document {
     }
 
     /// Applies one operation; returns how many texts were read, added and replaced.
-    fn apply(&mut self, operation: &Operation) -> Result<[usize; 3], Refused> {
+    fn apply(&mut self, operation: &Operation) -> Result<[usize; 3], Rejection> {
         self.store.read.set(0);
         (self.store.added, self.store.replaced) = (0, 0);
         apply(&mut self.pieces, &mut self.store, operation)?;

@@ -16,7 +16,7 @@ use super::counters::Counters;
 use super::data_dir::DataDir;
 use super::database_file::DatabaseFile;
 use super::disk_watch::Watched;
-use super::queue::{Queue, Refusal, Whole};
+use super::queue::{NotQueued, Queue, Whole};
 use super::readers::Readers;
 use super::schema;
 use super::shared::{Current, Shared, Switch};
@@ -167,7 +167,7 @@ impl Engine for SqliteEngine {
         match self.shared.queue.push(job) {
             Ok(None) => Ok(()),
             Ok(Some(other)) => {
-                writer::answer(other, Err(self.rejected(refused(Refusal::Share))));
+                writer::answer(other, Err(self.rejected(refused(NotQueued::Share))));
                 Ok(())
             }
             Err((job, refusal)) => Err((job, self.rejected(refused(refusal)))),
@@ -297,11 +297,11 @@ impl Engine for SqliteEngine {
     }
 }
 
-fn refused(refusal: Refusal) -> StoreError {
+fn refused(refusal: NotQueued) -> StoreError {
     match refusal {
-        Refusal::Full => StoreError::QueueFull("writer"),
-        Refusal::Share => StoreError::ShareFull("writer"),
-        Refusal::Closed => StoreError::Closed("it is shutting down".to_owned()),
+        NotQueued::Full => StoreError::QueueFull("writer"),
+        NotQueued::Share => StoreError::ShareFull("writer"),
+        NotQueued::Closed => StoreError::Closed("it is shutting down".to_owned()),
     }
 }
 

@@ -67,7 +67,7 @@ struct Line {
 
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum NotQueued {
     /// As many wait as may.
     Full,
     /// As many of its flow wait as may while others do.
@@ -76,11 +76,11 @@ pub(crate) enum Refusal {
     Closed,
 }
 
-impl From<Rejection> for Refusal {
+impl From<Rejection> for NotQueued {
     fn from(rejection: Rejection) -> Self {
         match rejection {
-            Rejection::Full => Refusal::Full,
-            Rejection::Share => Refusal::Share,
+            Rejection::Full => NotQueued::Full,
+            Rejection::Share => NotQueued::Share,
         }
     }
 }
@@ -94,11 +94,11 @@ impl Queue {
 
     /// Lines up a mutation, or gives it back. Another one may have to go for it, whose flow has more than its share of
     /// the queue: that one is to be answered as rejected for its share.
-    pub(crate) fn push(&self, job: Job) -> Result<Option<Job>, (Job, Refusal)> {
+    pub(crate) fn push(&self, job: Job) -> Result<Option<Job>, (Job, NotQueued)> {
         let flow = job.flow();
         let mut line = self.line.lock();
         if line.closed {
-            return Err((job, Refusal::Closed));
+            return Err((job, NotQueued::Closed));
         }
         let pushed_out = line.jobs.push(flow, job).map_err(|(job, rejection)| (job, rejection.into()))?;
         self.wake(line.asleep);
@@ -106,8 +106,8 @@ impl Queue {
     }
 
     /// Whether one more mutation of `flow` may wait.
-    pub(crate) fn admits(&self, flow: Flow) -> Result<(), Refusal> {
-        self.line.lock().jobs.admits(flow).map_err(Refusal::from)
+    pub(crate) fn admits(&self, flow: Flow) -> Result<(), NotQueued> {
+        self.line.lock().jobs.admits(flow).map_err(NotQueued::from)
     }
 
     /// Lines up work on the database as a whole; says whether it was taken.

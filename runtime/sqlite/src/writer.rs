@@ -51,7 +51,7 @@ enum Outcome {
     /// Its writes are in the transaction.
     Kept,
     /// It refused; its writes are rolled back.
-    Refused,
+    Rejected,
     /// The store failed it; its writes are rolled back.
     Failed(StoreError),
 }
@@ -168,7 +168,7 @@ impl Writer {
             (_, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
             (Some(failure), Ok(_)) => Outcome::Failed(failure),
             (None, Ok(Ok(()))) => Outcome::Kept,
-            (None, Ok(Err(None))) => Outcome::Refused,
+            (None, Ok(Err(None))) => Outcome::Rejected,
             (None, Ok(Err(Some(failure)))) => Outcome::Failed(failure),
         };
         if transaction.is_lost() {
@@ -182,7 +182,7 @@ impl Writer {
     fn close_savepoint(&self, outcome: Outcome) -> Outcome {
         let closed = match &outcome {
             Outcome::Kept => control(&self.connection, "RELEASE job"),
-            Outcome::Refused | Outcome::Failed(_) => {
+            Outcome::Rejected | Outcome::Failed(_) => {
                 control(&self.connection, "ROLLBACK TO job").and_then(|()| control(&self.connection, "RELEASE job"))
             }
         };
@@ -237,8 +237,8 @@ impl Writer {
         for Ran { job, outcome, .. } in self.batch.drain(..) {
             let answered = match outcome {
                 Outcome::Kept => Err(StoreError::CommitUnknown(error.to_owned())),
-                Outcome::Refused | Outcome::Failed(_) if wrote => Err(StoreError::Closed(reason.clone())),
-                Outcome::Refused => Ok(()),
+                Outcome::Rejected | Outcome::Failed(_) if wrote => Err(StoreError::Closed(reason.clone())),
+                Outcome::Rejected => Ok(()),
                 Outcome::Failed(failure) => Err(failure),
             };
             wrote |= matches!(answered, Err(StoreError::CommitUnknown(_)));
@@ -337,7 +337,7 @@ impl Writer {
 impl Outcome {
     fn into_answer(self) -> Result<(), StoreError> {
         match self {
-            Outcome::Kept | Outcome::Refused => Ok(()),
+            Outcome::Kept | Outcome::Rejected => Ok(()),
             Outcome::Failed(failure) => Err(failure),
         }
     }
@@ -345,7 +345,7 @@ impl Outcome {
     /// The answer when the transaction was given up under a mutation that ran alone.
     fn into_lost_answer(self) -> Result<(), StoreError> {
         match self {
-            Outcome::Kept | Outcome::Refused => Err(StoreError::TransactionLost("the database gave it up".to_owned())),
+            Outcome::Kept | Outcome::Rejected => Err(StoreError::TransactionLost("the database gave it up".to_owned())),
             Outcome::Failed(failure) => Err(failure),
         }
     }

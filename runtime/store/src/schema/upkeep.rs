@@ -82,7 +82,7 @@ pub enum Applied {
     /// It is what the code says; these changes were made.
     All(Vec<String>),
     /// Not all of it was changed: this stands in the way, in plain words.
-    Refused {
+    Rejected {
         /// What stands in the way.
         reason: String,
         /// Whether anything was changed.
@@ -93,14 +93,14 @@ pub enum Applied {
 impl Applied {
     /// Whether there is anything to commit.
     pub fn changed(&self) -> bool {
-        matches!(self, Applied::All(_) | Applied::Refused { changed: true, .. })
+        matches!(self, Applied::All(_) | Applied::Rejected { changed: true, .. })
     }
 
     /// The difference that keeps the store closed, if there is one.
     pub fn into_difference(self) -> Option<String> {
         match self {
             Applied::All(_) => None,
-            Applied::Refused { reason, .. } => Some(reason),
+            Applied::Rejected { reason, .. } => Some(reason),
         }
     }
 }
@@ -128,7 +128,7 @@ pub fn bring_up_to_date(
         return Ok(Applied::All(Vec::new()));
     }
     if let Some(collision) = take_all(upkeep, &difference)? {
-        return Ok(Applied::Refused { reason: collision, changed: false });
+        return Ok(Applied::Rejected { reason: collision, changed: false });
     }
     Ok(Applied::All(keep(upkeep, version, difference, now)?))
 }
@@ -168,7 +168,7 @@ fn part(
     let (is_whole, changed) = (difference.refused.is_empty(), !taken.is_empty() || difference.result != *stored);
     difference.steps = taken;
     let changes = if changed { keep(upkeep, version, difference, now)? } else { Vec::new() };
-    Ok(if is_whole { Applied::All(changes) } else { Applied::Refused { reason, changed } })
+    Ok(if is_whole { Applied::All(changes) } else { Applied::Rejected { reason, changed } })
 }
 
 fn collision(described: &Described) -> String {
@@ -193,11 +193,11 @@ fn refuse(
     let mut difference = difference(upkeep.catalog(), &held, &own)?;
     let fits = difference.refused.is_empty() && !difference.steps.is_empty();
     if !fits || take_all(upkeep, &difference)?.is_some() {
-        return Ok(Applied::Refused { reason, changed: false });
+        return Ok(Applied::Rejected { reason, changed: false });
     }
     difference.result.tables.extend(others);
     keep(upkeep, version, difference, now)?;
-    Ok(Applied::Refused { reason, changed: true })
+    Ok(Applied::Rejected { reason, changed: true })
 }
 
 /// Notes in the database what it holds from now on; the changes in words.
