@@ -396,8 +396,23 @@ impl Listener<'_> {
                 && !tokens[at - 1].has(Class::Determiner)
                 && !tokens[at - 1].has(Class::Preposition)
                 && tokens[at].before == Break::None;
-            if tokens[at].has(Class::Role) && !is_told_of {
-                let said = here.sentence.text[tokens[at].place.clone()].to_owned();
+            // "Kelly from marketing" is Kelly.
+            let is_added = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Preposition);
+            if tokens[at].has(Class::Role) && !is_told_of && !is_added {
+                // "The court reporter".
+                let is_part = |start: usize| {
+                    let before = &tokens[start - 1];
+                    tokens[start].before == Break::None
+                        && before.classes == super::phrases::Classes::default()
+                        && before.lower.chars().all(char::is_alphabetic)
+                };
+                let mut start = at;
+                while start > 0 && at - start < 2 && is_part(start) {
+                    start -= 1;
+                }
+                let is_whole = start > 0 && tokens[start - 1].has(Class::Determiner);
+                let start = if is_whole { start } else { at };
+                let said = here.sentence.text[tokens[start].place.start..tokens[at].place.end].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
             }
             at += 1;
@@ -654,6 +669,13 @@ impl Listener<'_> {
         let from = announcement.start.saturating_sub(2).min(task.start);
         let tokens = &here.sentence.tokens;
         let Some(grammar) = Grammar::of(here.sentence, self.names) else { return said };
+        // "The wall crumbles. Somebody should get an offer.": what is nobody's is told with what it is about.
+        let is_nobodys = matches!(announcement.by, AnnouncedBy::Somebody | AnnouncedBy::Everybody);
+        let before = here.index.checked_sub(1).map(|before| &self.text.sentences[before]);
+        let before = before.filter(|before| before.source == here.sentence.source && !is_question(&before.text));
+        if let Some(before) = before.filter(|_| is_nobodys && !announcement.is_together) {
+            return format!("{said} ({})", ending(before.text.trim_end_matches(['.', '!', ',', ' '])));
+        }
         // "Do that by card and keep the receipt": a noun behind the pronoun is another thing, if the verb says nothing.
         let stands = (from..task.end).find(|at| self.stands_for_it(here, *at)).filter(|at| {
             let says_nothing = *at > from && tokens[*at - 1].has(Class::Empty);
@@ -764,6 +786,14 @@ impl Listener<'_> {
         let verbs = self.verbs(here, announcement.start..announcement.task.end.max(announcement.end));
         let is_specific = !self.is_empty(here, announcement.task.clone());
         // "The plumber comes on Monday" takes on nothing that was asked for.
+        // "Shall I talk to him?" takes on nothing that was asked for.
+        if announcement.is_offer
+            && is_specific
+            && announcement.by == AnnouncedBy::Speaker
+            && !self.points_back(here, announcement)
+        {
+            return;
+        }
         let is_own_matter = is_specific
             && owner.id.is_none()
             && matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
@@ -1230,9 +1260,19 @@ impl Listener<'_> {
         terms
     }
 
-    /// The verbs among some tokens.
+    /// The verbs among some tokens. A form that only its ending tells is known by its term.
     fn verbs(&self, here: Here<'_>, tokens: std::ops::Range<usize>) -> HashSet<u32> {
-        here.sentence.tokens[tokens].iter().filter_map(|token| here.phrases.verb(&token.lower)).collect()
+        let later = [Class::MeLater, Class::ThirdLater, Class::WeLater];
+        here.sentence.tokens[tokens]
+            .iter()
+            .filter_map(|token| {
+                here.phrases.verb(&token.lower).or_else(|| {
+                    let is_later = later.iter().any(|class| token.has(*class));
+                    let word = word_at(&here.sentence.words, &token.place).filter(|_| is_later)?;
+                    Some(word.term | UNKNOWN_VERB)
+                })
+            })
+            .collect()
     }
 
     fn bytes(&self, here: Here<'_>, tokens: std::ops::Range<usize>) -> std::ops::Range<usize> {

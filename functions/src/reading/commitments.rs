@@ -327,6 +327,8 @@ impl<'a> Grammar<'a> {
                     return None;
                 }
                 (AnnouncedBy::LastNamed, at + 1, false)
+            } else if self.is_demonstrative(at) {
+                (AnnouncedBy::LastNamed, at + 1, false)
             } else if tokens[at].has(Class::Role) || self.is_lone_subject(at) {
                 let end = self.role_end(at);
                 (AnnouncedBy::Named(self.as_said(at..end)), end, false)
@@ -365,6 +367,23 @@ impl<'a> Grammar<'a> {
             wants_time: meaning == Meaning::PersonComes,
             ..Head::new(by, at, end, has_verb)
         })
+    }
+
+    /// "Meine Tochter studiert Grafik, die macht uns die Plakate": an article in the place of its noun.
+    fn is_demonstrative(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let token = &tokens[at];
+        let behind_role = tokens[at.saturating_sub(TOLD_WORDS)..at].iter().any(|token| token.has(Class::Role));
+        self.phrases.sets_verbs_last()
+            && token.has(Class::Object)
+            && token.has(Class::Determiner)
+            && behind_role
+            && tokens.get(at + 1).is_some_and(|next| {
+                next.before == Break::None
+                    && !next.has_capital
+                    && next.has(Class::Third)
+                    && !next.has(Class::Infinitive)
+            })
     }
 
     /// Whether a noun, with an article before it or not, stands at the beginning of a clause.
@@ -559,16 +578,34 @@ impl<'a> Grammar<'a> {
         if meaning == Meaning::Claim && end <= at + 2 && tokens[at].has(Class::Pronoun) && is_inside {
             return None;
         }
+        // "Then I'll take four."
+        let is_counted = tokens
+            .get(end)
+            .is_some_and(|next| next.before == Break::None && self.phrases.calendar.is_number(&next.lower));
+        if meaning == Meaning::Claim && is_counted {
+            return None;
+        }
         // "When will you have it?"
         let asks_when = |from: usize| self.meets(Meaning::When, from..at);
         if meaning == Meaning::Claim && asks_when(at.saturating_sub(3)) {
             return None;
         }
         // "The walls I'll do": what, stands before.
-        let has_object =
-            tokens.get(end).is_some_and(|token| token.before == Break::None && token.has(Class::Determiner))
-                && self.has_noun(end + 1..tokens.len().min(end + 2));
-        let is_topic = |meaning| meaning == Meaning::Claim && (has_object || self.has_topic_before(at));
+        let next =
+            (end..tokens.len()).find(|at| !tokens[*at].has(Class::Between) || tokens[*at].has(Class::Determiner));
+        let has_object = next.is_some_and(|next| {
+            let token = &tokens[next];
+            let is_other = token.has(Class::NoTopic) && !token.classes.is_verb();
+            token.before == Break::None
+                && ((token.has(Class::Determiner) && self.has_noun(next + 1..tokens.len().min(next + 2))) || is_other)
+        });
+        // "Dann mach ich das Poster": the last word of the phrase is an article.
+        let is_article = end > at + 1
+            && tokens[end - 1].has(Class::Determiner)
+            && tokens
+                .get(end)
+                .is_some_and(|next| next.before == Break::None && next.classes == super::phrases::Classes::default());
+        let is_topic = |meaning| meaning == Meaning::Claim && (has_object || is_article || self.has_topic_before(at));
         // "Lo faccio pubblicare": what is done with it follows.
         let goes_on = meaning == Meaning::Claim
             && tokens.get(end).is_some_and(|next| {
@@ -711,6 +748,10 @@ impl<'a> Grammar<'a> {
             None => return None,
         };
         let is_known = matches!(named, Named::Participant(_)) || next_token.has(Class::Title);
+        // "The sheets are ordered the publisher sends them": the name begins a clause of its own.
+        if !is_known && self.verb_at(end).is_some() {
+            return None;
+        }
         Some(Head {
             is_offer: meaning == Meaning::PersonOffers,
             is_intended: meaning == Meaning::PersonIntended,
@@ -953,9 +994,11 @@ impl<'a> Grammar<'a> {
                         .is_some_and(|(_, name_end)| name_end == end)
             });
             let is_cut = end < tokens.len() && last.has(Class::Dangling);
+            let is_noun = last.has_capital && is_determined(tokens, end - 1, self.phrases);
+            let is_word = is_noun || last.has(Class::Determiner) || last.has(Class::Infinitive);
             if let Some(called) = called {
                 end = called;
-            } else if is_cut || (is_filler && !last.has(Class::Determiner) && !last.has(Class::Infinitive)) {
+            } else if is_cut || (is_filler && !is_word) {
                 end -= 1;
             } else {
                 break;
@@ -984,7 +1027,8 @@ impl<'a> Grammar<'a> {
             return false;
         }
         // "She wants us to shorten it" is her wish and not her task.
-        let is_wish = matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
+        let is_wish = !head.is_told
+            && matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
             && self.tokens().get(head.end).is_some_and(|token| token.has(Class::Complement));
         if is_wish {
             return false;
@@ -1022,7 +1066,7 @@ impl<'a> Grammar<'a> {
             && verb.has(Class::Third)
             && !verb.has(Class::ThirdLater)
             && !verb.has(Class::Empty)
-            && !self.has_noun(task.clone())
+            && !task.clone().any(|at| is_determined(tokens, at, self.phrases))
             && !self.has_time(head.start..task.end)
     }
 
@@ -1036,7 +1080,9 @@ impl<'a> Grammar<'a> {
         // "Ti chiamo quando arrivo": with the pronoun before its verb.
         let is_clitic = |token: &Token| token.has(Class::Between) && token.has(Class::Dangling);
         let clitic = head.start.checked_sub(1).filter(|before| {
-            head.has_verb && is_clitic(&self.tokens()[*before]) && !self.tokens()[head.start].is_after_break()
+            !self.tokens()[head.start].has(Class::Pronoun)
+                && is_clitic(&self.tokens()[*before])
+                && !self.tokens()[head.start].is_after_break()
         });
         (leads && self.meets(meaning, head.start..head.start + 1))
             || clitic.is_some_and(|before| self.meets(meaning, before..before + 1))
@@ -1156,7 +1202,11 @@ impl<'a> Grammar<'a> {
         while from > 0 && !tokens[from].is_after_break() && tokens[from - 1].has(Class::Between) {
             from -= 1;
         }
-        if from > 0 && !tokens[from].is_after_break() {
+        // "Not yet, I'll do it tomorrow", written without a comma: a subject begins a clause of its own.
+        let is_subject = tokens[head.start].has(Class::Pronoun) && !tokens[head.start].has(Class::Object);
+        if is_subject {
+            from = head.start;
+        } else if from > 0 && !tokens[from].is_after_break() {
             from -= 1;
         }
         let reach = reach.min(tokens.len());
@@ -1210,11 +1260,29 @@ impl<'a> Grammar<'a> {
                 && at + TOLD_WORDS >= head.start
                 && !tokens[at + 1..head.start + 1].iter().any(Token::is_after_stop)
         };
+        if !head.is_told && self.is_quoted(head) {
+            return true;
+        }
         !head.is_told
             && (from..head.start).any(|at| {
                 let is_own = at > 0 && self.is_first_person(at - 1);
                 tokens[at].has(Class::Report) && !is_own && !is_indirect(at)
             })
+    }
+
+    /// "A client wrote to us: I'll pay in hens": what stands behind a colon, of somebody else.
+    fn is_quoted(&self, head: &Head) -> bool {
+        let tokens = self.tokens();
+        let is_colon = |at: usize| {
+            let before = &self.sentence.text[..tokens[at].place.start];
+            before.trim_end_matches([' ', '"', '«', '“', '„', '\'']).ends_with(':')
+        };
+        let Some(colon) = (1..=head.start).rev().find(|at| tokens[*at].is_after_stop() && is_colon(*at)) else {
+            return false;
+        };
+        let others = [Class::Past, Class::Report, Class::ThirdPronoun, Class::Role];
+        let is_others = tokens[..colon].iter().any(|token| others.iter().any(|class| token.has(*class)));
+        matches!(head.by, AnnouncedBy::Speaker | AnnouncedBy::Claim) && is_others
     }
 
     fn is_first_person(&self, at: usize) -> bool {

@@ -204,6 +204,14 @@ impl Calendar {
         })
     }
 
+    /// Whether a word is a number.
+    #[must_use]
+    pub fn is_number(&self, lower: &str) -> bool {
+        self.words.get(lower).is_some_and(|all| {
+            all.iter().any(|(further, word)| further.is_empty() && matches!(word, Word::Number(n) if *n > 1))
+        })
+    }
+
     /// All times of a sentence, from the left. `held` is the day of the meeting.
     #[must_use]
     pub fn all(&self, tokens: &[Token], held: Option<NaiveDate>) -> Vec<Due> {
@@ -544,8 +552,11 @@ impl Calendar {
         }
         let is_day = marked && (start > 0 && self.day_markers.contains(&tokens[start - 1].lower));
         // "the first thing", "el primer borrador": a noun follows.
-        let stands_alone =
-            tokens.get(at).is_none_or(|next| next.before != Break::None || next.has(super::phrases::Class::Joint));
+        use super::phrases::Class;
+        let stands_alone = tokens.get(at).is_none_or(|next| {
+            next.before != Break::None
+                || [Class::Joint, Class::Pronoun, Class::Between].iter().any(|class| next.has(*class))
+        });
         (is_day && stands_alone).then(|| (held.and_then(|held| next_day(held, number)), at, false))
     }
 

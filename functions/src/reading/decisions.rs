@@ -49,7 +49,9 @@ pub fn decisions(text: &Text) -> Vec<Decision> {
         let Some(phrases) = sentence.language.phrases() else { continue };
         let is_asked = is_question(&sentence.text);
         let is_tagged = is_asked && is_tagged(sentence, phrases) && tells(sentence, phrases);
-        if is_tagged || asks_consent(sentence, phrases, is_asked) {
+        // "Collect the forms by June, agreed?" asks somebody for something.
+        let is_request = phrases.has(&sentence.tokens, Meaning::Request);
+        if is_tagged || (asks_consent(sentence, phrases, is_asked) && !is_request) {
             found.extend(consented(text, index));
         }
         if is_asked {
@@ -152,7 +154,12 @@ fn resolves(text: &Text, index: usize, phrases: &Phrases) -> bool {
         && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
         && (index.saturating_sub(QUESTION_SENTENCES)..index).any(|at| {
             let before = &text.sentences[at];
+            // Where nothing is written but words nothing tells a question.
+            let is_plain = before.source != sentence.source
+                && !before.text.chars().any(char::is_uppercase)
+                && !before.text.contains(['.', '?', '!', ',']);
             is_question(&before.text)
+                || is_plain
                 || before.language.phrases().is_some_and(|phrases| phrases.has(&before.tokens, Meaning::Proposal))
         })
 }
@@ -189,7 +196,8 @@ fn agrees_on_itself(sentence: &Sentence, phrases: &Phrases) -> bool {
     let is_last =
         |found: &Found| found.end == tokens.len() && found.end - found.start > 1 && found.start > AGREED_WORDS_MAX;
     let other = [Meaning::Undecided, Meaning::Hope, Meaning::Habit, Meaning::Joke];
-    found.iter().any(is_last) && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
+    let is_conditional = tokens.iter().any(|token| token.has(Class::Condition) || token.has(Class::ConditionFirst));
+    found.iter().any(is_last) && !is_conditional && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
 }
 
 /// Whether a sentence tells a decision.

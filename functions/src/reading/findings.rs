@@ -6,8 +6,10 @@ use super::action_items::{ActionItem, action_items};
 use super::decisions::{Decision, decisions};
 use super::material::Material;
 use super::people::Names;
+use super::phrases::Class;
 use super::questions::open_questions;
 use super::text::Text;
+use super::tokens::Break;
 use super::topics::{Topic, topics};
 
 /// What is found in a meeting.
@@ -32,9 +34,24 @@ impl Findings {
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
         let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
         text.names.extend(named);
+        let titled = titled(&text);
+        text.names.extend(titled);
         let topics = topics(&text, topics_max);
         let decisions = decisions(&text);
         let open_questions = open_questions(&text, material);
         Findings { text, topics, items, decisions, open_questions }
     }
+}
+
+/// The terms of the names that stand behind a title ("Mrs Vogt"): who was spoken of is no topic.
+fn titled(text: &Text) -> Vec<u32> {
+    let mut found = Vec::new();
+    for sentence in &text.sentences {
+        for (at, token) in sentence.tokens.iter().enumerate().skip(1) {
+            if sentence.tokens[at - 1].has(Class::Title) && token.before == Break::None && token.has_capital {
+                found.extend(text.terms_of_name(&token.lower));
+            }
+        }
+    }
+    found
 }

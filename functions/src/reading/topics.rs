@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::phrases::{Class, Phrases};
 use super::text::{Sentence, Text, Word, WordClass, is_without_spaces, lowered};
-use super::tokens::{Break, Token};
+use super::tokens::{Break, Token, is_determined};
 
 /// The longest phrase, words.
 const WORDS_MAX: usize = 3;
@@ -78,6 +78,13 @@ fn is_somebody(word: &Word, sentence: &Sentence) -> bool {
     sentence.language.phrases().is_some_and(|phrases| phrases.classes(&lowered(&word.surface)).has(Class::Role))
 }
 
+/// Whether a word alone is rather a verb: where it follows no article that can be nothing else.
+fn is_done(word: &Word, sentence: &Sentence) -> bool {
+    let Some(phrases) = sentence.language.phrases().filter(|phrases| noun_first(phrases)) else { return false };
+    token_of(&sentence.tokens, word)
+        .is_some_and(|at| sentence.tokens[at].classes.is_verb() && !is_determined(&sentence.tokens, at, phrases))
+}
+
 fn within(some: &[u32], all: &[u32]) -> bool {
     some.iter().all(|term| all.contains(term))
 }
@@ -128,7 +135,7 @@ fn candidates(text: &Text, uses: &[Use]) -> Vec<Candidate> {
         for run in runs(sentence, &parts) {
             let words = &sentence.words[run.clone()];
             if let [only] = words
-                && is_somebody(only, sentence)
+                && (is_somebody(only, sentence) || is_done(only, sentence))
             {
                 continue;
             }
