@@ -11,7 +11,7 @@ use super::OfMeeting;
 use super::generator::insights as generated;
 use super::inputs::{self, Version};
 use crate::meetings::participants;
-use crate::reading::action_items::ActionItem;
+use crate::reading::action_items::item::ActionItem;
 
 /// What [`keep`] takes: insights of some readers of one meeting.
 #[args]

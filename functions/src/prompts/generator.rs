@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::matching::roles::complement;
-use crate::reading::commitments::is_question;
+use crate::reading::commitments::clauses::is_question;
 use crate::reading::findings::Findings;
 use crate::reading::frames::{Frames, filled};
 use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};

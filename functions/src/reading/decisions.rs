@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::commitments::is_question;
+use super::commitments::clauses::is_question;
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::phrases::{Class, Found, Meaning, Phrases};
 use super::text::{Sentence, Source, Text, WordClass, normalized};

@@ -2,7 +2,8 @@
 //!
 //! The order of the steps is written here and only here.
 
-use super::action_items::{ActionItem, action_items};
+use super::action_items::hearing::action_items;
+use super::action_items::item::ActionItem;
 use super::decisions::{Decision, decisions};
 use super::material::Material;
 use super::people::Names;

@@ -1,6 +1,6 @@
 //! What is read: the words of one meeting and the people in it.
 //!
-//! Owns nothing but the shapes. Whoever fills them answers for it that all of it belongs to the one meeting.
+//! Owns nothing but the shapes. Those who fill them answer for it that all of it belongs to the one meeting.
 
 use std::collections::HashSet;
 

@@ -62,7 +62,7 @@ pub enum Class {
     Object,
     /// Verbs behind which another verb stands ("can", "will").
     Modal,
-    /// A third person's pronoun, which stands for whoever was named last.
+    /// A third person's pronoun, which stands for the one who was named last.
     ThirdPronoun,
     /// Verbs by which somebody's words are told.
     Report,
@@ -184,7 +184,7 @@ pub enum Meaning {
     Please,
     /// Somebody is asked for who takes it.
     Volunteer,
-    /// Something is to be done, whoever does it; the phrase is the verb of its sentence.
+    /// Something is to be done, by nobody in particular; the phrase is the verb of its sentence.
     Need,
     /// The same, if a day until which stands beside it.
     NeedSoon,

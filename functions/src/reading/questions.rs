@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::commitments::is_question;
+use super::commitments::clauses::is_question;
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::material::{Chunk, Material};
 use super::phrases::Meaning;

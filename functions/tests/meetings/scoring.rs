@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::path::Path;
 
-use functions::reading::action_items::ActionItem;
+use functions::reading::action_items::item::ActionItem;
 use functions::reading::findings::Findings;
 use functions::reading::material::{Chunk, Material, Person};
 use functions::reading::phrases::Phrases;

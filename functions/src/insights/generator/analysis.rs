@@ -7,7 +7,7 @@ use super::insights::{Insights, Link};
 use super::links::links;
 use super::recommendations::{Interests, recommendations};
 use super::summary::{MAIN_TOPICS, summary};
-use crate::reading::action_items::items_for;
+use crate::reading::action_items::item::items_for;
 use crate::reading::findings::Findings;
 use crate::reading::material::Material;
 
@@ -60,7 +60,7 @@ mod tests {
 
     use super::super::insights::SUMMARY_CHARS_MAX;
     use super::*;
-    use crate::reading::action_items::ACTION_ITEMS_MAX;
+    use crate::reading::action_items::item::ACTION_ITEMS_MAX;
     use crate::reading::material::{Chunk, Person};
     use crate::reading::text::normalized;
 

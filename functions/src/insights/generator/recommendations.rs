@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::insights::{RECOMMENDATIONS_MAX, Recommendation, RecommendationKind};
-use crate::reading::action_items::ActionItem;
+use crate::reading::action_items::item::ActionItem;
 use crate::reading::findings::Findings;
 use crate::reading::frames::{Frames, filled};
 use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
@@ -169,7 +169,7 @@ fn participation(material: &Material, reader: &Person, frames: &Frames) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::action_items::Owner;
+    use crate::reading::action_items::item::Owner;
     use crate::reading::material::Chunk;
     use crate::reading::phrases::Phrases;
     use RecommendationKind::{FollowUp, Learning, Networking, Participation};

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::super::generator::insights::{
     Insights, LINKS_MAX, Link, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, SUMMARY_CHARS_MAX,
 };
-use crate::reading::action_items::{ACTION_ITEMS_MAX, ActionItem, Owner};
+use crate::reading::action_items::item::{ACTION_ITEMS_MAX, ActionItem, Owner};
 use crate::reading::addresses::spans;
 use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
 use crate::reading::material::Material;

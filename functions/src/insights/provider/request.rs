@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::generator::insights::{RECOMMENDATIONS_MAX, SUMMARY_CHARS_MAX};
 use super::answer::EVIDENCE_WORDS_MIN;
-use crate::reading::action_items::ACTION_ITEMS_MAX;
+use crate::reading::action_items::item::ACTION_ITEMS_MAX;
 use crate::reading::lines::LINE_CHARS_MAX;
 use crate::reading::material::{Chunk, Material, Person};
 

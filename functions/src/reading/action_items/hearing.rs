@@ -1,0 +1,140 @@
+//! A meeting heard sentence by sentence. The order of the steps is written here and only here.
+
+use chrono::DateTime;
+
+use super::draft::{Draft, Here};
+use super::item::ActionItem;
+use super::listener::{Listener, REPLY_TURNS};
+use crate::reading::commitments::clauses::{Grammar, is_question};
+use crate::reading::commitments::heads::AnnouncedBy;
+use crate::reading::dates::Due as Time;
+use crate::reading::material::Material;
+use crate::reading::people::Names;
+use crate::reading::phrases::Meaning;
+use crate::reading::text::{Sentence, Source, Text};
+
+/// How many words behind the beginning of "I won't be able to …" its verb may stand.
+pub(super) const TAKE_BACK_WORDS: usize = 6;
+
+/// The action items of a meeting, each once, in order.
+#[must_use]
+pub fn action_items(text: &Text, material: &Material, names: &Names) -> Vec<ActionItem> {
+    let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
+    let mut listener = Listener { text, material, names, held, drafts: Vec::new(), pending: None, last_named: None };
+    for (index, sentence) in text.sentences.iter().enumerate() {
+        listener.hear(index, sentence);
+    }
+    listener.items()
+}
+
+impl Listener<'_> {
+    pub(super) fn items(self) -> Vec<ActionItem> {
+        let firm = self.drafts.into_iter().filter(|draft| draft.is_firm && !draft.is_dropped);
+        firm.map(|draft| draft.item).collect()
+    }
+
+    pub(super) fn hear(&mut self, index: usize, sentence: &Sentence) {
+        match sentence.source {
+            Source::DoneTask => {}
+            Source::OpenTask => self.labelled(index, sentence, &sentence.text),
+            Source::Notes | Source::Turn(_) => {
+                if let Some(phrases) = sentence.language.phrases() {
+                    let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
+                    let opens_turn =
+                        index.checked_sub(1).is_none_or(|before| self.text.sentences[before].source != sentence.source);
+                    let text: &Text = self.text;
+                    let speaker = text.turns.get(turn).map(|turn| turn.speaker_id.as_str());
+                    self.said(Here { index, sentence, phrases, turn, speaker, opens_turn });
+                }
+            }
+        }
+    }
+
+    pub(super) fn said(&mut self, here: Here<'_>) {
+        let Here { sentence, phrases, .. } = here;
+        let tokens = &sentence.tokens;
+        let times = phrases.calendar.all(tokens, self.held);
+        let first_new = self.drafts.len();
+        let grammar = Grammar::of(sentence, self.names);
+        let announcements = grammar.map_or_else(Vec::new, |grammar| self.joined(here, grammar.announcements()));
+        let first = |meaning| (0..tokens.len()).find(|at| phrases.at(tokens, *at, |one| one == meaning).is_some());
+        let joke = |at: usize| phrases.at(tokens, at, |one| one == Meaning::Joke);
+        let (mut taken_back, mut never_mind, mut joke) = (None, None, (0..tokens.len()).find_map(joke));
+        if here.speaker.is_some() {
+            // "Sure, I'll send the invitations tonight": the time is that of the invitations.
+            let until = announcements.first().map_or(tokens.len(), |first| first.start);
+            let replied: Vec<Time> = times.iter().filter(|time| time.end <= until).cloned().collect();
+            self.replied(here, &replied);
+            if first(Meaning::AlreadyDone).is_some() {
+                self.already_done(here);
+            }
+            never_mind = first(Meaning::NeverMind);
+            taken_back = first(Meaning::TakeBack);
+        }
+        if never_mind.is_some() {
+            self.never_mind(here);
+        }
+        let is_decision = first(Meaning::Decided).is_some();
+        let mut heard = 0;
+        for (index, announcement) in announcements.iter().enumerate() {
+            if never_mind.is_some_and(|at| announcement.start < at) {
+                continue;
+            }
+            // In the order in which it is said: "I can't after all, Carlos takes it".
+            if joke.take_if(|joke| joke.end <= announcement.start).is_some() {
+                self.joked(here, first_new);
+            }
+            if let Some(at) = taken_back.take_if(|at| *at <= announcement.start) {
+                self.taken_back(here, at, true);
+                // What one cannot do is no task of one's own.
+                let is_own = matches!(announcement.by, AnnouncedBy::Speaker | AnnouncedBy::Claim);
+                if is_own && announcement.start < at + TAKE_BACK_WORDS {
+                    continue;
+                }
+            }
+            self.note_names(here, heard..announcement.start);
+            heard = announcement.start;
+            // "Then we'll do it in the hall, that's decided" is no task.
+            if announcement.by == AnnouncedBy::Everybody && is_decision {
+                continue;
+            }
+            // A time belongs to what is said around it.
+            let before = index.checked_sub(1).map_or(0, |before| announcements[before].task.end);
+            let behind =
+                announcements.get(index + 1).map_or(tokens.len(), |next| next.start).max(announcement.task.end);
+            let all = &times;
+            let times: Vec<Time> =
+                times.iter().filter(|time| time.start >= before && time.end <= behind).cloned().collect();
+            let times = if times.is_empty() { self.shared(here, &announcements[index..], all) } else { times };
+            self.announced(here, announcement, &times);
+        }
+        if announcements.is_empty() {
+            self.added(here, &times);
+        }
+        if let Some(at) = taken_back {
+            self.taken_back(here, at, !announcements.is_empty());
+        }
+        if joke.is_some() {
+            self.joked(here, first_new);
+        }
+        // What was proposed and is agreed on is a decision and waits for nobody.
+        let asks_consent = first(Meaning::Consent).is_some() && is_question(&sentence.text);
+        if first(Meaning::Agreed).is_some() || is_decision || asks_consent {
+            let agreed = |draft: &Draft| {
+                draft.is_proposal
+                    && draft.item.owner.is_none()
+                    && draft.item.due.is_none()
+                    && draft.turn.saturating_add(REPLY_TURNS) >= here.turn
+                    && draft.sentence < here.index
+            };
+            if let Some(at) = self.last_draft(agreed) {
+                self.drafts[at].is_dropped = true;
+            }
+        }
+        // Who says yes to a decision takes on nothing.
+        if asks_consent {
+            self.pending = None;
+        }
+        self.note_names(here, heard..tokens.len());
+    }
+}

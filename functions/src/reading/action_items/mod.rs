@@ -1,0 +1,21 @@
+//! Who is to do what, and by when.
+//!
+//! Owns what goes from one sentence to the next: a request that the next speaker accepts is theirs, with the date they
+//! name; what somebody cannot do after all, another one takes; of several words on one task the last counts. What one
+//! sentence announces is `commitments`'. In reading order: what is found (`item`), the drafts of it (`draft`) and what is
+//! remembered of them (`listener`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
+//! when (`times`); what is said again (`repetition`), answered (`replies`), taken on (`claims`) and announced (`announced`);
+//! and a meeting from its first sentence to its last (`hearing`).
+
+pub mod item;
+mod draft;
+mod listener;
+mod words;
+mod owners;
+mod context;
+mod times;
+mod repetition;
+mod replies;
+mod claims;
+mod announced;
+pub mod hearing;
