@@ -7,7 +7,7 @@
 //!
 //! One user sends the same request on many connections, again as soon as it was answered: on 900 a list of 500 chunks of a
 //! transcript of 9,000 characters each (pages of 4 MiB), a small read, a small write; on 20 prompts for a meeting with
-//! 6,000 such chunks; on 32 an edit of notes made on a text that 9,700 others followed; on 3,000 a write of 0.9 MiB.
+//! 6,000 such chunks; on 32 an edit of notes made on a text that 5,000 and more others followed; on 3,000 a write of 0.9 MiB.
 //! Another one reads and writes on a connection each, from the start of the server on. Printed are their latencies alone and
 //! beside each flood, how fast the flood was turned away, and the machine's load beside them. `FLOOD=pages` measures one of
 //! the floods.
@@ -66,12 +66,12 @@ fn what_a_flood_of_one_user_costs_another_one() {
         (
             "prompts",
             20,
-            request(PROMPTS, &hog, &json!({ "meetingId": long, "kind": "inCall", "forceRegenerate": true })),
+            request(PROMPTS, &hog, &json!({ "meetingId": long, "kind": "in-call", "forceRegenerate": true })),
         ),
         (
             "edits far behind",
             32,
-            request(EDIT, &hog, &json!({ "meetingId": meeting, "clientSequence": 0, "operation": insert })),
+            request(EDIT, &hog, &json!({ "meetingId": meeting, "clientSequence": ENTRIES / 2, "operation": insert })),
         ),
         (
             "large writes",

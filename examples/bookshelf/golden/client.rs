@@ -112,7 +112,7 @@ impl Client {
         self
     }
 
-    /// The same, with this time for a call in all, retries included; unless told, 30 s for queries and mutations and
+    /// The same, with this time for a call in all, retries included; by default 30 s for queries and mutations and
     /// 11 minutes for actions.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -120,7 +120,7 @@ impl Client {
         self
     }
 
-    /// The same, repeating a call that is safe to repeat at most so often; unless told, three times.
+    /// The same, repeating a call that is safe to repeat at most so often; by default three times.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
@@ -808,7 +808,7 @@ pub struct Batch {
     /// Begin anew, if it has come to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<bool>,
-    /// Rows of this call at most: 500 unless told, 10,000 at most.
+    /// Rows of this call at most: 500 by default, 10,000 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
 }
@@ -1018,7 +1018,7 @@ pub mod modules {
     pub struct Upkeep<'c>(pub(super) &'c Client);
 
     impl<'c> Upkeep<'c> {
-        /// How many books are out. For the keeper: a deploy key, or `convoke run` beside the data folder.
+        /// How many books are out. For a deploy key, or `convoke run` beside the data folder.
         ///
         /// For a deploy key or an identity with the role `admin`.
         pub fn books_out(&self) -> Call<'c, i64> {

@@ -65,7 +65,7 @@ export interface Client {
   };
   readonly upkeep: {
     /**
-     * How many books are out. For the keeper: a deploy key, or `convoke run` beside the data folder.
+     * How many books are out. For a deploy key, or `convoke run` beside the data folder.
      *
      * For a deploy key or an identity with the role `admin`.
      */
@@ -122,7 +122,7 @@ export interface AddByIsbn {
 export interface Batch {
   /** Begin anew, if it has come to its end. */
   again?: boolean | null | undefined;
-  /** Rows of this call at most: 500 unless told, 10,000 at most. */
+  /** Rows of this call at most: 500 by default, 10,000 at most. */
   limit?: number | null | undefined;
 }
 

@@ -89,7 +89,7 @@ pub struct Remind {
 /// Runs when a loan ends. Nobody outside can call it.
 #[mutation(internal)]
 pub fn remind(ctx: &mut MutationCtx, args: Remind) -> Result<()> {
-    // Whoever brought the book back in time needs no reminder.
+    // A person who brought the book back in time needs no reminder.
     if let Some(loan) = ctx.db().get(args.loan)? {
         warn!("{} should bring {} back", loan.person, loan.book);
     }

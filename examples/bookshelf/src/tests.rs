@@ -17,7 +17,7 @@ fn add(app: &TestApp, title: &str) -> Value {
 }
 
 #[test]
-fn a_book_is_added_by_whoever_is_signed_in_and_seen_by_everybody() {
+fn a_book_is_added_by_a_signed_in_user_and_seen_by_everybody() {
     let app = TestApp::new();
     let refused = app.nobody().call("books/add", json!({ "title": "SICP" }));
     assert_eq!((refused.code(), refused.message()), ("UNAUTHENTICATED", "Sign in first"));

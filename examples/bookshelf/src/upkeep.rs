@@ -21,7 +21,7 @@ pub fn give_up(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// How many books are out. For the keeper: a deploy key, or `convoke run` beside the data folder.
+/// How many books are out. For a deploy key, or `convoke run` beside the data folder.
 #[query(admin)]
 pub fn books_out(ctx: &QueryCtx) -> Result<u64> {
     Ok(ctx.db().scan::<Loan>().count()?)
