@@ -102,8 +102,8 @@ pub struct ListedPresence {
     pub updated_at: Millis,
 }
 
-/// The presence of each participant of a meeting, with the metadata that their clients sent, in the order in which they
-/// were added. Metadata is left out behind four MiB of it.
+/// The presence and metadata of each participant of a meeting, in the order in which they were added. Metadata is left out
+/// behind four MiB of it.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
