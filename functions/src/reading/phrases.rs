@@ -697,6 +697,13 @@ fn unaccented(c: char) -> char {
 }
 
 fn rule(meaning: Meaning, phrase: &str) -> Rule {
+    // What a hyphen joins are two words where phrases are found.
+    let hyphened = |element: &str| !element.contains(['@', '|', '*']) && element.contains('-');
+    let phrase: Vec<String> = phrase
+        .split_whitespace()
+        .map(|element| if hyphened(element) { element.replace('-', " ") } else { element.to_owned() })
+        .collect();
+    let phrase = phrase.join(" ");
     let elements: Vec<Element> = phrase
         .split_whitespace()
         .map(|element| {

@@ -138,7 +138,8 @@ impl Listener<'_> {
         let verbs = self.verbs(here, announcement.task.clone());
         let is_claim = announcement.by == AnnouncedBy::Claim;
         let words = if is_claim { announcement.start..announcement.end } else { announcement.task.clone() };
-        let says_more = (is_claim || announcement.by == AnnouncedBy::Speaker)
+        let is_told = matches!(announcement.by, AnnouncedBy::Speaker | AnnouncedBy::LastNamed | AnnouncedBy::Named(_));
+        let says_more = (is_claim || is_told)
             && !words.is_empty()
             && !self.is_empty(here, words.clone())
             && self.has_known_verb(here, words.clone())
@@ -152,6 +153,7 @@ impl Listener<'_> {
         draft.item.owner = Some(owner);
         draft.is_firm = true;
         draft.is_idle = false;
+        draft.is_offered = announcement.is_offer && announcement.by == AnnouncedBy::Speaker;
         draft.is_accepted = !announcement.is_asked;
         draft.is_asked = announcement.is_asked;
         draft.addressed = index.filter(|_| announcement.is_asked);

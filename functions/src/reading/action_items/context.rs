@@ -10,6 +10,7 @@ use crate::reading::commitments::clauses::{Grammar, is_question};
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::phrases::{Class, Meaning};
 use crate::reading::text::Sentence;
+use crate::reading::tokens::Break;
 
 /// How many sentences before a task may say what it is about.
 pub(super) const CONTEXT_SENTENCES: usize = 3;
@@ -66,7 +67,8 @@ impl Listener<'_> {
         }
         // "Do that by card and keep the receipt": a noun behind the pronoun is another thing, if the verb says nothing.
         let stands = (from..task.end).find(|at| self.stands_for_it(here, *at)).filter(|at| {
-            let says_nothing = *at > from && tokens[*at - 1].has(Class::Empty);
+            let says_nothing =
+                *at > from && (tokens[*at - 1].has(Class::Empty) || tokens[*at - 1].has(Class::Preposition));
             let until = if says_nothing || *at < task.start { *at } else { task.end };
             !grammar.has_noun(from..until)
         });
@@ -102,7 +104,9 @@ impl Listener<'_> {
                 let terms = self.terms(there, 0..sentence.tokens.len(), &[]);
                 let grammar = Grammar::of(sentence, self.names)?;
                 let is_noun = terms.len() > 2 || grammar.has_noun(0..sentence.tokens.len());
-                let is_quoted = sentence.tokens.iter().any(|token| token.has(Class::Report));
+                let report = sentence.tokens.iter().position(|token| token.has(Class::Report));
+                let is_quoted =
+                    report.is_some_and(|at| sentence.tokens[at + 1..].iter().any(|token| token.before != Break::None));
                 if terms.is_empty() || is_quoted || (wants_noun && !is_noun) {
                     return None;
                 }

@@ -42,6 +42,8 @@ pub(super) struct Draft {
     pub(super) addressed: Option<usize>,
     /// Whether a plain yes accepts it.
     pub(super) is_asked: bool,
+    /// Whether somebody asked whether they should do it, and nobody has answered yet.
+    pub(super) is_offered: bool,
     /// Whether somebody accepted it.
     pub(super) is_accepted: bool,
     /// Whether it was somebody's who passed it on.
@@ -66,6 +68,7 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: H
         is_dropped: false,
         addressed: None,
         is_asked: false,
+        is_offered: false,
         is_accepted: false,
         is_freed: false,
         is_idle: false,

@@ -83,9 +83,8 @@ impl Listener<'_> {
             if let Some((named, end)) = self.names.at(tokens, at, &here.sentence.text, here.phrases) {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
                 // "Priti from support usually writes those": the first word has a capital anyway.
-                let is_subject = tokens.get(end).is_some_and(|next| {
-                    next.before == Break::None && (next.has(Class::Preposition) || next.has(Class::Between))
-                });
+                let is_subject =
+                    tokens.get(end).is_some_and(|next| next.before == Break::None && next.has(Class::Between));
                 let is_noun =
                     matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || (at == 0 && !is_subject));
                 if !is_speaker && !is_noun {

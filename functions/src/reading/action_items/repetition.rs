@@ -38,7 +38,7 @@ impl Listener<'_> {
         let again = || {
             let is_meant = |known: &Draft| {
                 !known.is_dropped
-                    && known.item.owner.is_none()
+                    && (known.item.owner.is_none() || (known.is_asked && known.item.owner == new.item.owner))
                     && !known.verbs.is_disjoint(&new.verbs)
                     && known.turn.saturating_add(2 * REPLY_TURNS) >= here.turn
             };
@@ -53,7 +53,8 @@ impl Listener<'_> {
             || (is_same_verb && (points_back || known.item.owner == new.item.owner));
         let is_next = known.turn.saturating_add(1) >= here.turn;
         let is_answer = if is_same {
-            (is_free && (known.is_asked || points_back)) || is_own
+            let is_here = new.item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
+            (is_free && (known.is_asked || (points_back && is_here))) || is_own
         } else {
             points_back && new.is_firm && ((is_free && is_next && !known.is_freed && known.is_firm) || is_own)
         };

@@ -59,6 +59,16 @@ impl Listener<'_> {
                 return;
             }
         }
+        // "Shall I?" – "No, not you."
+        let offered = self.last_draft(|draft| {
+            draft.is_offered && !draft.is_dropped && draft.turn + 1 >= here.turn && draft.sentence < here.index
+        });
+        if let Some(offered) = offered.filter(|_| is_no) {
+            let draft = &mut self.drafts[offered];
+            draft.item.owner = None;
+            draft.is_offered = false;
+            return;
+        }
         let Some(pending) = self.waiting(here) else { return };
         if !Self::is_other(&self.drafts[pending], here) || self.drafts[pending].is_accepted {
             return;

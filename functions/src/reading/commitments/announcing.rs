@@ -78,7 +78,7 @@ impl Grammar<'_> {
         let addressed = || AnnouncedBy::Addressed(self.addressee());
         let (by, is_offer, is_asked) = match meaning {
             Meaning::Speaker | Meaning::SpeakerSoon | Meaning::Intended => {
-                (AnnouncedBy::Speaker, self.is_question(), false)
+                (AnnouncedBy::Speaker, self.is_question() || self.asks_first(at), false)
             }
             Meaning::SpeakerCan | Meaning::SpeakerOffers => (AnnouncedBy::Speaker, true, false),
             Meaning::Claim => (AnnouncedBy::Claim, false, false),
@@ -97,6 +97,8 @@ impl Grammar<'_> {
             {
                 return None;
             }
+            // "When will you put it online?"
+            Meaning::RequestInQuestion if self.meets(Meaning::When, 0..at) => return None,
             // "Hard hats, please, I had to shout".
             Meaning::Request if self.is_only_please(&found) => return self.order(at),
             Meaning::Request | Meaning::RequestInQuestion => (addressed(), false, true),
@@ -146,5 +148,31 @@ impl Grammar<'_> {
             is_need: matches!(meaning, Meaning::Need | Meaning::NeedSoon),
             ..Head::new(by, at, end, has_verb || matches!(meaning, Meaning::Need | Meaning::NeedSoon))
         })
+    }
+
+    /// "Zal ik de pers uitnodigen", without a question mark: where verbs end a clause, one that begins it asks.
+    fn asks_first(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let leads = |token: &Token| token.has(Class::Interjection) && !token.has(Class::Consequence);
+        self.phrases.sets_verbs_last()
+            && tokens[at].has(Class::Modal)
+            && tokens[..at].iter().all(leads)
+            && !self.is_told_only()
+    }
+
+    /// "Ich habe mit ihm geredet und schicke es morgen": the subject stands before the first verb only.
+    pub(super) fn continued(&self, at: usize) -> Option<Head> {
+        let tokens = self.tokens();
+        let is_continued = self.phrases.sets_verbs_last()
+            && at > 1
+            && tokens[at].before == Break::None
+            && tokens[at - 1].has(Class::Joint)
+            && tokens[at].has(Class::Me)
+            && !tokens[at].has(Class::Between)
+            && !tokens[at].has_capital
+            && tokens.get(at + 1).is_some_and(|next| next.before == Break::None && !next.has(Class::Pronoun))
+            && (1..at).any(|at| self.is_first_person(at))
+            && !self.is_question();
+        is_continued.then(|| Head { wants_time: true, ..Head::new(AnnouncedBy::Speaker, at, at + 1, true) })
     }
 }

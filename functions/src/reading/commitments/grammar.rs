@@ -71,6 +71,10 @@ impl Grammar<'_> {
     }
 
     pub(super) fn head(&self, at: usize) -> Option<Head> {
-        self.told(at).or_else(|| self.named(at)).or_else(|| self.inverted(at)).or_else(|| self.phrase(at))
+        self.told(at)
+            .or_else(|| self.named(at))
+            .or_else(|| self.inverted(at))
+            .or_else(|| self.continued(at))
+            .or_else(|| self.phrase(at))
     }
 }

@@ -40,7 +40,7 @@ impl Grammar<'_> {
             let found = self.phrases.at(tokens, next, Meaning::is_person);
             let token = tokens.get(next).filter(|token| !token.is_after_stop())?;
             match found {
-                Some(found) => (found.end, found.has_verb),
+                Some(found) => (found.end, true),
                 None if token.has(Class::ThirdLater) || token.has(Class::Third) => (next + 1, true),
                 None => return None,
             }
