@@ -78,6 +78,8 @@ pub enum Class {
     Title,
     /// Words that are no topic, although they mean something.
     NoTopic,
+    /// Words that say too little to be a topic alone ("team"), and can be part of one.
+    Vague,
     /// Words that name no person, although a verb may follow them.
     NoName,
     /// Words that stand alone before a clause ("okay", "great").

@@ -73,9 +73,10 @@ fn fuller<'r>(candidate: &Candidate, ranked: &'r [(f64, Candidate)], text: &Text
     })
 }
 
-/// Whether a word alone says who, and not what was talked about.
+/// Whether a word alone says who, or too little, and not what was talked about.
 fn is_somebody(word: &Word, sentence: &Sentence) -> bool {
-    sentence.language.phrases().is_some_and(|phrases| phrases.classes(&lowered(&word.surface)).has(Class::Role))
+    let classes = sentence.language.phrases().map(|phrases| phrases.classes(&lowered(&word.surface)));
+    classes.is_some_and(|classes| classes.has(Class::Role) || classes.has(Class::Vague))
 }
 
 /// Whether a word alone is rather a verb: where it follows no article that can be nothing else.
