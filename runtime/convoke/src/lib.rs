@@ -6,7 +6,7 @@
 //!
 //! It is the door of the house: what an author needs of the crates behind it is found here, under one name. Behind it
 //! stand, each knowing only those before it: `core` (errors, time, ids, values on the wire), `store` (tables, and the
-//! seam to the engine under them), `sqlite` (the engine that is used by default), `http` (the listener), `calls` (functions and how they run), `server` (identities,
+//! seam to the engine under them), `sqlite` (the engine that is used by default), `postgres` (the one for many machines, where its feature is on), `http` (the listener), `calls` (functions and how they run), `server` (identities,
 //! administration, descriptions, metrics), `codegen` (typed clients) and `cli`.
 
 // The attributes emit absolute paths (`::convoke::…`), and so do the examples in this crate's documentation.
@@ -33,6 +33,9 @@ pub use convoke_core::{answer, clock, error, id, identity, limits, rate_class, s
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use convoke_http as http;
+#[cfg(feature = "postgres")]
+#[doc(inline)]
+pub use convoke_postgres as postgres;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use convoke_server::{admin, archive, auth, backup, config, doctor, gateway, metrics, openapi, settings};

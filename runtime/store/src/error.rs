@@ -87,6 +87,12 @@ pub enum StoreError {
     /// The disk, or the file, has no room for what was to be written.
     #[error("there is no room: {0}")]
     NoRoom(String),
+    /// The mutation was in conflict with others beside it until its time was over.
+    #[error("others were in the way: {0}")]
+    Contended(String),
+    /// The database cannot be reached.
+    #[error("the database does not answer: {0}")]
+    Unreachable(String),
     /// The engine failed.
     #[error("the database failed: {0}")]
     Engine(String),
@@ -102,6 +108,12 @@ impl From<StoreError> for Error {
                 Error::unavailable("The server's disk does not answer now; try again").caused_by(error)
             }
             StoreError::NoRoom(_) => Error::not_ready("The store has no room now; try again later").caused_by(error),
+            StoreError::Contended(_) => {
+                Error::overloaded("Too many calls change the same rows; try again in a second").caused_by(error)
+            }
+            StoreError::Unreachable(_) => {
+                Error::unavailable("The database does not answer now; try again").caused_by(error)
+            }
             StoreError::QueueFull(_) => {
                 Error::overloaded("Too many calls are waiting; try again in a second").caused_by(error)
             }

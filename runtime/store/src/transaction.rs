@@ -99,8 +99,8 @@ pub trait Reader {
     /// Of how many rows the keys of an index were visited, and nothing else: for tests of cost.
     fn keys_visited(&self) -> u64;
 
-    /// Fixes the snapshot of a transaction that has read nothing yet, and says which commit it shows, exactly. What is
-    /// not asked for may show a newer one than the newest at its beginning.
+    /// Fixes the snapshot of a transaction that has read nothing yet, and says which commit it shows. What it may show
+    /// beyond that one, where others commit beside it, is published later, under a greater number.
     ///
     /// # Errors
     /// [`StoreError::Closed`] if a commit takes long; [`StoreError::Engine`] in a transaction that writes.

@@ -7,11 +7,12 @@ use serde_json::Value;
 use crate::root;
 
 /// From the cellar to the door: a crate may know those before it.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "convoke-macros",
     "convoke-core",
     "convoke-store",
     "convoke-sqlite",
+    "convoke-postgres",
     "convoke-http",
     "convoke-calls",
     "convoke-server",
@@ -21,7 +22,7 @@ const ORDER: [&str; 10] = [
 ];
 
 /// Pairs that the order would allow, and that may not be.
-const APART: [(&str, &str); 9] = [
+const APART: [(&str, &str); 15] = [
     ("convoke-http", "convoke-store"),
     ("convoke-calls", "convoke-http"),
     ("convoke-codegen", "convoke-server"),
@@ -32,6 +33,12 @@ const APART: [(&str, &str); 9] = [
     ("convoke-server", "convoke-sqlite"),
     ("convoke-codegen", "convoke-sqlite"),
     ("convoke-cli", "convoke-sqlite"),
+    ("convoke-postgres", "convoke-sqlite"),
+    ("convoke-http", "convoke-postgres"),
+    ("convoke-calls", "convoke-postgres"),
+    ("convoke-server", "convoke-postgres"),
+    ("convoke-codegen", "convoke-postgres"),
+    ("convoke-cli", "convoke-postgres"),
 ];
 
 fn cargo(arguments: &[&str]) -> String {

@@ -67,7 +67,7 @@ macro_rules! conformance_tests {
             }
             read_sets {
                 a_read_that_no_commit_touches_is_told_the_same_bytes_and_most_of_the_others_something_else
-                a_pinned_snapshot_shows_its_commit_and_no_other
+                a_pinned_snapshot_shows_its_commit_and_what_it_shows_beyond_is_published_later
                 commits_grow_over_a_restart_and_what_failed_is_published_by_nobody
                 what_does_not_pass_the_writer_changes_everything
             }

@@ -1,0 +1,357 @@
+//! The engine as the store holds it: sessions, the threads that use them, and this node's row, opened together and closed
+//! together.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::Postgres;
+use super::counters::Counters;
+use super::failure::Failure;
+use super::installation::Snapshot;
+use super::line::{Line, closed};
+use super::own;
+use super::presence::{Company, Presence, Refused};
+use super::schema;
+use super::server::Server;
+use super::session::Session;
+use super::sessions::Sessions;
+use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
+use super::writer::Writers;
+use convoke_core::clock::Clock;
+use convoke_store::engine::{OnProgress, Read, Seal};
+use convoke_store::fair_queue::Service;
+use convoke_store::gate::Gate;
+use convoke_store::schema::Extent;
+use convoke_store::{
+    Commits, Engine, EngineStart, Flow, NamedStat, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError,
+    TableDef, WriteJob,
+};
+
+/// An open database, as one node serves it.
+pub(crate) struct PgEngine {
+    server: Arc<Server>,
+    sessions: Arc<Sessions>,
+    readers: Arc<Line<Waiting>>,
+    writers: Arc<Writers>,
+    reading: Reading,
+    tables: Arc<[&'static TableDef]>,
+    gate: Arc<Gate>,
+    presence: Presence,
+    readers_count: usize,
+    greatest_id: u128,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What a read needs.
+#[derive(Clone)]
+struct Reading {
+    sessions: Arc<Sessions>,
+    counters: Arc<Counters>,
+    commits: Arc<Commits>,
+    clock: Arc<dyn Clock>,
+    limit: Duration,
+}
+
+/// Whoever waits for a reader.
+enum Waiting {
+    /// A read, for a thread of the readers'.
+    Job(Box<dyn ReadJob>),
+    /// A thread, which reads itself.
+    Thread(mpsc::Sender<Result<Service, StoreError>>),
+}
+
+impl PgEngine {
+    /// Connects, enters this node, applies what the tables add, and starts the threads.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the server cannot be had, somebody works on the database alone, the engine fails.
+    pub(crate) fn open(settings: &Postgres, start: EngineStart<'_>) -> Result<Self, OpenError> {
+        let EngineStart { data, tables, limits, clock, stuck, gate, commits, .. } = start;
+        schema::require_free_names(&tables)?;
+        super::make_folder(data)?;
+        let tables: Arc<[_]> = tables.into();
+        // A node that stands still must not hold others up for long; one that thinks may take its time.
+        let idle = (2 * limits.mutation_timeout.max(limits.query_timeout)).max(Duration::from_secs(10));
+        let server = Arc::new(settings.server.with_idle(idle));
+        let mut session = Session::open(&server)?;
+        require_utf8(&mut session)?;
+        own::make(&mut session, &server)?;
+        let presence =
+            Presence::enter(&mut session, &server, Company::Nodes).map_err(|refused| locked(data, refused))?;
+        let (difference, session) = schema::apply(session, &tables, Extent::Whole, &clock, &commits)?;
+        gate.set_schema(difference);
+        let transaction = PgTransaction::new(session, Purpose::Read, schema::frame(&clock, &commits));
+        let greatest_id = schema::greatest_id(&transaction)?;
+        let sessions = Arc::new(Sessions::of(server.clone()));
+        sessions.give_back(transaction.close());
+        let counters = Arc::new(Counters::default());
+        let reading = Reading {
+            sessions: sessions.clone(),
+            counters: counters.clone(),
+            commits: commits.clone(),
+            clock: clock.clone(),
+            limit: limits.query_timeout,
+        };
+        let readers_count = limits.readers.max(1);
+        let readers = Arc::new(Line::new("reader", readers_count, limits.reader_queue_max));
+        let writers =
+            Arc::new(Writers::new(settings.writers, limits, sessions.clone(), counters, commits, clock, stuck));
+        let mut threads = writers.start()?;
+        let serve = {
+            let (readers, reading) = (readers.clone(), reading.clone());
+            move |service, waiting| match waiting {
+                Waiting::Job(job) => reading.serve(&readers, service, job),
+                Waiting::Thread(reply) => {
+                    // It waits for this and nothing else.
+                    let _ = reply.send(Ok(service));
+                }
+            }
+        };
+        threads.extend(readers.start(readers_count, serve)?);
+        Ok(Self {
+            server,
+            sessions,
+            readers,
+            writers,
+            reading,
+            tables,
+            gate,
+            presence,
+            readers_count,
+            greatest_id,
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Counts it, if it was for the share of its flow.
+    fn rejected(&self, error: StoreError) -> StoreError {
+        let counters = &self.reading.counters;
+        match error {
+            StoreError::ShareFull("writer") => counters.writer_share_rejections.fetch_add(1, Relaxed),
+            StoreError::ShareFull(_) => counters.reader_share_rejections.fetch_add(1, Relaxed),
+            _ => 0,
+        };
+        error
+    }
+
+    fn refuse(&self, waiting: Waiting, error: StoreError) {
+        let error = self.rejected(error);
+        match waiting {
+            Waiting::Job(job) => job.finish(Err(error)),
+            Waiting::Thread(reply) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+}
+
+/// Why this node may not come in, or nobody may.
+pub(crate) fn locked(data: &Path, refused: Refused) -> OpenError {
+    match refused {
+        Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
+        Refused::Failed(failure) => failure.into(),
+    }
+}
+
+/// Texts are UTF-8, in the database as here.
+fn require_utf8(session: &mut Session) -> Result<(), OpenError> {
+    let rows = session.rows("SELECT current_setting('server_encoding')", Vec::new())?;
+    let found: String =
+        rows.first().map_or(Ok(String::new()), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
+    match &*found {
+        "UTF8" => Ok(()),
+        _ => Err(OpenError::Setting { name: "server_encoding", expected: "UTF8".to_owned(), found }),
+    }
+}
+
+impl Reading {
+    fn serve(&self, readers: &Line<Waiting>, service: Service, mut job: Box<dyn ReadJob>) {
+        let began = self.clock.monotonic();
+        // Nobody may wait for it any more.
+        let ran = (!job.is_abandoned()).then(|| self.run(&mut |reader| job.run(reader)));
+        readers.end(service, self.clock.monotonic().saturating_sub(began));
+        job.finish(ran.unwrap_or_else(|| Err(closed())));
+    }
+
+    /// Runs `read` in one snapshot on this thread.
+    fn run(&self, read: &mut Read<'_>) -> Result<Ran, StoreError> {
+        let session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
+        let began = self.clock.monotonic();
+        let frame = Frame { clock: self.clock.clone(), began, limit: self.limit, commits: self.commits.clone() };
+        let transaction = Rc::new(PgTransaction::new(session, Purpose::Read, frame));
+        let closing = Closing { transaction: &transaction, sessions: &self.sessions };
+        read(transaction.clone());
+        let outcome = match transaction.finish() {
+            None => match transaction.commit(Vec::new(), self.limit) {
+                Committed::Yes => Ok(()),
+                Committed::No(death) => Err(outcome(death)),
+                Committed::Unknown(reason) => Err(StoreError::Unreachable(reason)),
+            },
+            Some(death) => match outcome(death) {
+                // The function knows: what it asked for next failed.
+                StoreError::TransactionLost(_) => Ok(()),
+                error => Err(error),
+            },
+        };
+        self.counters.statements.fetch_add(convoke_store::Reader::statements(&*transaction), Relaxed);
+        drop(closing);
+        Ok(Ran { outcome, elapsed: self.clock.monotonic().saturating_sub(began) })
+    }
+}
+
+fn outcome(death: Death) -> StoreError {
+    match death {
+        Death::Again(reason) => StoreError::Contended(reason),
+        Death::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
+        Death::Cut(reason) => StoreError::Unreachable(reason),
+        Death::Failed(error) => error,
+    }
+}
+
+/// Ends a transaction also where its function panics.
+struct Closing<'a> {
+    transaction: &'a PgTransaction,
+    sessions: &'a Sessions,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.sessions.give_back(self.transaction.close());
+    }
+}
+
+/// Gives a server back also where its function panics.
+struct Turn<'a> {
+    engine: &'a PgEngine,
+    service: Service,
+    began: Duration,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let elapsed = self.engine.reading.clock.monotonic().saturating_sub(self.began);
+        self.engine.readers.end(self.service, elapsed);
+    }
+}
+
+impl Engine for PgEngine {
+    fn read_at_once(&self, _: Flow, _: &mut Read<'_>) -> Result<Option<Ran>, StoreError> {
+        // It would keep an executor's thread waiting for the server.
+        Ok(None)
+    }
+
+    fn read_blocking(&self, flow: Flow, read: &mut Read<'_>) -> Result<Ran, StoreError> {
+        let service = match self.readers.try_serve(flow)? {
+            Some(service) => service,
+            None => {
+                let (reply, answer) = mpsc::channel();
+                match self.readers.push(flow, Waiting::Thread(reply)) {
+                    Ok(None) => {}
+                    Ok(Some(other)) => self.refuse(other, StoreError::ShareFull("reader")),
+                    Err((_, error)) => return Err(self.rejected(error)),
+                }
+                answer.recv().map_err(|_| closed())??
+            }
+        };
+        let _turn = Turn { engine: self, service, began: self.reading.clock.monotonic() };
+        self.reading.run(read)
+    }
+
+    fn read_in_turn(&self, flow: Flow, job: Box<dyn ReadJob>) -> Result<(), StoreError> {
+        match self.readers.push(flow, Waiting::Job(job)) {
+            Ok(None) => Ok(()),
+            Ok(Some(other)) => {
+                self.refuse(other, StoreError::ShareFull("reader"));
+                Ok(())
+            }
+            Err((_, error)) => Err(self.rejected(error)),
+        }
+    }
+
+    fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        self.writers.push(job).map_err(|(job, error)| (job, self.rejected(error)))
+    }
+
+    fn room_to_read(&self, flow: Flow) -> Result<(), StoreError> {
+        self.readers.room(flow).map_err(|error| self.rejected(error))
+    }
+
+    fn room_to_write(&self, flow: Flow) -> Result<(), StoreError> {
+        self.writers.room(flow).map_err(|error| self.rejected(error))
+    }
+
+    fn follow_schema(&self, extent: Extent) -> Result<(), OpenError> {
+        let Reading { clock, commits, .. } = &self.reading;
+        let session = Session::open(&self.server)?;
+        let (difference, session) =
+            commits.change_everything(|| schema::apply(session, &self.tables, extent, clock, commits))?;
+        self.sessions.give_back(Some(session));
+        self.gate.set_schema(difference);
+        Ok(())
+    }
+
+    fn greatest_id(&self) -> u128 {
+        self.greatest_id
+    }
+
+    fn health(&self) -> Result<(), String> {
+        self.presence.trouble().map_or(Ok(()), Err)
+    }
+
+    fn stuck(&self) -> Option<(String, Duration)> {
+        self.writers.stuck()
+    }
+
+    fn stats(&self) -> Stats {
+        let (readers_busy, reader_queue) = self.readers.busy();
+        Stats {
+            writer_queue: self.writers.waiting(),
+            reader_queue,
+            readers_busy,
+            readers: self.readers_count,
+            mutation_running: self.writers.longest().map_or(Duration::ZERO, |(_, since)| since),
+            ..self.reading.counters.stats()
+        }
+    }
+
+    fn own_stats(&self) -> Vec<NamedStat> {
+        self.reading.counters.own()
+    }
+
+    fn backup(&self, _: &Path, _: OnProgress, _: &mut Seal<'_>) -> Result<(), StoreError> {
+        Err(StoreError::Engine(
+            "a database on PostgreSQL is backed up by its own tools: pg_dump, or its write-ahead log (PITR)".to_owned(),
+        ))
+    }
+
+    fn snapshot(&self, mut progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {
+        let Reading { clock, commits, .. } = &self.reading;
+        let snapshot = Snapshot::open(&self.server, clock, commits)?;
+        progress(convoke_store::Progress { done: 1, total: 1 });
+        Ok(Box::new(snapshot))
+    }
+
+    fn close(&self) {
+        self.writers.close();
+        for waiting in self.readers.clear() {
+            self.refuse(waiting, closed());
+        }
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // The last handle may fall in an answer, that is on one of these threads: it ends right after.
+            if thread.thread().id() != thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+        self.gate.shut();
+        self.sessions.clear();
+        self.presence.leave();
+    }
+}

@@ -1,0 +1,110 @@
+//! What the server or the way to it did, as far as it matters to a transaction.
+
+use std::error::Error as _;
+
+use convoke_store::{OpenError, StoreError};
+use tokio_postgres::error::SqlState;
+
+/// A failure of a statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The transaction could not be put in one order with others beside it: it is to be run again.
+    Conflict(String),
+    /// A unique index refused a row, or a statement that looks for one in the way found it.
+    Unique,
+    /// The statement ran out of time and was stopped.
+    Late,
+    /// The way to the server is cut, or the server is going: what was not committed is rolled back.
+    Cut(String),
+    /// The server has no room.
+    NoRoom(String),
+    /// A key is too long for an index.
+    TooLong(String),
+    /// The statement rests on a schema that has changed since it was prepared.
+    Outdated(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl Failure {
+    /// What tokio-postgres says.
+    pub(crate) fn of(error: &tokio_postgres::Error) -> Self {
+        let text = text(error);
+        let Some(code) = error.code() else {
+            // What the server has not said is said by the way to it, or by the library about what was asked.
+            return if is_cut(error) { Failure::Cut(text) } else { Failure::Other(text) };
+        };
+        if *code == SqlState::T_R_SERIALIZATION_FAILURE
+            || *code == SqlState::T_R_DEADLOCK_DETECTED
+            || *code == SqlState::LOCK_NOT_AVAILABLE
+        {
+            Failure::Conflict(text)
+        } else if *code == SqlState::UNIQUE_VIOLATION || *code == SqlState::DIVISION_BY_ZERO {
+            Failure::Unique
+        } else if *code == SqlState::QUERY_CANCELED {
+            Failure::Late
+        } else if *code == SqlState::DISK_FULL || *code == SqlState::OUT_OF_MEMORY {
+            Failure::NoRoom(text)
+        } else if *code == SqlState::PROGRAM_LIMIT_EXCEEDED {
+            Failure::TooLong(text)
+        } else if code.code().starts_with("57P")
+            || code.code().starts_with("08")
+            || code.code().starts_with("53")
+            || code.code().starts_with("25P03")
+        {
+            Failure::Cut(text)
+        } else if *code == SqlState::FEATURE_NOT_SUPPORTED
+            || *code == SqlState::UNDEFINED_COLUMN
+            || *code == SqlState::UNDEFINED_TABLE
+            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+        {
+            Failure::Outdated(text)
+        } else {
+            Failure::Other(text)
+        }
+    }
+
+    /// As a failure of the store.
+    pub(crate) fn into_store(self, limit_ms: u64) -> StoreError {
+        match self {
+            Failure::Conflict(reason) => StoreError::Contended(reason),
+            Failure::Unique => StoreError::Engine("a unique index refused a row".to_owned()),
+            Failure::Late => StoreError::Deadline { limit_ms },
+            Failure::Cut(reason) => StoreError::Unreachable(reason),
+            Failure::NoRoom(reason) => StoreError::NoRoom(reason),
+            Failure::TooLong(reason) | Failure::Outdated(reason) | Failure::Other(reason) => StoreError::Engine(reason),
+        }
+    }
+}
+
+impl From<Failure> for OpenError {
+    fn from(failure: Failure) -> Self {
+        match failure.into_store(0) {
+            StoreError::NoRoom(reason) => OpenError::NoRoom(reason),
+            error => OpenError::Engine(error.to_string()),
+        }
+    }
+}
+
+fn is_cut(error: &tokio_postgres::Error) -> bool {
+    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// The error with what it was caused by, in one line.
+fn text(error: &tokio_postgres::Error) -> String {
+    let mut text = match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => error.to_string(),
+    };
+    if error.as_db_error().is_none() {
+        let mut cause = error.source();
+        while let Some(one) = cause {
+            let said = one.to_string();
+            if !text.contains(&said) {
+                text = format!("{text}: {said}");
+            }
+            cause = one.source();
+        }
+    }
+    text
+}

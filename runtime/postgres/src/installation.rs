@@ -1,0 +1,226 @@
+//! A database that nobody serves, or as of one moment: read, made anew beside it, and put in its place as a whole.
+//!
+//! The tables lie in a schema of the server's. Another one is made beside it, and takes its name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::engine::locked;
+use super::failure::Failure;
+use super::own;
+use super::presence::{Company, Presence, enter_row};
+use super::schema;
+use super::server::Server;
+use super::session::Session;
+use super::sql::{NAME_MAX, quoted};
+use super::transaction::{Committed, Death, PgTransaction, Purpose};
+use convoke_core::clock::Clock;
+use convoke_store::schema::Extent;
+use convoke_store::{
+    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, OfflineDatabase, OfflineError, OpenError, Reader,
+    StoreError, TableDef, Thoroughness, Value, Writer as _,
+};
+
+/// An installation that nobody else uses as long as this lives.
+pub(crate) struct PgInstallation {
+    server: Arc<Server>,
+    clock: Arc<dyn Clock>,
+    presence: Presence,
+}
+
+impl PgInstallation {
+    /// Keeps everybody else away.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] if nodes serve it; the server's.
+    pub(crate) fn lock(server: &Server, data: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        super::make_folder(data)?;
+        let server = Arc::new(server.clone());
+        let mut session = Session::open(&server)?;
+        own::make(&mut session, &server)?;
+        let presence =
+            Presence::enter(&mut session, &server, Company::None).map_err(|refused| locked(data, refused))?;
+        Ok(Self { server, clock, presence })
+    }
+
+    fn replacement(&self) -> Server {
+        self.server.with_schema(&format!("{}~new", self.server.schema))
+    }
+}
+
+impl Installation for PgInstallation {
+    fn database(&self) -> Result<Option<Box<dyn OfflineDatabase>>, OfflineError> {
+        let commits = Arc::new(Commits::new(self.clock.clone(), &[]));
+        let snapshot = Snapshot::open(&self.server, &self.clock, &commits)?;
+        let exists = snapshot.transaction.own_rows("SELECT 1 FROM _schema LIMIT 1", Vec::new())?;
+        Ok((!exists.is_empty()).then(|| Box::new(snapshot) as Box<dyn OfflineDatabase>))
+    }
+
+    fn build(&self, tables: &[&'static TableDef]) -> Result<Box<dyn DatabaseBuilder>, OfflineError> {
+        let server = Arc::new(self.replacement());
+        let mut session = Session::open(&server).map_err(OpenError::from)?;
+        let drop_it = format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(&server.schema));
+        session.run(drop_it).and_then(|()| own::make(&mut session, &server)).map_err(OpenError::from)?;
+        let commits = Arc::new(Commits::new(self.clock.clone(), tables));
+        let (difference, session) = schema::apply(session, tables, Extent::Whole, &self.clock, &commits)?;
+        if let Some(refused) = difference {
+            return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
+        }
+        let frame = schema::frame(&self.clock, &commits);
+        let transaction = PgTransaction::new(session, Purpose::WriteAtOnce, frame);
+        Ok(Box::new(Builder { server, transaction, is_finished: Mutex::new(false) }))
+    }
+
+    fn take_in(&self, from: &Path, _: &mut dyn FnMut(u64)) -> Result<Box<dyn OfflineDatabase>, OfflineError> {
+        // No file is a database of this engine.
+        Err(OfflineError::Foreign { path: from.to_owned() })
+    }
+
+    fn replace(&self) -> Result<Option<PathBuf>, OfflineError> {
+        let (there, new) = (&self.server.schema, self.replacement());
+        let mut session = Session::open(&self.server).map_err(OpenError::from)?;
+        let replace = |session: &mut Session| {
+            let rows = session.rows("SELECT 1 FROM _schema LIMIT 1", Vec::new())?;
+            let former = format!("{there}.before-{}", convoke_core::clock::stamp(self.clock.now()));
+            let former = free_name(session, &former)?;
+            session.run(format!(
+                "BEGIN; ALTER SCHEMA {0} RENAME TO {1}; ALTER SCHEMA {2} RENAME TO {0}",
+                quoted(there),
+                quoted(&former),
+                quoted(&new.schema)
+            ))?;
+            session.forget_statements();
+            // Whoever works here still does, in the one as in the other.
+            enter_row(session, self.presence.id(), Company::None)?;
+            if rows.is_empty() {
+                session.run(format!("DROP SCHEMA {} CASCADE; COMMIT", quoted(&former)))?;
+                return Ok(None);
+            }
+            session.run("COMMIT")?;
+            Ok(Some(PathBuf::from(former)))
+        };
+        replace(&mut session).map_err(|failure: Failure| OpenError::from(failure).into())
+    }
+}
+
+fn free_name(session: &mut Session, plain: &str) -> Result<String, Failure> {
+    let mut name = plain.to_owned();
+    for number in 2_u32.. {
+        let taken = "SELECT 1 FROM information_schema.schemata WHERE schema_name = $1";
+        if session.rows(taken, vec![Value::Text(name.clone()).into()])?.is_empty() || name.len() >= NAME_MAX {
+            break;
+        }
+        name = format!("{plain}-{number}");
+    }
+    Ok(name)
+}
+
+/// A database as of one moment: a snapshot that the server holds.
+pub(crate) struct Snapshot {
+    server: Arc<Server>,
+    transaction: PgTransaction,
+}
+
+impl Snapshot {
+    /// Opens one that fits into the order of the mutations.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) fn open(
+        server: &Arc<Server>,
+        clock: &Arc<dyn Clock>,
+        commits: &Arc<Commits>,
+    ) -> Result<Self, StoreError> {
+        let mut session = Session::open(server).map_err(|failure| failure.into_store(0))?;
+        session.run("SET idle_in_transaction_session_timeout = 0").map_err(|failure| failure.into_store(0))?;
+        let transaction = PgTransaction::new(session, Purpose::ReadLong, schema::frame(clock, commits));
+        transaction.run("SELECT 1")?;
+        Ok(Self { server: server.clone(), transaction })
+    }
+}
+
+impl OfflineDatabase for Snapshot {
+    fn reader(&self) -> &dyn Reader {
+        &self.transaction
+    }
+
+    fn check(&self, _: Thoroughness) -> Result<Vec<String>, OfflineError> {
+        // Whether pages are whole is for the server's own tools to say (pg_amcheck).
+        Ok(Vec::new())
+    }
+
+    fn require_whole(&self, _: Thoroughness) -> Result<(), OfflineError> {
+        Ok(())
+    }
+
+    fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError> {
+        Ok(schema::inspect(&self.transaction, tables)?)
+    }
+
+    fn stats(&self) -> Result<Vec<NamedStat>, OfflineError> {
+        let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c \
+                   JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = $1";
+        let rows = self.transaction.own_rows(sql, vec![Value::Text(self.server.schema.clone()).into()])?;
+        let bytes: i64 = rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(0);
+        Ok(vec![NamedStat::gauge("database_bytes", "Bytes of the tables and their indexes.", bytes.unsigned_abs())])
+    }
+
+    fn greatest_id(&self) -> Result<u128, OfflineError> {
+        Ok(schema::greatest_id(&self.transaction)?)
+    }
+}
+
+/// A new database that is being filled, in a schema of its own and one transaction.
+struct Builder {
+    server: Arc<Server>,
+    transaction: PgTransaction,
+    is_finished: Mutex<bool>,
+}
+
+impl DatabaseBuilder for Builder {
+    fn insert(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        creation_time: i64,
+        values: &[Value],
+    ) -> Result<(), StoreError> {
+        self.transaction.insert(table, id, creation_time, values)
+    }
+
+    fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {
+        for (table, expected) in rows {
+            let found = convoke_store::offline::count(&self.transaction, table)?;
+            if found != *expected {
+                let found = format!("{} has {found} rows, not {expected}", table.name);
+                return Err(OfflineError::Damaged { path: PathBuf::from(&self.server.schema), found });
+            }
+        }
+        match self.transaction.commit(Vec::new(), self.server.patience) {
+            Committed::Yes => {
+                *self.is_finished.lock() = true;
+                Ok(())
+            }
+            Committed::No(Death::Failed(error)) => Err(error.into()),
+            Committed::No(Death::Again(reason) | Death::Cut(reason)) | Committed::Unknown(reason) => {
+                Err(StoreError::Engine(reason).into())
+            }
+            Committed::No(Death::AtOnce) => Err(StoreError::Engine("rows collide".to_owned()).into()),
+        }
+    }
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        let session = self.transaction.close();
+        if *self.is_finished.lock() {
+            return;
+        }
+        // What cannot be removed now is removed when another one is begun.
+        if let Some(mut session) = session {
+            let _ = session.run(format!("DROP SCHEMA {} CASCADE", quoted(&self.server.schema)));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The engine's own tables: the schema's history, what was committed, who serves, and what one node alone may do at a time.
+
+use std::time::Duration;
+
+use super::failure::Failure;
+use super::server::Server;
+use super::session::Session;
+use super::sql::quoted;
+use super::value::Param;
+use convoke_store::Value;
+
+/// Names that no table of an application has.
+pub(crate) const NAMES: [&str; 4] = ["_schema", "_commits", "_nodes", "_leases"];
+
+/// Makes the schema and the engine's own tables where they are missing.
+///
+/// # Errors
+/// The server's.
+pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure> {
+    // Several nodes may begin at the same moment, and "if not exists" does not keep one from seeing another half-way.
+    for _ in 0..50 {
+        let exists = format!("SELECT to_regclass({}) IS NOT NULL", server.literal("_leases"));
+        let rows = session.rows(&exists, Vec::new())?;
+        if rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
+            return Ok(());
+        }
+        match session.run(all(&server.schema)) {
+            Ok(()) | Err(Failure::Unique | Failure::Conflict(_)) => {}
+            Err(Failure::Other(reason)) if reason.contains("(42P07)") || reason.contains("(XX000)") => {}
+            Err(failure) => return Err(failure),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(Failure::Other("the engine's own tables cannot be made".to_owned()))
+}
+
+/// The statements of [`make`]; they are one transaction.
+pub(crate) fn all(schema: &str) -> String {
+    let schema = quoted(schema);
+    format!(
+        "CREATE SCHEMA IF NOT EXISTS {schema};
+         CREATE TABLE {schema}._schema (version bigint PRIMARY KEY, applied_at bigint NOT NULL, changes text NOT NULL, \
+           definition text NOT NULL);
+         CREATE TABLE {schema}._commits (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+         CREATE TABLE {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, \
+           began_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
+         CREATE TABLE {schema}._leases (name text PRIMARY KEY);
+         INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes');"
+    )
+}
+
+/// Holds what the lease `name` stands for until the transaction ends; whoever else wants it waits.
+pub(crate) fn hold(name: &str) -> String {
+    format!("SELECT 1 FROM _leases WHERE name = '{name}' FOR UPDATE")
+}
+
+/// An id as it is given to a statement.
+pub(crate) fn id(bits: u128) -> Param {
+    Value::Id(bits).into()
+}
+
+/// A new random id.
+///
+/// # Errors
+/// The system has no randomness.
+pub(crate) fn random_id() -> Result<u128, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(u128::from_be_bytes(bytes))
+}

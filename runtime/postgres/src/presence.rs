@@ -1,0 +1,176 @@
+//! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use tracing::warn;
+
+use super::failure::Failure;
+use super::own;
+use super::server::Server;
+use super::session::Session;
+use convoke_store::Value;
+
+/// Between two renewals.
+const RENEWAL: Duration = Duration::from_secs(1);
+/// After so long without one a row stands for nobody.
+pub(crate) const LIFETIME_S: u32 = 10;
+/// How long what was committed is known by its own id: longer than anybody asks for it.
+const COMMITS_KEPT_S: u32 = 3_600;
+
+/// How many may use the database beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Other nodes.
+    Nodes,
+    /// Nobody.
+    None,
+}
+
+/// A row of `_nodes`, for as long as this lives.
+pub(crate) struct Presence {
+    id: u128,
+    server: Arc<Server>,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    ended: Mutex<bool>,
+    wake: Condvar,
+    /// Why the last renewal failed.
+    trouble: Mutex<Option<String>>,
+}
+
+/// Why nobody else may come.
+pub(crate) enum Refused {
+    /// These are there.
+    Others(String),
+    /// The server's.
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refused::Failed(failure)
+    }
+}
+
+impl Presence {
+    /// Enters a row, if those who are there allow it.
+    ///
+    /// # Errors
+    /// Who is there; the server's.
+    pub(crate) fn enter(session: &mut Session, server: &Arc<Server>, company: Company) -> Result<Self, Refused> {
+        let id = own::random_id()?;
+        session.run("BEGIN ISOLATION LEVEL READ COMMITTED; ".to_owned() + &own::hold("nodes"))?;
+        let others = session.rows(
+            &format!(
+                "SELECT name, extract(epoch from clock_timestamp() - seen_at)::bigint FROM _nodes \
+                 WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds' AND (alone OR $1) ORDER BY name"
+            ),
+            vec![Value::Bool(company == Company::None).into()],
+        )?;
+        if !others.is_empty() {
+            session.run("ROLLBACK")?;
+            let names: Vec<&str> = others.iter().filter_map(|row| row.try_get(0).ok()).collect();
+            return Err(Refused::Others(names.join(", ")));
+        }
+        enter_row(session, id, company)?;
+        session.run("COMMIT")?;
+        let shared = Arc::new(Shared::default());
+        let keeper = { Keeper { id, server: server.clone(), shared: shared.clone(), session: None, cleaned: 0 } };
+        let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
+        let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
+        Ok(Self { id, server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> u128 {
+        self.id
+    }
+
+    /// Why the server does not answer, if it does not.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.shared.trouble.lock().clone()
+    }
+
+    /// Removes the row. A second call does nothing.
+    pub(crate) fn leave(&self) {
+        let Some(thread) = self.thread.lock().take() else { return };
+        *self.shared.ended.lock() = true;
+        self.shared.wake.notify_all();
+        let _ = thread.join();
+        // A row that cannot be removed grows old.
+        if let Ok(mut session) = Session::open(&self.server) {
+            let _ = session.change("DELETE FROM _nodes WHERE id = $1", vec![own::id(self.id)]);
+        }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Writes the row.
+///
+/// # Errors
+/// The server's.
+pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company) -> Result<(), Failure> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = format!("{} on {}", std::process::id(), host.trim());
+    let params = vec![own::id(id), Value::Text(name).into(), Value::Bool(company == Company::None).into()];
+    session.change("INSERT INTO _nodes (id, name, alone) VALUES ($1, $2, $3)", params).map(drop)
+}
+
+/// What renews the row, on a thread of its own.
+struct Keeper {
+    id: u128,
+    server: Arc<Server>,
+    shared: Arc<Shared>,
+    session: Option<Session>,
+    cleaned: u32,
+}
+
+impl Keeper {
+    fn work(mut self) {
+        loop {
+            let mut ended = self.shared.ended.lock();
+            if !*ended {
+                self.shared.wake.wait_for(&mut ended, RENEWAL);
+            }
+            if *ended {
+                return;
+            }
+            drop(ended);
+            let trouble = self.renew().err().map(|failure| failure.into_store(0).to_string());
+            let mut known = self.shared.trouble.lock();
+            if let Some(reason) = trouble.as_ref().filter(|_| known.is_none()) {
+                warn!("the database does not answer: {reason}");
+            }
+            *known = trouble;
+        }
+    }
+
+    fn renew(&mut self) -> Result<(), Failure> {
+        let mut session = match self.session.take().filter(Session::is_sound) {
+            Some(session) => session,
+            None => Session::open(&self.server)?,
+        };
+        session.change("UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1", vec![own::id(self.id)])?;
+        self.cleaned += 1;
+        if self.cleaned.is_multiple_of(60) {
+            session.run(format!(
+                "DELETE FROM _commits WHERE at < now() - interval '{COMMITS_KEPT_S} seconds'; \
+                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'"
+            ))?;
+        }
+        self.session = Some(session);
+        Ok(())
+    }
+}

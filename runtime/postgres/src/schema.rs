@@ -1,0 +1,182 @@
+//! The schema in the database: where it is kept, and the SQL of each step towards the one in code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::failure::Failure;
+use super::own;
+use super::session::Session;
+use super::sql::{self, quoted};
+use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
+use super::value::Bits;
+use convoke_core::clock::{Clock, Millis};
+use convoke_store::schema::{
+    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, log_changes,
+};
+use convoke_store::{Commits, IndexDef, OpenError, StoreError, TableDef, Value, Writer};
+
+/// How often a change of the schema is begun anew that is in conflict with writes.
+const ATTEMPTS: u32 = 20;
+
+/// Refuses names that the server or the engine keeps for itself.
+///
+/// # Errors
+/// [`OpenError::Definition`].
+pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), OpenError> {
+    let is_long = |name: &str| name.len() > sql::NAME_MAX;
+    let refused = tables.iter().find(|table| {
+        own::NAMES.contains(&table.name) || is_long(table.name) || table.fields.iter().any(|field| is_long(field.name))
+    });
+    refused.map_or(Ok(()), |table| {
+        let mistake = format!("this name cannot be used, or one of a field has more than {} bytes", sql::NAME_MAX);
+        Err(OpenError::Definition { table: table.name, file: table.file, line: table.line, mistake })
+    })
+}
+
+/// Applies what the code adds, in a transaction of its own, while no other node does. Returns the difference that cannot
+/// be applied, in plain words; then nothing was, in the application's tables.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn apply(
+    mut session: Session,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    clock: &Arc<dyn Clock>,
+    commits: &Arc<Commits>,
+) -> Result<(Option<String>, Session), OpenError> {
+    let mut attempt = 0;
+    loop {
+        let transaction = PgTransaction::new(session, Purpose::Upkeep, frame(clock, commits));
+        let applied = transaction
+            .run(&own::hold("schema"))
+            .map_err(OpenError::from)
+            .and_then(|()| bring_up_to_date(&SchemaUpkeep(&transaction), tables, extent, clock.now()));
+        let committed = match &applied {
+            Ok(applied) if applied.changed() => transaction.commit(Vec::new(), Duration::from_secs(60)),
+            Ok(_) => Committed::Yes,
+            Err(error) => {
+                Committed::No(transaction.finish().unwrap_or(Death::Failed(StoreError::Engine(error.to_string()))))
+            }
+        };
+        let closed = transaction.close();
+        let failed = match committed {
+            Committed::Yes => {
+                let applied = applied?;
+                log_changes(&applied);
+                let session = closed.ok_or_else(|| OpenError::Engine("the connection is cut".to_owned()))?;
+                return Ok((applied.into_difference(), session));
+            }
+            Committed::Unknown(reason) | Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
+            Committed::No(Death::AtOnce) => OpenError::Engine("rows collide".to_owned()),
+            Committed::No(Death::Cut(reason)) => return Err(OpenError::Engine(reason)),
+            Committed::No(Death::Failed(error)) => return Err(applied.err().unwrap_or_else(|| error.into())),
+        };
+        attempt += 1;
+        session = closed.filter(|_| attempt < ATTEMPTS).ok_or(failed)?;
+        session.forget_statements();
+        std::thread::sleep(Duration::from_millis(10 * u64::from(attempt)));
+    }
+}
+
+/// The frame of a transaction that may take as long as it likes.
+pub(crate) fn frame(clock: &Arc<dyn Clock>, commits: &Arc<Commits>) -> Frame {
+    let limit = Duration::from_secs(24 * 3_600);
+    Frame { clock: clock.clone(), began: clock.monotonic(), limit, commits: commits.clone() }
+}
+
+/// Compares a database with the tables in code and changes nothing.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn inspect(transaction: &PgTransaction, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
+    let rows = transaction.own_rows("SELECT coalesce(max(applied_at), 0) FROM _schema", Vec::new())?;
+    let applied_at = rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
+    convoke_store::schema::inspect(&SchemaUpkeep(transaction), tables, applied_at)
+}
+
+/// The greatest id of any row of the schema's tables.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError> {
+    let tables = "SELECT table_name::text FROM information_schema.columns \
+                  WHERE table_schema = current_schema() AND column_name = '_id'";
+    let mut greatest = 0;
+    for row in transaction.own_rows(tables, Vec::new())? {
+        let table: &str = row.try_get(0).map_err(|error| Failure::of(&error))?;
+        let last = format!("SELECT {0} FROM {1} ORDER BY {0} DESC LIMIT 1", sql::ID, quoted(table));
+        if let Some(row) = transaction.own_rows(&last, Vec::new())?.first() {
+            greatest = greatest.max(row.try_get::<_, Bits>(0).map_err(|error| Failure::of(&error))?.0);
+        }
+    }
+    Ok(greatest)
+}
+
+/// The schema that is kept in a database, and its rows.
+struct SchemaUpkeep<'a>(&'a PgTransaction);
+
+impl SchemaUpkeep<'_> {
+    fn is_true(&self, sql: &str) -> Result<bool, OpenError> {
+        let rows = self.0.own_rows(sql, Vec::new())?;
+        let truth = rows.first().map_or(Ok(false), |row| row.try_get(0));
+        Ok(truth.map_err(|error| Failure::of(&error))?)
+    }
+}
+
+impl Catalog for SchemaUpkeep<'_> {
+    fn stored(&self) -> Result<(i64, Definition), OpenError> {
+        let last = "SELECT version, definition FROM _schema ORDER BY version DESC LIMIT 1";
+        let rows = self.0.own_rows(last, Vec::new())?;
+        let Some(row) = rows.first() else { return Ok((0, Definition::default())) };
+        let definition: &str = row.try_get(1).map_err(|error| Failure::of(&error))?;
+        let definition = serde_json::from_str(definition)
+            .map_err(|error| OpenError::Engine(format!("the schema kept in the database cannot be read: {error}")))?;
+        Ok((row.try_get(0).map_err(|error| Failure::of(&error))?, definition))
+    }
+
+    fn index_text(&self, table: &TableDef, index: &IndexDef) -> String {
+        sql::create_index(table, index)
+    }
+
+    fn is_empty(&self, table: &str) -> Result<bool, OpenError> {
+        self.is_true(&format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table)))
+    }
+
+    fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {
+        self.is_true(&format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)", quoted(table), quoted(field)))
+    }
+}
+
+impl Upkeep for SchemaUpkeep<'_> {
+    fn catalog(&self) -> &dyn Catalog {
+        self
+    }
+
+    fn take(&self, step: &Step) -> Result<Stepped, OpenError> {
+        let sql = match step {
+            Step::CreateTable(table) => sql::create_table(table),
+            Step::CreateIdIndex(table) => sql::create_id_index(table),
+            Step::CreateIndex(table, index) => sql::create_index(table, index),
+            Step::DropIndex(table, index) => format!("DROP INDEX {}", sql::index_name(table, index)),
+            Step::DropTable(table) => format!("DROP TABLE {}", quoted(table)),
+            Step::AddField(table, field) => sql::add_field(table, field),
+            Step::Fill(table, _) => {
+                return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
+            }
+        };
+        let collides = self.0.run_or_collide(&sql)?;
+        Ok(if collides { Stepped::Collides } else { Stepped::Done })
+    }
+
+    fn writer(&self) -> &dyn Writer {
+        self.0
+    }
+
+    fn keep(&self, version: i64, at: Millis, changes: &str, definition: &str) -> Result<(), OpenError> {
+        let sql = "INSERT INTO _schema (version, applied_at, changes, definition) VALUES ($1, $2, $3, $4)";
+        let text = |text: &str| Value::Text(text.to_owned()).into();
+        let params = vec![Value::Integer(version).into(), Value::Integer(at.0).into(), text(changes), text(definition)];
+        Ok(self.0.own_change(sql, params).map(drop)?)
+    }
+}

@@ -1,0 +1,177 @@
+//! Where the database is: the address, who asks, how the way there is protected, and what each session is settled with.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{CancelToken, Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::failure::Failure;
+use super::sql::{NAME_MAX, quoted, text_literal};
+
+/// The schema that holds the tables where none is named.
+const SCHEMA: &str = "convoke";
+/// Until a connection stands.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Why an address is none.
+#[derive(Debug, thiserror::Error)]
+#[error("the address of the database must look like postgres://user@host:5432/database: {0}")]
+pub struct AddressError(String);
+
+/// Where the database is.
+#[derive(Clone)]
+pub(crate) struct Server {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+    /// The schema of the tables.
+    pub schema: String,
+    /// For a statement outside of calls.
+    pub patience: Duration,
+    /// A transaction that nothing is asked of for so long is ended by the server, so that a node which stands still holds
+    /// nobody up.
+    idle_ms: u128,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {:?}", self.schema, self.config.get_hosts())
+    }
+}
+
+impl Server {
+    /// The server at this address, as libpq writes it, with `schema` and `sslrootcert` beside libpq's own parameters.
+    pub(crate) fn at(url: &str, password: Option<&str>) -> Result<Self, AddressError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut schema, mut roots, mut is_plain, mut kept) = (SCHEMA.to_owned(), None, false, Vec::new());
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match (&*name, &*value) {
+                ("schema", value) => value.clone_into(&mut schema),
+                ("sslrootcert", path) => roots = Some(path.to_owned()),
+                ("sslmode", "disable") => is_plain = true,
+                // What is encrypted is also verified.
+                ("sslmode", "require" | "verify-ca" | "verify-full") => {}
+                ("sslmode", other) => {
+                    return Err(AddressError(format!("sslmode {other} is not known; say disable or verify-full")));
+                }
+                (name, value) => kept.push((name.to_owned(), value.to_owned())),
+            }
+        }
+        if schema.is_empty() || schema.len() > NAME_MAX - 24 || schema.contains('\0') {
+            return Err(AddressError(format!("the schema's name must have 1 to {} bytes", NAME_MAX - 24)));
+        }
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();
+        let mut config: Config = format!("{base}?{query}")
+            .parse()
+            .map_err(|error: tokio_postgres::Error| AddressError(error.to_string()))?;
+        if let Some(password) = password {
+            config.password(password);
+        }
+        config
+            .connect_timeout(CONNECT)
+            .tcp_user_timeout(Duration::from_secs(10))
+            .keepalives_idle(Duration::from_secs(30));
+        if config.get_application_name().is_none() {
+            config.application_name("convoke");
+        }
+        is_plain |= !query.contains("sslmode") && roots.is_none() && config.get_hosts().iter().all(is_here);
+        let tls = match is_plain {
+            true => None,
+            false => Some(MakeRustlsConnect::new(client_config(roots.as_deref())?)),
+        };
+        config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
+        Ok(Self { config, tls, schema, patience: Duration::from_secs(60), idle_ms: 10_000 })
+    }
+
+    /// The same database, another schema.
+    pub(crate) fn with_schema(&self, schema: &str) -> Self {
+        Self { schema: schema.to_owned(), ..self.clone() }
+    }
+
+    /// The same, for transactions that may take so long.
+    pub(crate) fn with_idle(&self, idle: Duration) -> Self {
+        Self { idle_ms: idle.as_millis(), ..self.clone() }
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`Failure::Cut`], or what the server says.
+    pub(crate) async fn connect(&self) -> Result<Client, Failure> {
+        let failed = |error: tokio_postgres::Error| Failure::of(&error);
+        match &self.tls {
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
+                // It ends with its client; what goes wrong meanwhile is told to whoever asks.
+                tokio::spawn(connection);
+                Ok(client)
+            }
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await.map_err(failed)?;
+                tokio::spawn(connection);
+                Ok(client)
+            }
+        }
+    }
+
+    /// Has the server stop a statement.
+    pub(crate) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
+        match &self.tls {
+            None => token.cancel_query(NoTls).await,
+            Some(tls) => token.cancel_query(tls.clone()).await,
+        }
+    }
+
+    /// What each session is settled with. Walks of whole tables and sorts are avoided, also in small tables: whoever walks
+    /// a table is in conflict with everybody who writes to it. Every statement has one plan, made once.
+    pub(crate) fn settle(&self) -> String {
+        format!(
+            "SET search_path TO {}; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; \
+             SET plan_cache_mode = force_generic_plan; SET jit = off; SET idle_in_transaction_session_timeout = {}; \
+             SET client_min_messages = warning; \
+             SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+            quoted(&self.schema),
+            self.idle_ms
+        )
+    }
+
+    /// A name within the schema, as a constant.
+    pub(crate) fn literal(&self, name: &str) -> String {
+        text_literal(&format!("{}.{}", quoted(&self.schema), quoted(name)))
+    }
+}
+
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+        }
+        Host::Unix(_) => true,
+    }
+}
+
+/// The server's certificate is verified against these roots, or those of the system.
+fn client_config(roots: Option<&str>) -> Result<ClientConfig, AddressError> {
+    use rustls_pki_types::pem::PemObject as _;
+    let mut store = RootCertStore::empty();
+    match roots {
+        Some(path) => {
+            let failed = |error: &dyn fmt::Display| AddressError(format!("sslrootcert {path} cannot be read: {error}"));
+            for certificate in rustls_pki_types::CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
+                let certificate = certificate.map_err(|error| failed(&error))?;
+                store.add(certificate).map_err(|error| failed(&error))?;
+            }
+        }
+        None => {
+            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let provider = Arc::new(tokio_rustls::rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| AddressError(error.to_string()))?;
+    Ok(config.with_root_certificates(store).with_no_client_auth())
+}

@@ -1,0 +1,432 @@
+//! The SQL of every operation, and the names tables and indexes have in the database.
+//!
+//! Columns are always named, and parameters are numbered in the order in which `bind` gives them: the keys that are equal
+//! to something, the list, the range, the place to go on from, the limit. Null is never a parameter but part of the
+//! text: equality with it is `IS NULL`. Texts are compared by their bytes (the collation `C`), and null comes first.
+
+use std::fmt::Write as _;
+use std::ops::Bound;
+
+use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
+
+/// `_id`, as a column.
+pub(crate) const ID: &str = "\"_id\"";
+/// Bytes of a name at most; the server cuts what is longer.
+pub(crate) const NAME_MAX: usize = 63;
+/// What stands for no id where an index ends in one only for some rows.
+const NO_ID: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
+
+/// A name in double quotes.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text as a constant.
+pub(crate) fn text_literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if text.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}
+
+/// What an index is called in the database, where indexes share the names of tables; one that is too long ends in its
+/// digest.
+pub(crate) fn index_name(table: &str, index: &str) -> String {
+    let name = format!("{table}.{index}");
+    if name.len() <= NAME_MAX {
+        return quoted(&name);
+    }
+    // FNV-1a: the name must be the same in every build.
+    let digest = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    quoted(&format!("{}~{digest:016x}", &name[..NAME_MAX - 17]))
+}
+
+/// The type of a column.
+pub(crate) const fn column_type(column: ColumnType) -> &'static str {
+    match column {
+        ColumnType::Bool => "boolean",
+        ColumnType::Integer => "bigint",
+        ColumnType::Float => "double precision",
+        ColumnType::Text | ColumnType::Json => "text COLLATE \"C\"",
+        ColumnType::Bytes => "bytea",
+        ColumnType::Id => "uuid",
+    }
+}
+
+/// Null of a column's type.
+const fn null(column: ColumnType) -> &'static str {
+    match column {
+        ColumnType::Bool => "NULL::boolean",
+        ColumnType::Integer => "NULL::bigint",
+        ColumnType::Float => "NULL::double precision",
+        ColumnType::Text | ColumnType::Json => "NULL::text",
+        ColumnType::Bytes => "NULL::bytea",
+        ColumnType::Id => "NULL::uuid",
+    }
+}
+
+/// A constant.
+pub(crate) fn literal(literal: Literal) -> String {
+    match literal {
+        Literal::Text(text) => text_literal(text),
+        Literal::Integer(number) => format!("'{number}'::bigint"),
+        Literal::Float(number) => format!("'{number:?}'::double precision"),
+        Literal::Bool(truth) => truth.to_string(),
+    }
+}
+
+/// The rows a conditional index holds. The constant stands in the text: only so the server sees that the index applies.
+pub(crate) fn condition(condition: Condition) -> String {
+    match condition {
+        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(value)),
+        Condition::IsNull(field) => format!("{} IS NULL", quoted(field)),
+        Condition::NotNull(field) => format!("{} IS NOT NULL", quoted(field)),
+    }
+}
+
+/// What ends an index, so that its order is total.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// The id.
+    Id,
+    /// Nothing: the keys are unique and never null.
+    None,
+    /// The id where one of these nullable keys is null, and nothing where none is: unique keys that may be null. Rows
+    /// with a null key never collide, since null equals nothing.
+    IdIfNull(Vec<usize>),
+}
+
+impl Tail {
+    /// The tail of an index, or of a table's order by id.
+    pub(crate) fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
+        let Some(index) = index.filter(|index| index.unique) else { return Tail::Id };
+        let nullable: Vec<usize> =
+            (0..index.keys.len()).filter(|&key| table.fields[index.keys[key].field].nullable).collect();
+        if nullable.is_empty() { Tail::None } else { Tail::IdIfNull(nullable) }
+    }
+
+    fn expression(&self, table: &TableDef, index: Option<&IndexDef>) -> Option<String> {
+        match (self, index) {
+            (Tail::None, _) => None,
+            (Tail::IdIfNull(nullable), Some(index)) => {
+                let is_null = |key: &usize| format!("{} IS NULL", quoted(table.fields[index.keys[*key].field].name));
+                let null: Vec<String> = nullable.iter().map(is_null).collect();
+                Some(format!("(CASE WHEN {} THEN {ID} ELSE {NO_ID} END)", null.join(" OR ")))
+            }
+            (Tail::Id | Tail::IdIfNull(_), _) => Some(ID.to_owned()),
+        }
+    }
+}
+
+/// Makes a table.
+pub(crate) fn create_table(table: &TableDef) -> String {
+    let mut sql = format!("CREATE TABLE {} ({ID} uuid NOT NULL, \"_creationTime\" bigint NOT NULL", quoted(table.name));
+    for field in table.fields.iter().filter(|field| !field.retired) {
+        let _ = write!(sql, ", {} {}", quoted(field.name), column_type(field.column));
+    }
+    sql.push(')');
+    sql
+}
+
+/// Makes the index by which rows are found by id.
+pub(crate) fn create_id_index(table: &TableDef) -> String {
+    format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
+}
+
+/// Makes an index.
+pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
+    let order = |descending| if descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" };
+    let key =
+        |key: &convoke_store::KeyDef| format!("{} {}", quoted(table.fields[key.field].name), order(key.descending));
+    let mut keys: Vec<String> = index.keys.iter().map(key).collect();
+    keys.extend(Tail::of(table, Some(index)).expression(table, Some(index)));
+    let mut sql = format!(
+        "CREATE{} INDEX {} ON {} ({})",
+        if index.unique { " UNIQUE" } else { "" },
+        index_name(table.name, index.name),
+        quoted(table.name),
+        keys.join(", ")
+    );
+    if let Some(when) = index.when {
+        let _ = write!(sql, " WHERE {}", condition(when));
+    }
+    sql
+}
+
+/// Adds a column. A default fills the rows that are there, and those of a release that does not know it.
+pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
+    let mut sql =
+        format!("ALTER TABLE {} ADD COLUMN {} {}", quoted(table.name), quoted(field.name), column_type(field.column));
+    if let Some(default) = field.default {
+        let _ = write!(sql, " DEFAULT {}", literal(default));
+    }
+    sql
+}
+
+/// The columns of a row: id, creation time, and every field at its place; retired ones read as null.
+fn columns(table: &TableDef) -> String {
+    let mut sql = format!("{ID}, \"_creationTime\"");
+    for field in table.fields {
+        sql.push_str(", ");
+        if field.retired { sql.push_str(null(field.column)) } else { sql.push_str(&quoted(field.name)) }
+    }
+    sql
+}
+
+/// As [`columns`], with nothing but the id and the keys of the plan's index.
+fn keys(plan: &Plan) -> String {
+    let mut sql = format!("{ID}, NULL::bigint");
+    let keys = plan.index.map_or(&[][..], |index| index.keys);
+    for (place, field) in plan.table.fields.iter().enumerate() {
+        sql.push_str(", ");
+        match keys.iter().any(|key| key.field == place) {
+            true => sql.push_str(&quoted(field.name)),
+            false => sql.push_str(null(field.column)),
+        }
+    }
+    sql
+}
+
+/// The bytes of a table and its indexes.
+pub(crate) fn bytes(table: &TableDef) -> String {
+    format!("SELECT pg_total_relation_size({}::regclass)", text_literal(&quoted(table.name)))
+}
+
+/// A row by its id.
+pub(crate) fn get(table: &TableDef) -> String {
+    format!("SELECT {} FROM {} WHERE {ID} = $1", columns(table), quoted(table.name))
+}
+
+/// Rows by a list of ids.
+pub(crate) fn get_many(table: &TableDef) -> String {
+    format!("SELECT {} FROM {} WHERE {ID} = ANY($1)", columns(table), quoted(table.name))
+}
+
+/// As [`insert`], and no row is made where it would violate a unique index: a statement that fails would end the
+/// transaction.
+pub(crate) fn insert_unless_taken(table: &TableDef) -> String {
+    insert(table) + " ON CONFLICT DO NOTHING"
+}
+
+/// A new row: id, creation time, and the fields that are not retired.
+pub(crate) fn insert(table: &TableDef) -> String {
+    let (mut names, mut places, mut count) = (format!("{ID}, \"_creationTime\""), "$1, $2".to_owned(), 2);
+    for field in table.fields.iter().filter(|field| !field.retired) {
+        count += 1;
+        let _ = write!(names, ", {}", quoted(field.name));
+        let _ = write!(places, ", ${count}");
+    }
+    format!("INSERT INTO {} ({names}) VALUES ({places})", quoted(table.name))
+}
+
+/// Some fields of a row; the id is the last parameter.
+pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
+    let set = |(number, (place, _)): (usize, &(usize, Value))| {
+        format!("{} = ${}", quoted(table.fields[*place].name), number + 1)
+    };
+    let sets: Vec<String> = changes.iter().enumerate().map(set).collect();
+    format!("UPDATE {} SET {} WHERE {ID} = ${}", quoted(table.name), sets.join(", "), changes.len() + 1)
+}
+
+/// A row's end.
+pub(crate) fn delete(table: &TableDef) -> String {
+    format!("DELETE FROM {} WHERE {ID} = $1", quoted(table.name))
+}
+
+/// Whether another row than the one of the last parameter has these keys of a unique index.
+pub(crate) fn other_with(table: &TableDef, index: &IndexDef) -> String {
+    let mut sql = format!("SELECT 1 FROM {} WHERE ", quoted(table.name));
+    for (number, key) in index.keys.iter().enumerate() {
+        let _ = write!(sql, "{} = ${} AND ", quoted(table.fields[key.field].name), number + 1);
+    }
+    if let Some(when) = index.when {
+        let _ = write!(sql, "{} AND ", condition(when));
+    }
+    let _ = write!(sql, "{ID} <> ${} LIMIT 1", index.keys.len() + 1);
+    sql
+}
+
+/// Fails, by a division by zero, if `sql` finds a row.
+pub(crate) fn fail_if(sql: &str) -> String {
+    format!("SELECT 1 / (CASE WHEN EXISTS ({sql}) THEN 0 ELSE 1 END)")
+}
+
+/// The rows of a plan, in order.
+pub(crate) fn select(plan: &Plan) -> String {
+    let mut text = PlanText { plan, last: 0 };
+    let columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
+    let mut sql = format!("SELECT {columns} {}", text.from());
+    let order = text.order();
+    if !order.is_empty() {
+        let _ = write!(sql, " ORDER BY {}", order.join(", "));
+    }
+    if plan.limit.is_some() {
+        let _ = write!(sql, " LIMIT {}", text.parameter());
+    }
+    sql
+}
+
+/// How many rows a plan has.
+pub(crate) fn count(plan: &Plan) -> String {
+    let mut text = PlanText { plan, last: 0 };
+    let from = text.from();
+    match plan.limit {
+        None => format!("SELECT count(*) {from}"),
+        Some(_) => format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT {}) AS few", text.parameter()),
+    }
+}
+
+/// One key of the order in which a plan's rows come.
+struct Ordered {
+    expression: String,
+    descending: bool,
+    nullable: bool,
+}
+
+/// The text of a plan under way: hands out the parameters in order.
+struct PlanText<'plan> {
+    plan: &'plan Plan,
+    last: usize,
+}
+
+impl PlanText<'_> {
+    fn parameter(&mut self) -> String {
+        self.last += 1;
+        format!("${}", self.last)
+    }
+
+    fn field(&self, key: usize) -> String {
+        let index = self.plan.index.expect("keys are given for an index only");
+        quoted(self.plan.table.fields[index.keys[key].field].name)
+    }
+
+    /// `FROM … WHERE …`.
+    fn from(&mut self) -> String {
+        let conditions = self.conditions();
+        let table = quoted(self.plan.table.name);
+        if conditions.is_empty() {
+            format!("FROM {table}")
+        } else {
+            format!("FROM {table} WHERE {}", conditions.join(" AND "))
+        }
+    }
+
+    fn conditions(&mut self) -> Vec<String> {
+        let plan = self.plan;
+        let mut all = Vec::new();
+        all.extend(plan.index.and_then(|index| index.when).map(condition));
+        for (key, value) in plan.eq.iter().enumerate() {
+            let field = self.field(key);
+            all.push(match value {
+                Value::Null => format!("{field} IS NULL"),
+                _ => format!("{field} = {}", self.parameter()),
+            });
+        }
+        if let Some(values) = &plan.any {
+            let field = self.field(plan.eq.len());
+            let list = format!("{field} = ANY({})", self.parameter());
+            all.push(if values.contains(&Value::Null) { format!("({field} IS NULL OR {list})") } else { list });
+        }
+        if let Some((start, end)) = &plan.range {
+            self.range(start, end, &mut all);
+        }
+        if let Some((values, _)) = &plan.after {
+            all.push(self.after(values));
+        }
+        all
+    }
+
+    /// Null as a start excludes nothing but null, which every range excludes; as an end it excludes everything.
+    fn range(&mut self, start: &Bound<Value>, end: &Bound<Value>, all: &mut Vec<String>) {
+        let field = self.field(self.plan.eq.len());
+        let is_null = |bound: &Bound<Value>| {
+            matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null) | Bound::Unbounded)
+        };
+        match start {
+            Bound::Included(value) if *value != Value::Null => all.push(format!("{field} >= {}", self.parameter())),
+            Bound::Excluded(value) if *value != Value::Null => all.push(format!("{field} > {}", self.parameter())),
+            _ => {}
+        }
+        match end {
+            Bound::Unbounded if is_null(start) => all.push(format!("{field} IS NOT NULL")),
+            Bound::Unbounded => {}
+            Bound::Included(Value::Null) | Bound::Excluded(Value::Null) => all.push("FALSE".to_owned()),
+            Bound::Included(_) => all.push(format!("{field} <= {}", self.parameter())),
+            Bound::Excluded(_) => all.push(format!("{field} < {}", self.parameter())),
+        }
+    }
+
+    /// The keys that order the rows: those that are not fixed, and the tail.
+    fn keys(&self) -> Vec<Ordered> {
+        let (plan, mut keys) = (self.plan, Vec::new());
+        for key in plan.index.map_or(&[][..], |index| index.keys).iter().skip(plan.eq.len()) {
+            let field = &plan.table.fields[key.field];
+            keys.push(Ordered {
+                expression: quoted(field.name),
+                descending: key.descending != plan.reverse,
+                nullable: field.nullable,
+            });
+        }
+        if let Some(expression) = Tail::of(plan.table, plan.index).expression(plan.table, plan.index) {
+            keys.push(Ordered { expression, descending: plan.reverse, nullable: false });
+        }
+        keys
+    }
+
+    /// Keys that are equal to a value need no mention: the server knows that. Of those that are null it does not.
+    fn order(&self) -> Vec<String> {
+        let plan = self.plan;
+        let fixed = plan.eq.iter().enumerate().filter(|(_, value)| **value == Value::Null).map(|(key, _)| {
+            let index = plan.index.expect("keys are given for an index only");
+            Ordered {
+                expression: self.field(key),
+                descending: index.keys[key].descending != plan.reverse,
+                nullable: true,
+            }
+        });
+        let order =
+            |key: Ordered| key.expression + if key.descending { " DESC NULLS LAST" } else { " ASC NULLS FIRST" };
+        fixed.chain(self.keys()).map(order).collect()
+    }
+
+    /// Rows behind a place. Where all keys go one way and null cannot be among those behind, a comparison of rows says
+    /// it, and the server starts right there; otherwise it is said key by key.
+    fn after(&mut self, values: &[Value]) -> String {
+        let keys = self.keys();
+        let fixed = self.plan.eq.len();
+        let is_null = |key: usize| values.get(fixed + key) == Some(&Value::Null);
+        let places: Vec<Option<String>> =
+            (0..keys.len()).map(|key| if is_null(key) { None } else { Some(self.parameter()) }).collect();
+        let Some(first) = keys.first() else { return "FALSE".to_owned() };
+        let one_way = keys.iter().all(|key| key.descending == first.descending && !(key.descending && key.nullable));
+        if one_way && places.iter().all(Option::is_some) {
+            let names: Vec<&str> = keys.iter().map(|key| &*key.expression).collect();
+            let sign = if first.descending { '<' } else { '>' };
+            let values: Vec<&str> = places.iter().flatten().map(String::as_str).collect();
+            return format!("({}) {sign} ({})", names.join(", "), values.join(", "));
+        }
+        behind(&keys, &places)
+    }
+}
+
+/// `(first key at or behind) AND ((first key behind) OR (the rest behind))`; the first part lets the server start near.
+fn behind(keys: &[Ordered], places: &[Option<String>]) -> String {
+    let [key, rest @ ..] = keys else { return "FALSE".to_owned() };
+    let name = &key.expression;
+    let (beyond, at) = match (&places[0], key.descending) {
+        (None, false) => (format!("{name} IS NOT NULL"), format!("{name} IS NULL")),
+        (None, true) => ("FALSE".to_owned(), format!("{name} IS NULL")),
+        (Some(place), false) => (format!("{name} > {place}"), format!("{name} = {place}")),
+        (Some(place), true) if key.nullable => {
+            (format!("({name} < {place} OR {name} IS NULL)"), format!("{name} = {place}"))
+        }
+        (Some(place), true) => (format!("{name} < {place}"), format!("{name} = {place}")),
+    };
+    let near = match (&places[0], key.descending) {
+        (Some(place), false) => format!("{name} >= {place} AND "),
+        (Some(place), true) if !key.nullable => format!("{name} <= {place} AND "),
+        (None, true) => format!("{name} IS NULL AND "),
+        (None, false) | (Some(_), true) => String::new(),
+    };
+    format!("({near}({beyond} OR ({at} AND {})))", behind(rest, &places[1..]))
+}

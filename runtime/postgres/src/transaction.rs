@@ -1,0 +1,832 @@
+//! One transaction on a session: reads and writes by plan, and the rule that a failed one stays failed.
+//!
+//! Writes wait here and go out together, before a read that could see them or with the commit. What they come to is told to
+//! the function before it is known: that they violate no unique index. Where one does, the transaction is begun anew on
+//! a new snapshot, and each write goes out at once, so that the function may catch the violation. A row that was read is remembered as it is in the
+//! snapshot, so that reading it again asks nobody.
+//!
+//! After a deadline, a conflict or a failure of the server the transaction is *poisoned*: whatever is asked of it next
+//! fails, whatever the function makes of it.
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use tokio_postgres::Row as Raw;
+
+use super::failure::Failure;
+use super::session::{Ask, Flight, Session, Told};
+use super::sql;
+use super::value::{self, Param, PgRow};
+use convoke_core::clock::Clock;
+use convoke_store::changes::{Change, Changes};
+use convoke_store::transaction::{LIST_MAX, Visit};
+use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Statements that wait at most.
+const WAITING_MAX: usize = 64;
+/// Bytes of their values at most, about.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Rows that are remembered.
+const REMEMBERED_MAX: usize = 256;
+/// Rows of a plan without a limit that are asked for first; bytes that are asked for at a time after that, and rows.
+const FIRST_ROWS: u64 = 100;
+const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_ROWS: u64 = 5_000;
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Reads one snapshot.
+    Read,
+    /// Reads one snapshot for as long as it likes, one that fits into the order of the writes for certain.
+    ReadLong,
+    /// A mutation.
+    Write,
+    /// A mutation of which each write goes out at once, since one that waited before violated an index.
+    WriteAtOnce,
+    /// A change of the schema: not a mutation, and alone in what it does.
+    Upkeep,
+}
+
+impl Purpose {
+    const fn begin(self) -> &'static str {
+        match self {
+            Purpose::Read => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",
+            Purpose::ReadLong => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE",
+            Purpose::Write | Purpose::WriteAtOnce => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            Purpose::Upkeep => "BEGIN ISOLATION LEVEL READ COMMITTED",
+        }
+    }
+
+    /// Whether everything is read from one snapshot.
+    const fn has_snapshot(self) -> bool {
+        !matches!(self, Purpose::Upkeep)
+    }
+}
+
+/// How long a transaction may take, by whose clock, and what it is told of commits.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// When it began.
+    pub began: Duration,
+    /// What it may take.
+    pub limit: Duration,
+    /// The commits of the store.
+    pub commits: Arc<Commits>,
+}
+
+/// An open transaction.
+pub(crate) struct PgTransaction {
+    session: RefCell<Option<Session>>,
+    purpose: Purpose,
+    frame: Frame,
+    /// The newest commit that was published before the snapshot: what is published is committed, and so it shows that.
+    newest: Commit,
+    begun: Cell<bool>,
+    /// Whether the server was sent anything that changes rows.
+    has_sent: Cell<bool>,
+    waiting: RefCell<Waiting>,
+    remembered: RefCell<FxHashMap<(usize, u128), Remembered>>,
+    statements: Cell<u64>,
+    rows_visited: Cell<u64>,
+    keys_visited: Cell<u64>,
+    changes: Changes,
+    poison: RefCell<Option<Poison>>,
+}
+
+/// Writes that are not sent yet.
+#[derive(Default)]
+struct Waiting {
+    asks: Vec<Waits>,
+    bytes: usize,
+    /// The tables that they change.
+    tables: Vec<&'static str>,
+    /// Whether something that was sent is to be rolled back.
+    rolls_back: bool,
+}
+
+impl Waiting {
+    /// Whether what is read of a table may rest on what waits.
+    fn concerns(&self, table: &str) -> bool {
+        self.rolls_back || self.tables.contains(&table)
+    }
+}
+
+enum Waits {
+    Savepoint,
+    Control(&'static str),
+    /// It fails where another row is in the way.
+    Check(Ask),
+    /// One row is changed, or it is not what the function was told.
+    Write(Ask),
+}
+
+/// What is known of a row.
+enum Remembered {
+    /// It is there.
+    Exists,
+    /// It is there, with these values.
+    Row(Rc<Raw>),
+}
+
+/// Why nothing more runs.
+#[derive(Clone)]
+enum Poison {
+    Deadline,
+    /// It has to be run again.
+    Again(String),
+    /// It has to be run again, with each write at once.
+    AtOnce,
+    /// The way to the server is cut: it may be run again.
+    Cut(String),
+    NoRoom(String),
+    TooLong,
+    Lost(String),
+    /// The function returned; code that kept the transaction has no part in it any more.
+    Over,
+}
+
+/// What a transaction died of.
+pub(crate) enum Death {
+    /// It is to be run again, since it was in conflict with others.
+    Again(String),
+    /// It is to be run again, with each write at once.
+    AtOnce,
+    /// It is to be run again, once there is a connection.
+    Cut(String),
+    /// This is its outcome.
+    Failed(StoreError),
+}
+
+/// What became of a commit.
+pub(crate) enum Committed {
+    /// It is durable.
+    Yes,
+    /// It is not, and cannot be any more.
+    No(Death),
+    /// Nobody knows.
+    Unknown(String),
+}
+
+impl PgTransaction {
+    /// A transaction that begins with what is asked of it first.
+    pub(crate) fn new(session: Session, purpose: Purpose, frame: Frame) -> Self {
+        Self {
+            session: RefCell::new(Some(session)),
+            purpose,
+            newest: frame.commits.newest(),
+            frame,
+            begun: Cell::new(false),
+            has_sent: Cell::new(false),
+            waiting: RefCell::default(),
+            remembered: RefCell::default(),
+            statements: Cell::new(0),
+            rows_visited: Cell::new(0),
+            keys_visited: Cell::new(0),
+            changes: Changes::default(),
+            poison: RefCell::new(None),
+        }
+    }
+
+    fn limit_ms(&self) -> u64 {
+        self.frame.limit.as_millis().try_into().unwrap_or(u64::MAX)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.frame.clock.monotonic().saturating_sub(self.frame.began)
+    }
+
+    /// Its function returned: too late counts as not at all. What it died of, if it did.
+    pub(crate) fn finish(&self) -> Option<Death> {
+        // Whatever else is wrong has been told.
+        let _ = self.alive();
+        self.death()
+    }
+
+    /// As [`PgTransaction::finish`], of a function that does not want what it wrote: what it was told of the writes that
+    /// wait is held to be true before what it makes of it counts.
+    pub(crate) fn finish_unwanted(&self) -> Option<Death> {
+        let is_told = self.waiting.borrow().asks.iter().any(|waits| matches!(waits, Waits::Write(_)));
+        if is_told && self.alive().is_ok() {
+            // The failure is the transaction's death.
+            let _ = self.fly(Vec::new());
+        }
+        self.finish()
+    }
+
+    fn death(&self) -> Option<Death> {
+        let poison = self.poison.borrow();
+        Some(match poison.as_ref()? {
+            Poison::Again(reason) => Death::Again(reason.clone()),
+            Poison::AtOnce => Death::AtOnce,
+            Poison::Cut(reason) => Death::Cut(reason.clone()),
+            poison => Death::Failed(self.error(poison)),
+        })
+    }
+
+    fn error(&self, poison: &Poison) -> StoreError {
+        match poison {
+            Poison::Deadline => StoreError::Deadline { limit_ms: self.limit_ms() },
+            Poison::Again(reason) => StoreError::Contended(reason.clone()),
+            Poison::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
+            Poison::Cut(reason) => StoreError::Unreachable(reason.clone()),
+            Poison::NoRoom(reason) => StoreError::NoRoom(reason.clone()),
+            Poison::TooLong => StoreError::Engine("a key is too long for its index".to_owned()),
+            Poison::Lost(reason) => StoreError::TransactionLost(reason.clone()),
+            Poison::Over => StoreError::TransactionLost("it is over".to_owned()),
+        }
+    }
+
+    fn poisoned(&self, poison: Poison) -> StoreError {
+        let mut kept = self.poison.borrow_mut();
+        let poison = kept.get_or_insert(poison);
+        self.error(poison)
+    }
+
+    fn failed(&self, failure: Failure) -> StoreError {
+        self.poisoned(match failure {
+            Failure::Conflict(reason) | Failure::Outdated(reason) => Poison::Again(reason),
+            Failure::Unique => Poison::AtOnce,
+            Failure::Late => Poison::Deadline,
+            Failure::Cut(reason) => Poison::Cut(reason),
+            Failure::NoRoom(reason) => Poison::NoRoom(reason),
+            Failure::TooLong(_) => Poison::TooLong,
+            Failure::Other(reason) => Poison::Lost(reason),
+        })
+    }
+
+    /// Asked before everything: whether the transaction lives and has time left.
+    fn alive(&self) -> Result<()> {
+        if let Some(poison) = &*self.poison.borrow() {
+            return Err(self.error(poison));
+        }
+        if self.elapsed() > self.frame.limit { Err(self.poisoned(Poison::Deadline)) } else { Ok(()) }
+    }
+
+    /// Sends what waits, and these behind it. What waits must have come to what the function was told; what becomes of
+    /// the others is the caller's to judge.
+    fn fly(&self, asks: Vec<Ask>) -> Result<Flight> {
+        let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
+        let mut flight = Vec::with_capacity(asks.len() + waiting.asks.len() + 1);
+        if !self.begun.replace(true) {
+            flight.push(Ask::Run(self.purpose.begin().to_owned()));
+        }
+        let begin = flight.len();
+        let is_write: Vec<bool> = waiting.asks.iter().map(|waits| matches!(waits, Waits::Write(_))).collect();
+        flight.extend(waiting.asks.into_iter().map(Waits::into_ask));
+        let own = flight.len();
+        flight.extend(asks);
+        if flight.iter().any(|ask| matches!(ask, Ask::Change(..))) {
+            self.has_sent.set(true);
+        }
+        let mut session = self.session.borrow_mut();
+        let Some(session) = session.as_mut() else { return Err(self.poisoned(Poison::Over)) };
+        let left = self.frame.limit.saturating_sub(self.elapsed());
+        self.statements.set(self.statements.get() + flight.len() as u64);
+        let mut told = session.fly(&flight, left);
+        if told.len() < flight.len() {
+            // What failed before any of them was sent.
+            let failure = told.into_iter().find_map(std::result::Result::err);
+            return Err(self.failed(failure.unwrap_or(Failure::Late)));
+        }
+        let rest = told.split_off(own);
+        for (number, told) in told.into_iter().enumerate() {
+            let told = told.map_err(|failure| self.failed(failure))?;
+            if number >= begin && is_write[number - begin] && told.count() != 1 {
+                return Err(self.poisoned(Poison::AtOnce));
+            }
+        }
+        Ok(rest)
+    }
+
+    /// What one statement came to.
+    fn ask(&self, ask: Ask) -> Result<Told> {
+        let told = self.fly(vec![ask])?.pop();
+        let told = told.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
+        told.map_err(|failure| self.failed(failure))
+    }
+
+    /// Has a write wait, behind what fails where another row is in its way.
+    fn wait(&self, table: &'static str, checks: Vec<Ask>, ask: Ask) -> Result<()> {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.bytes += ask.bytes();
+        waiting.asks.extend(checks.into_iter().map(Waits::Check));
+        waiting.asks.push(Waits::Write(ask));
+        if !waiting.tables.contains(&table) {
+            waiting.tables.push(table);
+        }
+        let is_full = waiting.asks.len() >= WAITING_MAX || waiting.bytes >= WAITING_BYTES_MAX;
+        drop(waiting);
+        if is_full { self.fly(Vec::new()).map(drop) } else { Ok(()) }
+    }
+
+    /// Rows of a table that writes wait for are read behind those.
+    fn rows(&self, table: &'static TableDef, sql: String, params: Vec<Param>) -> Result<Vec<Raw>> {
+        if self.waiting.borrow().concerns(table.name) || !self.begun.get() {
+            return self.ask(Ask::Rows(sql, params)).map(Told::rows);
+        }
+        // The others go on waiting: locks are held the shorter the later they are taken.
+        let kept = std::mem::take(&mut *self.waiting.borrow_mut());
+        let told = self.ask(Ask::Rows(sql, params));
+        *self.waiting.borrow_mut() = kept;
+        told.map(Told::rows)
+    }
+
+    fn remember(&self, table: &'static TableDef, id: u128, what: Remembered) {
+        if !self.purpose.has_snapshot() {
+            return;
+        }
+        let mut remembered = self.remembered.borrow_mut();
+        if remembered.len() >= REMEMBERED_MAX {
+            remembered.clear();
+        }
+        remembered.insert((key(table), id), what);
+    }
+
+    fn forget(&self, table: &'static TableDef, id: u128) {
+        self.remembered.borrow_mut().remove(&(key(table), id));
+    }
+
+    fn exists(&self, table: &'static TableDef, id: u128) -> bool {
+        self.remembered.borrow().contains_key(&(key(table), id))
+    }
+
+    fn remembered_row(&self, table: &'static TableDef, id: u128) -> Option<Rc<Raw>> {
+        match self.remembered.borrow().get(&(key(table), id))? {
+            Remembered::Row(row) => Some(row.clone()),
+            Remembered::Exists => None,
+        }
+    }
+
+    /// The row with this id, from memory if it was read before.
+    fn row(&self, table: &'static TableDef, id: u128) -> Result<Option<Rc<Raw>>> {
+        if let Some(row) = self.remembered_row(table, id) {
+            return Ok(Some(row));
+        }
+        let found = self.rows(table, sql::get(table), vec![Value::Id(id).into()])?.pop().map(Rc::new);
+        if let Some(row) = &found {
+            self.remember(table, id, Remembered::Row(row.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Hands rows to a visitor; says whether it broke off.
+    fn visit(
+        &self,
+        table: &'static TableDef,
+        rows: Vec<Raw>,
+        counter: &Cell<u64>,
+        visit: &mut Visit<'_>,
+        remember: bool,
+    ) -> Result<bool> {
+        for raw in rows {
+            counter.set(counter.get() + 1);
+            let row = PgRow { table, row: &raw };
+            let flow = visit(&row)?;
+            if remember {
+                let id = row.id()?;
+                self.remember(table, id, Remembered::Row(Rc::new(raw)));
+            }
+            if flow.is_break() {
+                return Ok(true);
+            }
+            if counter.get().is_multiple_of(256) {
+                self.alive()?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// The statements that look for another row in the way of these values, or that fail if there is one; and the indexes
+    /// they ask.
+    fn probes(
+        table: &'static TableDef,
+        id: u128,
+        values: &[Value],
+        fails: bool,
+        is_asked: impl Fn(&IndexDef) -> bool,
+    ) -> (Vec<&'static str>, Vec<Ask>) {
+        let collides = |index: &&'static IndexDef| {
+            index.unique
+                && is_asked(index)
+                && index.when.is_none_or(|when| when.holds(table, values))
+                && index.keys.iter().all(|key| values[key.field] != Value::Null)
+        };
+        let probe = |index: &'static IndexDef| {
+            let mut params: Vec<Param> = index.keys.iter().map(|key| values[key.field].clone().into()).collect();
+            params.push(Value::Id(id).into());
+            let sql = sql::other_with(table, index);
+            (index.name, if fails { Ask::Change(sql::fail_if(&sql), params) } else { Ask::Rows(sql, params) })
+        };
+        table.indexes.iter().filter(collides).map(probe).unzip()
+    }
+
+    /// The first of these indexes in which another row was found.
+    fn found(
+        &self,
+        indexes: &[&'static str],
+        probes: Vec<std::result::Result<Told, Failure>>,
+    ) -> Result<Option<&'static str>> {
+        let mut found = None;
+        for (index, probe) in indexes.iter().zip(probes) {
+            let told = probe.map_err(|failure| self.failed(failure))?;
+            if told.count() > 0 {
+                found.get_or_insert(*index);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Another transaction is in the way whose outcome this one does not see.
+    fn again(&self) -> StoreError {
+        self.poisoned(Poison::Again("another transaction has changed what a unique index holds".to_owned()))
+    }
+
+    /// Runs statements without an answer, behind those that wait: for changes of the schema.
+    pub(crate) fn run(&self, sql: &str) -> Result<()> {
+        self.alive()?;
+        self.ask(Ask::Run(sql.to_owned())).map(drop)
+    }
+
+    /// As [`PgTransaction::run`]; says whether a unique index refused rows, and then nothing has changed.
+    pub(crate) fn run_or_collide(&self, sql: &str) -> Result<bool> {
+        self.alive()?;
+        let run = |sql: &str| Ask::Run(sql.to_owned());
+        let mut told = self.fly(vec![run("SAVEPOINT step"), run(sql), run("RELEASE step")])?.into_iter();
+        told.next().transpose().map_err(|failure| self.failed(failure))?;
+        match told.next() {
+            Some(Err(Failure::Unique)) => self.run("ROLLBACK TO step; RELEASE step").map(|()| true),
+            Some(Err(failure)) => Err(self.failed(failure)),
+            Some(Ok(_)) | None => Ok(false),
+        }
+    }
+
+    /// Rows of a statement of the engine's own.
+    pub(crate) fn own_rows(&self, sql: &str, params: Vec<Param>) -> Result<Vec<Raw>> {
+        self.alive()?;
+        self.ask(Ask::Rows(sql.to_owned(), params)).map(Told::rows)
+    }
+
+    /// Changes rows of the engine's own.
+    pub(crate) fn own_change(&self, sql: &str, params: Vec<Param>) -> Result<u64> {
+        self.alive()?;
+        self.ask(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
+    }
+
+    /// Commits what was written, with these statements in the same flight.
+    pub(crate) fn commit(&self, with: Vec<Ask>, limit: Duration) -> Committed {
+        if let Some(death) = self.death() {
+            return Committed::No(death);
+        }
+        if !self.begun.get() && self.waiting.borrow().asks.is_empty() && with.is_empty() {
+            return Committed::Yes;
+        }
+        let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
+        let begins = !self.begun.replace(true);
+        let mut flight: Vec<Ask> = begins.then(|| Ask::Run(self.purpose.begin().to_owned())).into_iter().collect();
+        flight.extend(waiting.asks.into_iter().map(Waits::into_ask));
+        flight.extend(with);
+        flight.push(Ask::Run("COMMIT".to_owned()));
+        self.statements.set(self.statements.get() + flight.len() as u64);
+        let mut session = self.session.borrow_mut();
+        let Some(session) = session.as_mut() else { return Committed::No(Death::Failed(self.poisoned(Poison::Over))) };
+        let told = session.fly(&flight, limit);
+        let is_whole = told.len() == flight.len();
+        // A commit of a transaction in which a statement failed is answered as if it were one: the statements tell. A
+        // failure that the server itself told of is certain; a cut is not, once the commit may have been sent.
+        let failure = told.into_iter().find_map(std::result::Result::err);
+        match failure {
+            None if is_whole => {
+                self.begun.set(false);
+                Committed::Yes
+            }
+            None => Committed::Unknown("the commit was not answered".to_owned()),
+            Some(Failure::Cut(reason)) => Committed::Unknown(reason),
+            Some(Failure::Late) => Committed::Unknown("the commit was not answered in time".to_owned()),
+            Some(failure) => {
+                let error = self.failed(failure);
+                Committed::No(self.death().unwrap_or(Death::Failed(error)))
+            }
+        }
+    }
+
+    /// Ends it without anything that it wrote, as one that only read: what it read was one state between the writes.
+    pub(crate) fn confirm(&self, limit: Duration) -> Committed {
+        if let Some(death) = self.death() {
+            return Committed::No(death);
+        }
+        *self.waiting.borrow_mut() = Waiting::default();
+        if self.has_sent.get() {
+            // What it has written is rolled back, and with it what it has read goes unchecked.
+            return Committed::Yes;
+        }
+        self.commit(Vec::new(), limit)
+    }
+
+    /// Nothing more runs in it from here. What was not committed is rolled back, and the session is handed on.
+    pub(crate) fn close(&self) -> Option<Session> {
+        self.poison.borrow_mut().get_or_insert(Poison::Over);
+        self.remembered.borrow_mut().clear();
+        let mut session = self.session.borrow_mut().take()?;
+        if self.begun.replace(false) && session.is_sound() && session.run("ROLLBACK").is_err() {
+            session.set_broken();
+        }
+        session.is_sound().then_some(session)
+    }
+}
+
+/// What tells a table from others: two definitions at one address have one content.
+fn key(table: &'static TableDef) -> usize {
+    std::ptr::from_ref(table).addr()
+}
+
+impl Waits {
+    fn into_ask(self) -> Ask {
+        match self {
+            Waits::Savepoint => Ask::Run("SAVEPOINT part".to_owned()),
+            Waits::Control(sql) => Ask::Run(sql.to_owned()),
+            Waits::Check(ask) | Waits::Write(ask) => ask,
+        }
+    }
+}
+
+impl Reader for PgTransaction {
+    fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
+        self.alive()?;
+        let Some(row) = self.row(table, id)? else { return Ok(false) };
+        self.rows_visited.set(self.rows_visited.get() + 1);
+        visit(&PgRow { table, row: &row }).map(|_| true)
+    }
+
+    fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
+        self.alive()?;
+        if plan.is_empty()? {
+            return Ok(());
+        }
+        let counter = if plan.keys_only { &self.keys_visited } else { &self.rows_visited };
+        let remember = !plan.keys_only && plan.limit.is_some_and(|limit| limit <= FIRST_ROWS);
+        let mut left = plan.limit.unwrap_or(u64::MAX);
+        let mut chunk = FIRST_ROWS;
+        let mut plan = plan.clone();
+        loop {
+            plan.limit = Some(left.min(chunk));
+            let rows = self.rows(plan.table, sql::select(&plan), value::bind(&plan))?;
+            let count = rows.len() as u64;
+            left -= count;
+            let is_last = left == 0 || count < plan.limit.unwrap_or(0);
+            if !is_last {
+                if let Some(last) = rows.last() {
+                    plan.after = Some(place(&plan, last)?);
+                }
+                let bytes = rows.iter().map(Raw::raw_size_bytes).sum::<usize>().max(1);
+                chunk = (CHUNK_BYTES as u64 * count / bytes as u64).clamp(1, CHUNK_ROWS);
+            }
+            if self.visit(plan.table, rows, counter, visit, remember)? || is_last {
+                return Ok(());
+            }
+            self.alive()?;
+        }
+    }
+
+    fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
+        for ids in ids.chunks(LIST_MAX) {
+            self.alive()?;
+            let rows = self.rows(table, sql::get_many(table), vec![Param::ids(ids)])?;
+            if self.visit(table, rows, &self.rows_visited, visit, true)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, plan: &Plan) -> Result<u64> {
+        self.alive()?;
+        if plan.is_empty()? {
+            return Ok(0);
+        }
+        let rows = self.rows(plan.table, sql::count(plan), value::bind(plan))?;
+        let count: i64 =
+            rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| self.failed(Failure::of(&error)))?;
+        Ok(count.unsigned_abs())
+    }
+
+    fn bytes(&self, table: &'static TableDef) -> Result<u64> {
+        self.alive()?;
+        let rows = self.rows(table, sql::bytes(table), Vec::new())?;
+        let bytes: i64 =
+            rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| self.failed(Failure::of(&error)))?;
+        Ok(bytes.unsigned_abs())
+    }
+
+    fn statements(&self) -> u64 {
+        self.statements.get()
+    }
+
+    fn rows_visited(&self) -> u64 {
+        self.rows_visited.get()
+    }
+
+    fn keys_visited(&self) -> u64 {
+        self.keys_visited.get()
+    }
+
+    fn pin(&self) -> Result<Commit> {
+        self.alive()?;
+        if !matches!(self.purpose, Purpose::Read | Purpose::ReadLong) {
+            return Err(StoreError::Engine("a transaction that writes shows no commit".to_owned()));
+        }
+        Ok(self.newest)
+    }
+}
+
+/// Where a row stands in the order of a plan.
+fn place(plan: &Plan, row: &Raw) -> Result<(Vec<Value>, u128)> {
+    let row = PgRow { table: plan.table, row };
+    let keys = plan.index.map_or(&[][..], |index| index.keys);
+    let values = keys.iter().map(|key| row.value(key.field).map(convoke_store::ValueRef::to_value));
+    Ok((values.collect::<Result<_>>()?, row.id()?))
+}
+
+impl Writer for PgTransaction {
+    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.alive()?;
+        for (place, value) in values.iter().enumerate() {
+            table.require_storable(place, value)?;
+        }
+        let mut params = vec![Value::Id(id).into(), Value::Integer(creation_time).into()];
+        let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
+        params.extend(stored.map(|(value, _)| Param::from(value.clone())));
+        let waits = self.purpose == Purpose::Write && !self.exists(table, id);
+        let (indexes, mut asks) = Self::probes(table, id, values, waits, |_| true);
+        if waits {
+            self.wait(table.name, asks, Ask::Change(sql::insert(table), params))?;
+        } else {
+            asks.push(Ask::Change(sql::insert_unless_taken(table), params));
+            let mut told = self.fly(asks)?;
+            let inserted = told.pop();
+            let found = self.found(&indexes, told)?;
+            let inserted = inserted.transpose().map_err(|failure| self.failed(failure))?;
+            match (found, inserted.map_or(0, |told| told.count())) {
+                (None, 1) => {}
+                (Some(index), 0) => return Err(StoreError::UniqueViolation { table: table.name, index }),
+                (None, _) if self.row(table, id)?.is_some() => {
+                    return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
+                }
+                // One that is there for this snapshot, and was removed meanwhile; or the other way round.
+                (_, _) => return Err(self.again()),
+            }
+        }
+        self.remember(table, id, Remembered::Exists);
+        self.changes.add(Change::Inserted { table, id, values });
+        Ok(())
+    }
+
+    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
+        self.alive()?;
+        if !changes.is_sorted_by(|(one, _), (next, _)| one < next) {
+            let mut sorted = changes.to_vec();
+            sorted.sort_by_key(|(place, _)| *place);
+            sorted.dedup_by(|next, one| next.0 == one.0);
+            return self.update(table, id, before, &sorted);
+        }
+        if changes.is_empty() {
+            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
+        }
+        for (place, value) in changes {
+            table.require_storable(*place, value)?;
+        }
+        let mut params: Vec<Param> = changes.iter().map(|(_, value)| value.clone().into()).collect();
+        params.push(Value::Id(id).into());
+        let update = Ask::Change(sql::update(table, changes), params);
+        let touches = |index: &IndexDef| {
+            let is_changed = |field: usize| changes.iter().any(|(place, _)| *place == field);
+            index.unique
+                && (index.keys.iter().any(|key| is_changed(key.field))
+                    || index.when.and_then(|when| table.field(when.field())).is_some_and(is_changed))
+        };
+        let found = if table.indexes.iter().any(touches) {
+            self.update_keys(table, id, changes, update, touches)?
+        } else if self.exists(table, id) && self.purpose == Purpose::Write {
+            self.wait(table.name, Vec::new(), update)?;
+            true
+        } else {
+            self.ask(update)?.count() > 0
+        };
+        self.forget(table, id);
+        if found {
+            self.remember(table, id, Remembered::Exists);
+            self.changes.add(Change::Updated { table, id, before, values: changes });
+        }
+        Ok(found)
+    }
+
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        self.alive()?;
+        let delete = Ask::Change(sql::delete(table), vec![Value::Id(id).into()]);
+        let found = if self.exists(table, id) && self.purpose == Purpose::Write {
+            self.wait(table.name, Vec::new(), delete)?;
+            true
+        } else {
+            self.ask(delete)?.count() > 0
+        };
+        self.forget(table, id);
+        if found {
+            self.changes.add(Change::Deleted { table, id });
+        }
+        Ok(found)
+    }
+
+    fn savepoint(&self) -> Result<()> {
+        self.alive()?;
+        self.waiting.borrow_mut().asks.push(Waits::Savepoint);
+        self.changes.savepoint();
+        Ok(())
+    }
+
+    fn release(&self) -> Result<()> {
+        self.alive()?;
+        self.changes.release()?;
+        self.waiting.borrow_mut().asks.push(Waits::Control("RELEASE part"));
+        Ok(())
+    }
+
+    fn rollback(&self) -> Result<()> {
+        self.alive()?;
+        self.changes.rollback()?;
+        // What it knows may rest on what is rolled back.
+        self.remembered.borrow_mut().clear();
+        let mut waiting = self.waiting.borrow_mut();
+        match waiting.asks.iter().rposition(|waits| matches!(waits, Waits::Savepoint | Waits::Control(_))) {
+            // Nothing of it was sent.
+            Some(place) if matches!(waiting.asks[place], Waits::Savepoint) => waiting.asks.truncate(place),
+            Some(_) | None => {
+                waiting.asks.push(Waits::Control("ROLLBACK TO part; RELEASE part"));
+                waiting.rolls_back = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.changes.bytes()
+    }
+}
+
+impl PgTransaction {
+    /// Changes keys of unique indexes; says whether there is such a row.
+    fn update_keys(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        changes: &[(usize, Value)],
+        update: Ask,
+        touches: impl Fn(&IndexDef) -> bool,
+    ) -> Result<bool> {
+        let Some(row) = self.row(table, id)? else { return Ok(false) };
+        let mut values = value::values(table, &row)?;
+        for (place, value) in changes {
+            values[*place] = value.clone();
+        }
+        let waits = self.purpose == Purpose::Write;
+        let (indexes, probes) = Self::probes(table, id, &values, waits, touches);
+        if waits {
+            return self.wait(table.name, probes, update).map(|()| true);
+        }
+        if probes.is_empty() {
+            return Ok(self.ask(update)?.count() > 0);
+        }
+        let mut asks = vec![Ask::Run("SAVEPOINT keys".to_owned())];
+        asks.extend(probes);
+        asks.push(update);
+        asks.push(Ask::Run("RELEASE keys".to_owned()));
+        let mut told = self.fly(asks)?;
+        let released = told.pop();
+        let updated = told.pop();
+        let found = self.found(&indexes, told.split_off(1))?;
+        match (updated, found) {
+            (Some(Ok(told)), None) => {
+                released.transpose().map_err(|failure| self.failed(failure))?;
+                Ok(told.count() > 0)
+            }
+            (Some(Err(Failure::Unique)), Some(index)) => {
+                self.ask(Ask::Run("ROLLBACK TO keys; RELEASE keys".to_owned()))?;
+                Err(StoreError::UniqueViolation { table: table.name, index })
+            }
+            (Some(Err(Failure::Unique) | Ok(_)), _) | (None, _) => Err(self.again()),
+            (Some(Err(failure)), _) => Err(self.failed(failure)),
+        }
+    }
+
+    /// Whether anything was written and not rolled back.
+    pub(crate) fn has_written(&self) -> bool {
+        self.changes.bytes() > 0
+    }
+}

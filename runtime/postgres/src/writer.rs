@@ -1,0 +1,415 @@
+//! Who runs mutations: threads beside each other, each with a transaction of its own.
+//!
+//! A mutation that is in conflict with another one is run again, after a pause that grows, until its time is over. Those
+//! that were in conflict before run one at a time on this node, so that they do not keep each other from their end. A
+//! commit whose connection is cut is looked up by the id that it wrote: it is known what became of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tracing::{error, warn};
+
+use super::counters::Counters;
+use super::failure::Failure;
+use super::line::Line;
+use super::own;
+use super::session::{Ask, Session};
+use super::sessions::Sessions;
+use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
+use convoke_core::clock::Clock;
+use convoke_core::limits::Limits;
+use convoke_store::fair_queue::Service;
+use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, WriteJob};
+
+/// The first and the longest pause before a mutation is run again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+/// Conflicts after which a mutation waits for its turn among those that had as many.
+const PATIENT_AFTER: u32 = 2;
+/// For what became of a commit, with new connections.
+const RESOLUTION: Duration = Duration::from_secs(15);
+/// For the answer to a commit.
+const COMMIT: Duration = Duration::from_secs(10);
+/// After so many times its limit a mutation counts as stuck.
+const STUCK: u32 = 2;
+/// After so many times its limit the process ends, if it is to.
+const END: u32 = 10;
+
+/// The threads that run mutations, and what they share.
+pub(crate) struct Writers {
+    line: Arc<Line<Box<dyn WriteJob>>>,
+    count: usize,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    sessions: Arc<Sessions>,
+    counters: Arc<Counters>,
+    commits: Arc<Commits>,
+    clock: Arc<dyn Clock>,
+    limit: Duration,
+    stuck: Stuck,
+    /// Held by a mutation that was in conflict often, while it runs again.
+    turn: Mutex<()>,
+    /// The functions that run now, by numbers of their own, and since when.
+    running: Mutex<Running>,
+    collisions: Collisions,
+}
+
+/// Functions whose writes collided lately: theirs go out at once from the beginning, for some time.
+#[derive(Default)]
+struct Collisions(Mutex<FxHashMap<String, u32>>);
+
+impl Collisions {
+    /// Functions that are remembered.
+    const NAMES_MAX: usize = 1_000;
+    /// Runs for which one is.
+    const RUNS: u32 = 50;
+
+    fn note(&self, name: &str) {
+        let mut names = self.0.lock();
+        if names.len() < Self::NAMES_MAX || names.contains_key(name) {
+            names.insert(name.to_owned(), Self::RUNS);
+        }
+    }
+
+    fn purpose(&self, name: &str) -> Purpose {
+        let mut names = self.0.lock();
+        let Some(left) = names.get_mut(name) else { return Purpose::Write };
+        *left -= 1;
+        if *left == 0 {
+            names.remove(name);
+        }
+        Purpose::WriteAtOnce
+    }
+}
+
+#[derive(Default)]
+struct Running {
+    last: u64,
+    all: Vec<(u64, String, Duration)>,
+}
+
+/// What a run of a mutation came to.
+enum Outcome {
+    /// It is stored.
+    Kept,
+    /// It refused; nothing of it is stored.
+    Rejected,
+    /// The store failed it; nothing of it is stored, or that is unknown.
+    Failed(StoreError),
+    /// It is to be run again.
+    Again(Death),
+}
+
+impl Writers {
+    /// So many threads, none of them started.
+    pub(crate) fn new(
+        count: usize,
+        limits: &Limits,
+        sessions: Arc<Sessions>,
+        counters: Arc<Counters>,
+        commits: Arc<Commits>,
+        clock: Arc<dyn Clock>,
+        stuck: Stuck,
+    ) -> Self {
+        let count = count.max(1);
+        let line = Arc::new(Line::new("writer", count, limits.writer_queue_max));
+        let limit = limits.mutation_timeout;
+        let (turn, running, collisions) = (Mutex::default(), Mutex::default(), Collisions::default());
+        let shared = Shared { sessions, counters, commits, clock, limit, stuck, turn, running, collisions };
+        Self { line, count, shared: Arc::new(shared) }
+    }
+
+    /// Starts them.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) fn start(&self) -> Result<Vec<JoinHandle<()>>, OpenError> {
+        let (line, shared) = (self.line.clone(), self.shared.clone());
+        self.line.start(self.count, move |service, job| shared.serve(&line, service, job))
+    }
+
+    /// Lines a mutation up. Another one may have to go for it, which is answered.
+    ///
+    /// # Errors
+    /// Gives it back, with the reason.
+    pub(crate) fn push(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        if let Some(other) = self.line.push(job.flow(), job)? {
+            self.shared.counters.writer_share_rejections.fetch_add(1, Relaxed);
+            answer(other, Err(StoreError::ShareFull("writer")));
+        }
+        Ok(())
+    }
+
+    /// Whether one more mutation of `flow` would be taken.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn room(&self, flow: Flow) -> Result<(), StoreError> {
+        self.line.room(flow)
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.line.busy().1
+    }
+
+    /// The function that has been running longest.
+    pub(crate) fn longest(&self) -> Option<(String, Duration)> {
+        self.shared.longest()
+    }
+
+    /// The function that has been running for too long.
+    pub(crate) fn stuck(&self) -> Option<(String, Duration)> {
+        let (name, since) = self.shared.longest().filter(|(_, since)| *since > STUCK * self.shared.limit)?;
+        if since > END * self.shared.limit && self.shared.stuck == Stuck::EndProcess {
+            // Straight to standard error: the log may not be written any more once this process has ended.
+            eprintln!("convoke: the mutation {name} does not return: the process ends");
+            std::process::abort();
+        }
+        Some((name, since))
+    }
+
+    /// Takes no more; what waits is still run.
+    pub(crate) fn close(&self) {
+        self.line.close();
+    }
+}
+
+impl Shared {
+    fn longest(&self) -> Option<(String, Duration)> {
+        let now = self.clock.monotonic();
+        let running = self.running.lock();
+        let (_, name, since) = running.all.iter().min_by_key(|(_, _, since)| *since)?;
+        Some((name.clone(), now.saturating_sub(*since)))
+    }
+
+    fn serve(&self, line: &Line<Box<dyn WriteJob>>, service: Service, mut job: Box<dyn WriteJob>) {
+        // Its time begins when there is a connection.
+        let session = self.sessions.take();
+        let began = self.clock.monotonic();
+        let outcome = self.run_until_done(&mut *job, session, began);
+        line.end(service, self.clock.monotonic().saturating_sub(began));
+        let outcome = match outcome {
+            Outcome::Kept | Outcome::Rejected => Ok(()),
+            Outcome::Failed(error) => Err(error),
+            Outcome::Again(death) => Err(given_up(death)),
+        };
+        answer(job, outcome);
+    }
+
+    /// Runs a mutation as often as it takes, until its time is over.
+    fn run_until_done(
+        &self,
+        job: &mut dyn WriteJob,
+        mut session: Result<Session, Failure>,
+        began: Duration,
+    ) -> Outcome {
+        let (mut conflicts, mut pause) = (0, PAUSES.0);
+        let mut purpose = self.collisions.purpose(job.name());
+        loop {
+            let left = self.limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
+            let turn = if conflicts > PATIENT_AFTER { self.turn.try_lock_for(left) } else { None };
+            let death = match self.attempt(job, session, purpose, began) {
+                Outcome::Again(death) => death,
+                outcome => return outcome,
+            };
+            drop(turn);
+            match &death {
+                Death::AtOnce => {
+                    self.collisions.note(job.name());
+                    purpose = Purpose::WriteAtOnce;
+                    session = self.sessions.take();
+                    continue;
+                }
+                Death::Again(_) => {
+                    conflicts += 1;
+                    self.counters.retries.fetch_add(1, Relaxed);
+                }
+                Death::Cut(_) => {
+                    self.counters.cuts.fetch_add(1, Relaxed);
+                }
+                Death::Failed(_) => {}
+            }
+            // Between half of it and the whole, so that two that met do not meet again.
+            let wait = pause.mul_f64(0.5 + 0.5 * chance());
+            if self.clock.monotonic().saturating_sub(began) + wait >= self.limit {
+                if matches!(death, Death::Again(_)) {
+                    self.counters.contended.fetch_add(1, Relaxed);
+                }
+                return Outcome::Again(death);
+            }
+            thread::sleep(wait);
+            pause = (2 * pause).min(PAUSES.1);
+            session = self.sessions.take();
+        }
+    }
+
+    fn attempt(
+        &self,
+        job: &mut dyn WriteJob,
+        session: Result<Session, Failure>,
+        purpose: Purpose,
+        began: Duration,
+    ) -> Outcome {
+        let session = match session {
+            Ok(session) => session,
+            Err(Failure::Cut(reason)) => return Outcome::Again(Death::Cut(reason)),
+            Err(failure) => return Outcome::Failed(failure.into_store(0)),
+        };
+        let clock = self.clock.clone();
+        let frame = Frame { clock, began, limit: self.limit, commits: self.commits.clone() };
+        let transaction = Rc::new(PgTransaction::new(session, purpose, frame));
+        let number = self.begin(job.name());
+        let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
+        self.end(number);
+        let is_wanted = matches!(said, Ok(Ok(())));
+        let death = if is_wanted { transaction.finish() } else { transaction.finish_unwanted() };
+        let outcome = match (death, said) {
+            // What it says rests on what it was not told.
+            (Some(death @ (Death::Again(_) | Death::AtOnce | Death::Cut(_))), _) => Outcome::Again(death),
+            (_, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
+            (Some(Death::Failed(failure)), Ok(_)) => Outcome::Failed(failure),
+            (None, Ok(Ok(()))) => self.commit(&transaction, job.take_changes()),
+            (None, Ok(Err(None))) => self.confirm(&transaction, Outcome::Rejected),
+            (None, Ok(Err(Some(failure)))) => self.confirm(&transaction, Outcome::Failed(failure)),
+        };
+        self.counters.statements.fetch_add(transaction.statements(), Relaxed);
+        self.sessions.give_back(transaction.close());
+        outcome
+    }
+
+    /// What a function refuses rests on what it has read: that is confirmed, without anything that it wrote.
+    fn confirm(&self, transaction: &PgTransaction, outcome: Outcome) -> Outcome {
+        match transaction.confirm(COMMIT) {
+            Committed::Yes => outcome,
+            Committed::No(death @ (Death::Again(_) | Death::Cut(_) | Death::AtOnce)) => Outcome::Again(death),
+            Committed::No(Death::Failed(error)) => Outcome::Failed(error),
+            Committed::Unknown(reason) => Outcome::Again(Death::Cut(reason)),
+        }
+    }
+
+    /// Commits, and publishes what was changed before anybody is told.
+    fn commit(&self, transaction: &PgTransaction, changes: ChangeSet) -> Outcome {
+        let begun = self.clock.monotonic();
+        let mut with = Vec::new();
+        let mut marker = None;
+        if transaction.has_written() {
+            match own::random_id() {
+                Ok(id) => {
+                    with.push(mark(id));
+                    marker = Some(id);
+                }
+                Err(failure) => return Outcome::Failed(failure.into_store(0)),
+            }
+        }
+        match (transaction.commit(with, COMMIT), marker) {
+            (Committed::Yes, _) => {}
+            (Committed::No(Death::Failed(error)), _) => return Outcome::Failed(error),
+            (Committed::No(death), _) => return Outcome::Again(death),
+            // It has changed nothing, and so may be run again.
+            (Committed::Unknown(reason), None) => return Outcome::Again(Death::Cut(reason)),
+            (Committed::Unknown(reason), Some(id)) => {
+                drop(transaction.close());
+                match self.resolve(id, &reason) {
+                    Resolved::Committed => {}
+                    Resolved::Never => return Outcome::Again(Death::Cut(reason)),
+                    Resolved::Unknown => {
+                        let _ = self.commits.commit(changes, || Err::<(), ()>(()));
+                        return Outcome::Failed(StoreError::CommitUnknown(reason));
+                    }
+                }
+            }
+        }
+        self.counters.committed(1, self.clock.monotonic().saturating_sub(begun));
+        let Ok(()) = self.commits.commit(changes, || Ok::<_, std::convert::Infallible>(()));
+        Outcome::Kept
+    }
+
+    /// Finds out what became of a commit: whoever writes its id once more learns that it is there, or keeps it from ever
+    /// being. While the commit is under way that waits for it.
+    fn resolve(&self, id: u128, reason: &str) -> Resolved {
+        self.counters.commits_resolved.fetch_add(1, Relaxed);
+        let began = self.clock.monotonic();
+        let mut complained = false;
+        while self.clock.monotonic().saturating_sub(began) < RESOLUTION {
+            let asked = self.sessions.open().and_then(|mut session| {
+                session.run("SET statement_timeout = 5000")?;
+                session.change(MARK, vec![own::id(id)])
+            });
+            match asked {
+                Ok(_) => return Resolved::Never,
+                Err(Failure::Unique) => return Resolved::Committed,
+                Err(failure) => {
+                    if !std::mem::replace(&mut complained, true) {
+                        warn!("a commit was cut ({reason}), and what became of it cannot be asked yet: {failure:?}");
+                    }
+                    thread::sleep(Duration::from_millis(100));
+                }
+            }
+        }
+        error!("it is unknown what became of a commit: {reason}");
+        Resolved::Unknown
+    }
+
+    fn begin(&self, name: &str) -> u64 {
+        let mut running = self.running.lock();
+        running.last += 1;
+        let number = running.last;
+        running.all.push((number, name.to_owned(), self.clock.monotonic()));
+        number
+    }
+
+    fn end(&self, number: u64) {
+        self.running.lock().all.retain(|(other, _, _)| *other != number);
+    }
+}
+
+enum Resolved {
+    Committed,
+    Never,
+    Unknown,
+}
+
+const MARK: &str = "INSERT INTO _commits (id) VALUES ($1)";
+
+fn mark(id: u128) -> Ask {
+    Ask::Change(MARK.to_owned(), vec![own::id(id)])
+}
+
+/// What the caller is told whose time is over.
+fn given_up(death: Death) -> StoreError {
+    match death {
+        Death::Again(reason) => StoreError::Contended(reason),
+        Death::AtOnce => StoreError::Contended("its writes collide".to_owned()),
+        Death::Cut(reason) => StoreError::Unreachable(reason),
+        Death::Failed(error) => error,
+    }
+}
+
+/// Some number from 0 to 1.
+fn chance() -> f64 {
+    let mut bytes = [0; 4];
+    // Without randomness the pauses are all alike, which is slower and not wrong.
+    let _ = getrandom::fill(&mut bytes);
+    f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
+}
+
+/// Answers a mutation. Whoever waits for the answer must not end this thread.
+fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
+    let name = job.name().to_owned();
+    if catch_unwind(AssertUnwindSafe(|| job.finish(outcome))).is_err() {
+        error!("the answer of {name} panicked");
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names; without one, the tests of the engine.
+# The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
+# it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+
+found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
+if [ -z "$(found)" ]; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null
+fi
+bin=$(found)
+folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
+port=${CONVOKE_TEST_POSTGRES_PORT:-$((20000 + RANDOM % 20000))}
+
+# PostgreSQL refuses to run as root.
+as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; else "$@"; fi; }
+if [ "$(id -u)" = 0 ]; then chown postgres "$folder"; fi
+
+stop() { as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1 || true; rm -rf "$folder"; }
+trap stop EXIT
+
+as_user "$bin/initdb" -D "$folder/data" -U convoke -A trust -E UTF8 --locale=C.UTF-8 >"$folder/initdb.log"
+cat >>"$folder/data/postgresql.conf" <<CONF
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = '$folder'
+max_connections = 400
+max_pred_locks_per_transaction = 256
+fsync = on
+shared_buffers = 256MB
+max_wal_size = 2GB
+log_min_messages = fatal
+CONF
+if ! as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w start >/dev/null; then
+    cat "$folder/server.log" >&2
+    exit 1
+fi
+export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
+export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
+
+if [ $# -gt 0 ]; then
+    "$@"
+else
+    cargo test -p convoke-postgres --features server-tests
+fi
