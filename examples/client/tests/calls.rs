@@ -64,6 +64,7 @@ async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
     let requests = Arc::new(AtomicU32::new(0));
     let counted = requests.clone();
     tokio::spawn(async move {
+        let mut known: Option<String> = None;
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut request = Vec::new();
@@ -75,6 +76,10 @@ async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
                     _ => break,
                 }
             }
+            // The same call, sent again, has the same key.
+            let text = String::from_utf8_lossy(&request).into_owned();
+            let key = text.lines().find(|line| line.starts_with("idempotency-key: ")).unwrap_or_default();
+            assert_eq!(known.get_or_insert_with(|| key.to_owned()), key);
             let place = usize::try_from(counted.fetch_add(1, SeqCst)).unwrap();
             let answer = &answers[place.min(answers.len() - 1)];
             let _ = socket.write_all(answer.as_bytes()).await;
@@ -163,9 +168,8 @@ async fn the_application_is_called_by_its_types() {
 async fn what_is_safe_to_repeat_is_repeated() {
     let later = || refusal(200, "UNAVAILABLE");
     let (url, requests) = answering(vec![later(), String::new(), refusal(500, "COMMIT_UNKNOWN"), success(SAVED)]).await;
-    let keyed = Client::new(url).users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
-    assert_eq!((keyed.user_id.as_str(), requests.load(SeqCst)), ("user_1", 4));
-    // Certainly not run, so no key is needed.
+    let saved = Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap();
+    assert_eq!((saved.user_id.as_str(), requests.load(SeqCst)), ("user_1", 4));
     let (url, requests) =
         answering(vec![refusal(503, "OVERLOADED"), refusal(429, "TOO_MANY_REQUESTS"), success(SAVED)]).await;
     Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap();
@@ -179,9 +183,16 @@ async fn what_is_safe_to_repeat_is_repeated() {
 #[tokio::test]
 async fn what_is_not_safe_to_repeat_is_sent_once() {
     for (answer, code, may_have_run) in [
-        (refusal(500, "COMMIT_UNKNOWN"), Code::CommitUnknown, true),
         (String::new(), Code::ConnectionFailed, true),
         (http(502, "<h1>Bad gateway</h1>"), Code::InvalidResponse, true),
+        (refusal(200, "UNAVAILABLE"), Code::Unavailable, true),
+    ] {
+        let (url, requests) = answering(vec![answer]).await;
+        let meeting = OneMeeting { meeting_id: "meeting_1".into() };
+        let action = Client::new(url).meetings().lifecycle().get_meeting_connection_info(&meeting).await;
+        assert_eq!((told(&action.unwrap_err()), requests.load(SeqCst)), ((code, may_have_run, 1), 1));
+    }
+    for (answer, code, may_have_run) in [
         (success("7"), Code::InvalidResponse, true),
         (refusal(500, "INTERNAL"), Code::Internal, false),
         (refusal(200, "FROM_THE_FUTURE"), Code::Unrecognized, false),

@@ -2,8 +2,8 @@
 //!
 //! They make meetings and write into notes. A meeting is several rows of one transaction (itself, its host, its notes);
 //! each acknowledged one must be whole, and so must each one that was not acknowledged, if it is there at all. What got
-//! no answer, or one that does not say that nothing happened, is sent again under its idempotency key or operation id
-//! until it is acknowledged: nothing may be there twice.
+//! no answer, or one that does not say that nothing happened, is sent again under its idempotency key (of every other
+//! client in an `Idempotency-Key` field) or operation id until it is acknowledged: nothing may be there twice.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -86,9 +86,13 @@ impl Client {
         while !stop.load(Ordering::Relaxed) {
             let name = format!("<{}-{}>", self.name, self.done);
             let room = self.done / 2 / WORDS_A_ROOM;
+            let mut key = None;
             let (path, args) = if !self.rooms.contains_key(&room) {
                 // The same one for all clients and after every restart, by its idempotency key.
                 (CREATE, json!({ "title": format!("Room {room}"), "idempotencyKey": format!("room-{room}") }))
+            } else if self.done.is_multiple_of(2) && !self.name.is_multiple_of(2) {
+                key = Some(&*name);
+                (CREATE, json!({ "title": name }))
             } else if self.done.is_multiple_of(2) {
                 (CREATE, json!({ "title": name, "idempotencyKey": name }))
             } else {
@@ -97,7 +101,7 @@ impl Client {
                 let room = &self.rooms[&room];
                 (EDIT, json!({ "meetingId": room, "clientSequence": AHEAD, "operationId": id, "operation": operation }))
             };
-            let Some(reply) = call(&mut stream, token, path, &args) else { return };
+            let Some(reply) = call_with(&mut stream, token, path, key, &args) else { return };
             if reply["status"] != "success" {
                 let code = reply["errorData"]["code"].as_str().unwrap_or_default();
                 let again = ["COMMIT_UNKNOWN", "NOT_READY", "UNAVAILABLE", "OVERLOADED", "TIMEOUT"].contains(&code);
@@ -122,10 +126,15 @@ impl Client {
 
 /// One call on an open connection; nothing if the connection broke before the whole answer was there.
 pub(crate) fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Option<Value> {
+    call_with(stream, token, path, None, args)
+}
+
+fn call_with(stream: &mut TcpStream, token: &str, path: &str, key: Option<&str>, args: &Value) -> Option<Value> {
+    let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
     let body = json!({ "args": args }).to_string();
     let head = format!(
         "POST /api/run/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-         authorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n",
+         authorization: Bearer {token}\r\n{key}content-length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).ok()?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::call::dispatch::{Dispatcher, Outcome, Request};
+use crate::call::idempotency::Repeatable;
 use crate::call_log::CallLog;
 use crate::codec::Format;
 use crate::execute::Run;
@@ -158,16 +159,18 @@ impl Runtime {
         self.0.dispatcher.call(request, caller, request_id)
     }
 
-    /// As [`Runtime::call`], for a call from outside, whose `flow` its address may decide, and which may use a key.
+    /// As [`Runtime::call`], for a call from outside, whose `flow` its address may decide, which may be sent again, and
+    /// may use a key.
     pub fn call_of(
         &self,
         request: Request<'_>,
+        repeatable: Option<Repeatable>,
         caller: Caller,
         flow: Flow,
         key: Option<UsedKey<'_>>,
         request_id: Arc<str>,
     ) -> impl Future<Output = (Outcome, Format)> + Send {
-        self.0.dispatcher.call_of(request, caller, flow, key, request_id)
+        self.0.dispatcher.call_of(request, repeatable, caller, flow, key, request_id)
     }
 
     /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.

@@ -34,7 +34,7 @@ enum Language {
     ///   const user = await client.users.queries.getCurrentUser();
     ///
     /// A call rejects with an error whose `code` tells the type of its `data`; `.safe(…)` of every function gives the
-    /// same as a result that does not reject. Queries, calls with an `idempotencyKey` and calls that certainly did not
+    /// same as a result that does not reject. Queries, mutations (by a key of each call) and calls that certainly did not
     /// run are repeated when that can help; nothing else is sent twice.
     #[command(verbatim_doc_comment)]
     Typescript(Target),

@@ -51,9 +51,10 @@ const HEAD: &str = "\
 //! ```
 //!
 //! It needs `reqwest`, `serde` with `derive`, `serde_json` with
-//! `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, calls with an
-//! `idempotency_key`, and whatever certainly did not run. Nothing else is ever sent twice. Members of results that this
-//! file does not know are passed over, so that it outlives additions to the server.
+//! `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, mutations (each
+//! call carries a key of its own, by which the server does its work once), actions with an `idempotency_key`, and whatever
+//! certainly did not run. Nothing else is ever sent twice. Members of results that this file does not know are passed over,
+//! so that it outlives additions to the server.
 
 #![allow(dead_code, reason = \"a program calls some of the functions\")]
 #![allow(clippy::all, clippy::pedantic, reason = \"made by a program, for every server\")]
@@ -373,7 +374,7 @@ fn method(out: &mut String, name: &str, function: &Described, types: &Types<'_>)
     if function.visibility == Visibility::Admin {
         text.push_str("\n\nFor a deploy key or an identity with the role `admin`.");
     }
-    if function.keyed {
+    if function.keyed && function.kind == Kind::Action {
         text.push_str(
             "\n\nWith an `idempotency_key` it is repeated when its answer is lost; without one it is sent once.",
         );

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
 use super::prose;
-use convoke_calls::function::Visibility;
+use convoke_calls::function::{Kind, Visibility};
 use convoke_core::error::Code;
 
 /// The client that holds no function's name.
@@ -49,8 +49,9 @@ const HEAD: &str = "\
 //   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
 //
 // It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with \"ES2022\" and \"DOM\".
-// What is safe to repeat is repeated when it may pass: queries, calls with an `idempotencyKey`, and whatever certainly
-// did not run. Nothing else is ever sent twice.
+// What is safe to repeat is repeated when it may pass: queries, mutations (each call carries a key of its own, by which the
+// server does its work once), actions with an `idempotencyKey`, and whatever certainly did not run. Nothing else is ever
+// sent twice.
 ";
 
 fn section(out: &mut String, title: &str) {
@@ -148,7 +149,7 @@ fn function_doc(function: &Described) -> String {
     if function.visibility == Visibility::Admin {
         text.push_str("\n\nFor a deploy key or an identity with the role `admin`.");
     }
-    if function.keyed {
+    if function.keyed && function.kind == Kind::Action {
         text.push_str(
             "\n\nWith an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.",
         );

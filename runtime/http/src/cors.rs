@@ -57,7 +57,7 @@ pub(super) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         response.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("x-request-id, retry-after, www-authenticate"),
+            HeaderValue::from_static("x-request-id, retry-after, www-authenticate, idempotency-replayed"),
         );
     }
 }
@@ -68,7 +68,8 @@ pub(super) fn answer_preflight(response: &mut HeaderMap) {
     response.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
-            "authorization, content-type, x-request-id, traceparent, tracestate, convex-client, last-event-id",
+            "authorization, content-type, x-request-id, traceparent, tracestate, convex-client, last-event-id, \
+             idempotency-key",
         ),
     );
     // Two hours, the most that the widespread browsers keep it for.

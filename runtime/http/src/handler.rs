@@ -152,6 +152,8 @@ pub struct Incoming<E> {
     pub peer: IpAddr,
     /// The whole body; empty where the route takes none, and while [`Handler::room`] is asked.
     pub body: Bytes,
+    /// The `Idempotency-Key` field; a request with two of them never gets here.
+    pub idempotency_key: Option<HeaderValue>,
     /// What the client has of a document already: its `If-None-Match`. Not read of a call.
     pub if_none_match: Option<HeaderValue>,
     /// What the client has of a stream already: its `Last-Event-ID`. Read where the route's class says so.

@@ -17,6 +17,9 @@ const X_CONVOKE_ACT_AS: HeaderName = HeaderName::from_static("x-convoke-act-as")
 /// In which a proxy that forwards for one client names it.
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
+/// By which a mutation is known that is sent again.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 /// The fields of one request.
 #[derive(Default)]
 pub(super) struct Headers<'a> {
@@ -28,6 +31,7 @@ pub(super) struct Headers<'a> {
     pub(super) request_id: Field<'a>,
     pub(super) trace_parent: Field<'a>,
     pub(super) act_as: Field<'a>,
+    pub(super) idempotency_key: Field<'a>,
     /// A proxy says that it forwards, by any of the fields that proxies add.
     pub(super) is_forwarded: bool,
 }
@@ -71,6 +75,7 @@ impl<'a> Headers<'a> {
             _ if *name == X_REQUEST_ID => &mut self.request_id,
             _ if *name == TRACEPARENT => &mut self.trace_parent,
             _ if *name == X_CONVOKE_ACT_AS => &mut self.act_as,
+            _ if *name == IDEMPOTENCY_KEY => &mut self.idempotency_key,
             _ => return None,
         })
     }

@@ -45,5 +45,6 @@ pub fn operator_request<E: Copy>(
         accepts_gzip: false,
         peer: std::net::Ipv4Addr::LOCALHOST.into(),
         body,
+        idempotency_key: None,
     })
 }

@@ -88,6 +88,8 @@ const COMPRESSED: Rejection =
 const TWO_CREDENTIALS: Rejection =
     Rejection { code: Code::BadRequest, message: "The request has more than one Authorization field." };
 const TWO_HOSTS: Rejection = Rejection { code: Code::BadRequest, message: "The request has more than one Host field." };
+const TWO_KEYS: Rejection =
+    Rejection { code: Code::BadRequest, message: "The request has more than one Idempotency-Key field." };
 const PANICKED: Rejection = Rejection { code: Code::Internal, message: INTERNAL_MESSAGE };
 
 async fn exchange<H: Handler>(
@@ -147,6 +149,7 @@ async fn exchange<H: Handler>(
         trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
         body: Bytes::new(),
+        idempotency_key: fields.idempotency_key.once().cloned(),
         if_none_match: parts.headers.get(IF_NONE_MATCH).filter(|_| is_document).cloned(),
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
@@ -237,6 +240,9 @@ fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &He
     }
     if fields.host.is_repeated() {
         return Err(TWO_HOSTS);
+    }
+    if fields.idempotency_key.is_repeated() {
+        return Err(TWO_KEYS);
     }
     if parts.headers.len() > connection.server.limits.header_fields_max {
         return Err(head::TOO_MANY);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ALLOW, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use tracing::Instrument as _;
 
@@ -22,6 +22,7 @@ use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
 use convoke_calls::call::flow::flow_of;
+use convoke_calls::call::idempotency::Repeatable;
 use convoke_calls::function::Kind;
 use convoke_calls::live::AskedQuery;
 use convoke_calls::logs::LogLines;
@@ -32,6 +33,9 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::{Caller, DeployKeyCaller};
 use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
 use convoke_store::Flow;
+
+/// Says that an answer is the one of an earlier call.
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// How often a stream looks whether its key is still accepted.
 const KEY_LOOKED_AT: Duration = Duration::from_millis(250);
@@ -151,7 +155,15 @@ impl Gateway {
         let flow = flow_of(&caller, Some(counted_as(incoming.peer)));
         let peer = (!incoming.is_operator).then_some(incoming.peer);
         let used = key.as_deref().map(|key| UsedKey { key, peer });
-        let call = self.runtime.call_of(request, caller, flow, used, incoming.request_id.clone());
+        let repeatable = incoming.idempotency_key.as_ref().map(|field| Repeatable::key(field.as_bytes())).transpose();
+        let repeatable = match repeatable {
+            Ok(repeatable) => repeatable,
+            Err(error) => {
+                self.rejected(incoming, Stage::Envelope, &caller, &error);
+                return failed(&error);
+            }
+        };
+        let call = self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
         let (outcome, format) = match incoming.trace_parent {
             // The operator's lines of this call stand in the caller's trace.
             Some(trace) => {
@@ -361,8 +373,9 @@ fn reply(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> Reply {
         Err(error) if error.code().status() == 503 => Some(1),
         Err(_) | Ok(_) => None,
     };
+    let replayed = outcome.is_replayed.then_some((IDEMPOTENCY_REPLAYED, const { HeaderValue::from_static("true") }));
     let (status, body) = envelope::write(outcome, format, log_lines);
-    Reply { retry_after_s, ..Reply::json(status, body) }
+    Reply { retry_after_s, fields: replayed.into_iter().collect(), ..Reply::json(status, body) }
 }
 
 /// What a request is addressed to, as far as that is known before its body is read, for logs and records.

@@ -12,9 +12,11 @@ use futures_util::future::BoxFuture;
 use tracing::dispatcher;
 
 use super::flow::flow_of;
+use super::idempotency::{Repeatable, Replayed, Sent};
 use super::provision::{self, IdentityCache, provision_identity};
 use crate::codec::decode::{self, Body, Envelope};
 use crate::codec::{Format, convex_json};
+use crate::context::MutationCtx;
 use crate::context::handler::{Handlers, Prepared};
 use crate::context::shared::Call;
 use crate::execute;
@@ -35,6 +37,8 @@ pub struct Outcome {
     pub result: Result<Pieces>,
     /// The lines.
     pub log_lines: LogLines,
+    /// Whether the value is that of an earlier call, which was sent again.
+    pub is_replayed: bool,
 }
 
 /// Which function a request names, and where its arguments are.
@@ -114,13 +118,15 @@ impl Dispatcher {
     /// request's.
     pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
         let flow = flow_of(&caller, None);
-        self.call_of(request, caller, flow, None, request_id).await
+        self.call_of(request, None, caller, flow, None, request_id).await
     }
 
-    /// As [`Dispatcher::call`], for a call from outside, whose `flow` its address may decide, and which may use a key.
+    /// As [`Dispatcher::call`], for a call from outside, whose `flow` its address may decide, which may be sent again, and
+    /// may use a key.
     pub async fn call_of(
         &self,
         request: Request<'_>,
+        repeatable: Option<Repeatable>,
         caller: Caller,
         flow: Flow,
         key: Option<UsedKey<'_>>,
@@ -131,20 +137,31 @@ impl Dispatcher {
             Request::Run { body, .. } | Request::OfKind { body, .. } => self.format(body),
         };
         let (format, found) = match format {
-            Ok(format) => (format, self.look_up(&request)),
+            Ok(format) => (
+                format,
+                self.look_up(&request).and_then(|(function, args)| {
+                    let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
+                    Ok((function, args, sent))
+                }),
+            ),
             Err(error) => (Format::Json, Err(error)),
         };
-        let (function, args) = match found {
+        let (function, args, sent) = match found {
             Ok(found) => found,
             Err(error) => {
                 let rejection = Rejection { stage: Stage::Envelope, asked: request.asked(), peer: None };
                 settled(self.observe_rejection(rejection, &request_id, &caller, key, &error)).await;
-                return (Outcome { result: Err(error), log_lines: LogLines::default() }, format);
+                let (result, log_lines) = (Err(error), LogLines::default());
+                return (Outcome { result, log_lines, is_replayed: false }, format);
             }
         };
         let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
         let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
-        let mut result = self.steps(&function, args, call.clone(), &capture).await;
+        let mut is_replayed = false;
+        let mut result = self.steps(&function, args, sent, call.clone(), &capture).await.map(|(value, replayed)| {
+            is_replayed = replayed;
+            value
+        });
         if format == Format::ConvexEncoded {
             let encode =
                 |value: Pieces| convex_json::encode(&value.joined(), function.bytes_within(), self.services.writer());
@@ -154,7 +171,7 @@ impl Dispatcher {
         let error = result.as_ref().err();
         let ended = Ended { function: &function, by: By::Caller, key, error, log_lines: &log_lines };
         settled(self.completed(&call, ended, &capture)).await;
-        (Outcome { result, log_lines }, format)
+        (Outcome { result, log_lines, is_replayed }, format)
     }
 
     /// Shows the observers a call of a function that has ended now. What is returned is to be awaited before the call
@@ -258,7 +275,14 @@ impl Dispatcher {
         }
     }
 
-    async fn steps(&self, function: &Registered, args: Body<'_>, call: Arc<Call>, capture: &Capture) -> Result<Pieces> {
+    async fn steps(
+        &self,
+        function: &Registered,
+        args: Body<'_>,
+        sent: Option<Sent>,
+        call: Arc<Call>,
+        capture: &Capture,
+    ) -> Result<Replayed> {
         let prepared = match self.handlers.prepare(function, args) {
             // What is no call at all shows nobody: the body names no arguments, or not as an object.
             Err(error) if error.code().status() == 400 => return Err(error),
@@ -275,17 +299,21 @@ impl Dispatcher {
                     query.run(ctx, &mut out)?;
                     out.finish()
                 };
-                execute::query(call, capture, function, work).await
+                execute::query(call, capture, function, work).await.map(anew)
             }
             Prepared::Mutation(mutation) => {
                 if function.is_migration() {
                     self.services.before_migration(&self.is_expanded).await?;
                 }
                 let services = self.services.clone();
-                let work = move |ctx: &mut _| {
+                let run = move |ctx: &mut MutationCtx| {
                     let mut out = services.writer();
                     mutation.run(ctx, &mut out)?;
                     out.finish()
+                };
+                let work = move |ctx: &mut MutationCtx| match &sent {
+                    Some(sent) => ctx.once_sent(sent, &run),
+                    None => run(ctx).map(anew),
                 };
                 let done = execute::mutation(call.clone(), capture, function, work).await;
                 if done.is_ok() && function.def.visibility == Visibility::Admin {
@@ -296,7 +324,8 @@ impl Dispatcher {
             Prepared::Action(action) => {
                 let permit = self.services.action_permit()?;
                 let out = self.services.writer();
-                execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await.map_err(begun)
+                let done = execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await;
+                done.map(anew).map_err(begun)
             }
         }
     }
@@ -345,6 +374,22 @@ impl Dispatcher {
         settled(self.completed(&call, ended, &capture)).await;
         result
     }
+}
+
+/// What was not sent before.
+fn anew(value: Pieces) -> Replayed {
+    (value, false)
+}
+
+/// A call that may be sent again.
+fn sent(repeatable: Repeatable, function: &Registered, args: Body<'_>, caller: &Caller) -> Result<Sent> {
+    if function.kind() != Kind::Mutation {
+        let (path, kind) = (&function.path, function.kind().as_str());
+        let message = format!("Only a mutation may carry an Idempotency-Key, and {path} is a {kind}");
+        return Err(Error::new(Code::WrongFunctionKind, message));
+    }
+    repeatable.check(caller)?;
+    Sent::new(repeatable, args.json()?)
 }
 
 /// A 503 says that nothing was begun. What an action met with on its way is told as its own.

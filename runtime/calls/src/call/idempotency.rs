@@ -1,9 +1,11 @@
 //! Idempotency keys: the same call sent twice has its effect once, and the same answer.
 //!
-//! The scope of a key is (caller, function, key). The result is stored in the mutation's own transaction, so only
-//! committed successes are remembered, and two first uses at once are one execution: the writer runs one after the
-//! other.
+//! A key stands in the arguments, where its function looks after it ([`MutationCtx::once`]), or beside them, where its
+//! transport does ([`Repeatable`]). The scope of a key is (caller, function, key). The result is stored in the mutation's
+//! own transaction, so only committed successes are remembered, and two first uses at once are one execution: the writer
+//! runs one after the other.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -14,26 +16,38 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::context::{Context as _, MutationCtx, Read as _};
+use convoke_core::answer::pieces::Pieces;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::Caller;
 
 /// How long a result is remembered.
 pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Bytes of a result that are kept for a key beside the arguments; of a longer one only that there was one.
+pub const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// Characters of a key in an `Idempotency-Key` field.
+pub const KEY_CHARS_MAX: usize = 255;
+
+/// Characters that a key of nobody has at least: all who call without an identity share their keys.
+pub const KEY_OF_NOBODY_CHARS_MIN: usize = 16;
 
 /// A result that was committed under a key.
 #[table(name = "_idempotency", prefix = "idempotency")]
 #[index(by_key(caller, function, key), unique)]
 #[index(by_time(stored_at))]
 pub struct StoredResult {
-    /// `issuer|subject`, or `deploy-key:<name>`.
+    /// `issuer|subject`, `deploy-key:<name>`, or nothing.
     pub caller: String,
-    /// The function's path.
+    /// The function's path; before it `header:` if the key stood beside the arguments, or instead of it `session:` and
+    /// the session's id.
     pub function: String,
     /// The key, as the client chose it.
     pub key: String,
-    /// A digest of the arguments without the key.
+    /// A digest of the arguments without the key; of a session's request that of its caller before it.
     pub arguments: String,
-    /// The result's JSON.
+    /// The result's JSON; nothing if that was too long.
     pub value: String,
     /// When it was committed.
     pub stored_at: Millis,
@@ -52,10 +66,7 @@ impl MutationCtx {
         work: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
         let Some(key) = key else { return work(self) };
-        let caller = match self.caller().identity() {
-            Some(identity) => identity.token_identifier(),
-            None => self.caller().deploy_key().map(|key| format!("deploy-key:{}", key.name)).unwrap_or_default(),
-        };
+        let caller = named(self.caller());
         let function = self.root_path().to_owned();
         let arguments = digest(args)?;
         let oldest = self.now() - REMEMBERED;
@@ -70,8 +81,7 @@ impl MutationCtx {
                 });
                 return serde_json::from_str(&stored.value).map_err(Error::internal);
             } else {
-                let message = "The idempotency key was used before with other arguments";
-                return Err(Error::new(Code::IdempotencyKeyReused, message).with("field", "idempotencyKey"));
+                return Err(reused().with("field", "idempotencyKey"));
             }
         }
         let result = work(self)?;
@@ -81,6 +91,180 @@ impl MutationCtx {
         self.db_mut().insert(StoredResult { caller, function, key, arguments, value, stored_at })?;
         Ok(result)
     }
+}
+
+/// What tells a mutation that is sent again from a second one, beside its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repeatable {
+    /// An `Idempotency-Key`.
+    Key(Arc<str>),
+    /// A request of a session: unique by itself, whoever sends it.
+    Request {
+        /// The client's id of the session.
+        session: Arc<str>,
+        /// The client's number of the request.
+        number: u32,
+    },
+}
+
+/// A mutation that may be sent again: what it is, and what was asked.
+pub(crate) struct Sent {
+    repeatable: Repeatable,
+    /// The digest of the arguments.
+    arguments: String,
+}
+
+/// A result, and whether it is the one of an earlier call.
+pub(crate) type Replayed = (Pieces, bool);
+
+impl Repeatable {
+    /// The key of an `Idempotency-Key` field.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST`.
+    pub fn key(field: &[u8]) -> Result<Self> {
+        let fits = (1..=KEY_CHARS_MAX).contains(&field.len()) && field.iter().all(u8::is_ascii_graphic);
+        let key = std::str::from_utf8(field).ok().filter(|_| fits);
+        key.map(|key| Self::Key(key.into())).ok_or_else(|| {
+            let message = format!("Idempotency-Key must have 1 to {KEY_CHARS_MAX} visible ASCII characters");
+            Error::new(Code::BadRequest, message)
+        })
+    }
+
+    /// Whether this caller may use it.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST`.
+    pub(crate) fn check(&self, caller: &Caller) -> Result<()> {
+        match (self, caller) {
+            (Self::Key(key), Caller::Nobody) if key.len() < KEY_OF_NOBODY_CHARS_MIN => {
+                let message = format!(
+                    "Without an identity an Idempotency-Key must have at least {KEY_OF_NOBODY_CHARS_MIN} characters: \
+                     a random one, since nobody else may have it"
+                );
+                Err(Error::new(Code::BadRequest, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Sent {
+    /// `args` are the arguments' JSON as sent.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE` if that is none.
+    pub(crate) fn new(repeatable: Repeatable, args: &str) -> Result<Self> {
+        let args: Value = serde_json::from_str(args)
+            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
+        Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
+    }
+
+    /// The row that keeps its result, still without that.
+    fn row(&self, ctx: &MutationCtx) -> StoredResult {
+        let (caller, path) = (named(ctx.caller()), ctx.root_path());
+        let arguments = self.arguments.clone();
+        let (caller, function, key, arguments) = match &self.repeatable {
+            Repeatable::Key(key) => (caller, format!("header:{path}"), key.to_string(), arguments),
+            // Its place is the same for every caller and function: both belong to what was asked.
+            Repeatable::Request { session, number } => {
+                let caller = hex::encode(Sha256::digest(caller));
+                let asked = format!("{caller} {}", hex::encode(Sha256::digest(format!("{path} {arguments}"))));
+                (String::new(), format!("session:{session}"), number.to_string(), asked)
+            }
+        };
+        StoredResult { caller, function, key, arguments, value: String::new(), stored_at: ctx.now() }
+    }
+
+    /// Why what was stored is not the answer to this.
+    fn differs(&self, stored: &StoredResult, asked: &StoredResult) -> Option<Error> {
+        if stored.arguments == asked.arguments {
+            return None;
+        }
+        let caller = |row: &StoredResult| row.arguments.split_once(' ').map(|(caller, _)| caller.to_owned());
+        Some(match &self.repeatable {
+            Repeatable::Request { .. } if caller(stored) != caller(asked) => {
+                Error::conflict("This request of the session was made by another caller")
+            }
+            Repeatable::Request { .. } | Repeatable::Key(_) => reused(),
+        })
+    }
+}
+
+impl MutationCtx {
+    /// Runs `work` unless it was sent before; then the answer is the one that it got then.
+    ///
+    /// What checks rights, account and rate is the function itself. So it runs in either case; the second time what it
+    /// writes is undone, and of its errors only those count that its state has no part in.
+    ///
+    /// # Errors
+    /// `IDEMPOTENCY_KEY_REUSED` or `CONFLICT` if it was used for something else or its answer was too long to be kept;
+    /// those of `work`.
+    pub(crate) fn once_sent(
+        &mut self,
+        sent: &Sent,
+        work: impl FnOnce(&mut Self) -> Result<Pieces>,
+    ) -> Result<Replayed> {
+        let mut row = sent.row(self);
+        let found = {
+            let by_key = self.db().query(StoredResult::by_key);
+            by_key.eq(&row.caller).eq(&row.function).eq(&row.key).unique()?
+        };
+        match found {
+            Some(stored) if stored.stored_at >= self.now() - REMEMBERED => {
+                if let Err(error) = self.rehearse(work)?
+                    && !is_of_state(error.code())
+                {
+                    return Err(error);
+                }
+                if let Some(error) = sent.differs(&stored, &row) {
+                    return Err(error);
+                }
+                let services = self.call().services.clone();
+                self.after_commit(move || {
+                    services.idempotent_replays().fetch_add(1, Relaxed);
+                });
+                if stored.value.is_empty() {
+                    let message = "This was done before, and its answer was too long to be kept";
+                    return Err(Error::conflict(message).with("reason", "ANSWER_NOT_KEPT"));
+                }
+                return Ok((Pieces::from(stored.value.clone()), true));
+            }
+            Some(expired) => drop(self.db_mut().delete(expired.id())?),
+            None => {}
+        }
+        let result = work(self)?;
+        if result.len() <= KEPT_BYTES_MAX {
+            row.value = String::from_utf8(result.joined().into_owned()).map_err(Error::internal)?;
+        }
+        self.db_mut().insert(row)?;
+        Ok((result, false))
+    }
+}
+
+/// Whether an error may come of what the first call changed: it says nothing of who may call.
+fn is_of_state(code: Code) -> bool {
+    matches!(
+        code,
+        Code::NotFound
+            | Code::Conflict
+            | Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::ProviderError
+            | Code::IdempotencyKeyReused
+    )
+}
+
+/// A caller as their keys are kept.
+fn named(caller: &Caller) -> String {
+    match caller.identity() {
+        Some(identity) => identity.token_identifier(),
+        None => caller.deploy_key().map(|key| format!("deploy-key:{}", key.name)).unwrap_or_default(),
+    }
+}
+
+fn reused() -> Error {
+    Error::new(Code::IdempotencyKeyReused, "The idempotency key was used before with other arguments")
 }
 
 /// The SHA-256 of the arguments' canonical JSON (members by name), without the key itself.

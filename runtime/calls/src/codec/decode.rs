@@ -25,6 +25,19 @@ pub(crate) enum Body<'a> {
     Args(&'a str, Format),
 }
 
+impl<'a> Body<'a> {
+    /// The arguments' JSON, as sent.
+    ///
+    /// # Errors
+    /// `INVALID_ENVELOPE`.
+    pub(crate) fn json(self) -> Result<&'a str> {
+        match self {
+            Body::Envelope(body) => Envelope::read(body)?.args(),
+            Body::Args(json, _) => Ok(json),
+        }
+    }
+}
+
 /// How values are written in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {

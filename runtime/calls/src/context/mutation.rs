@@ -64,6 +64,19 @@ impl MutationCtx {
         result
     }
 
+    /// Runs `work` to see what it comes to, and undoes what it wrote.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub(crate) fn rehearse<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<Result<R>> {
+        self.db.writer().savepoint()?;
+        let promised = self.after_commit.len();
+        let result = work(self);
+        self.after_commit.truncate(promised);
+        self.db.writer().rollback()?;
+        Ok(result)
+    }
+
     /// Does `work` once this mutation is committed, before it is answered: to bring memory beside the database up to
     /// date. It is not done if the mutation fails, and may be lost if the process ends in that moment; work that must
     /// be done is scheduled instead. It runs on the writer's thread: everybody waits for it.

@@ -146,10 +146,27 @@ impl TestServer<'_> {
     /// # Panics
     /// If no response comes.
     pub async fn post_async(&self, token: Option<&str>, route: &str, body: impl Into<reqwest::Body>) -> HttpReply {
+        self.send_async(token, route, &[], body).await
+    }
+
+    /// As [`TestServer::post_async`], with further header fields.
+    ///
+    /// # Panics
+    /// If no response comes.
+    pub async fn send_async(
+        &self,
+        token: Option<&str>,
+        route: &str,
+        fields: &[(&str, &str)],
+        body: impl Into<reqwest::Body>,
+    ) -> HttpReply {
         let url = format!("http://{}{route}", self.address);
         let mut request = self.client.post(url).header("content-type", "application/json").body(body);
         if let Some(token) = token {
             request = request.bearer_auth(token);
+        }
+        for (name, value) in fields {
+            request = request.header(*name, *value);
         }
         let response = request.send().await.expect("the server answers");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
+use convoke_calls::call::idempotency::KEY_CHARS_MAX;
 use convoke_core::error::Code;
 
 /// Under these names the shared schemas stand beside the types of the application.
@@ -170,6 +171,27 @@ pub(super) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
+/// A reference to a parameter of requests.
+pub(super) fn parameter(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/parameters/{name}") })
+}
+
+/// The parameters of requests.
+pub(super) fn parameters() -> Value {
+    json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "The same key with the same arguments, sent again within a week, does nothing and is answered \
+                            as the first time. A key is its caller's own; without an identity it needs at least 16 \
+                            characters.",
+            "schema": {
+                "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[!-~]+$",
+            },
+            "example": "0f8a2c1e-7d4b-4f53-9a8e-5d1c2b3a4f60",
+        },
+    })
+}
+
 /// The headers of answers.
 pub(super) fn headers() -> Value {
     json!({
@@ -179,6 +201,11 @@ pub(super) fn headers() -> Value {
             "required": true,
             "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" },
             "example": "9f2c1a07-3e",
+        },
+        "Replayed": {
+            "description": "Says that this is the answer of an earlier call with the same `Idempotency-Key`.",
+            "required": false,
+            "schema": { "type": "string", "enum": ["true"] },
         },
         "RetryAfter": {
             "description": "Seconds after which a retry makes sense.",

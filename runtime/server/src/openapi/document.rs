@@ -72,6 +72,7 @@ impl Document {
             "schemas": named.components,
             "responses": common::responses(),
             "headers": common::headers(),
+            "parameters": common::parameters(),
             "securitySchemes": common::security_schemes(),
         });
         let value = json!({
@@ -131,7 +132,8 @@ know. An optional member without a value is absent in results; in `args` it may 
 - **Times** are milliseconds since the epoch, **durations** milliseconds, **ids** texts that begin with their table's \
 name. Lengths of texts count characters (Unicode scalar values).
 - **Retries**: codes `RATE_LIMITED`, `TIMEOUT`, `UNAVAILABLE`, `PROVIDER_ERROR`, `TOO_MANY_REQUESTS`, `OVERLOADED` and \
-`NOT_READY` may be gone later. A query can always be repeated; a mutation safely where it takes an `idempotencyKey`.
+`NOT_READY` may be gone later. A query can always be repeated; a mutation safely with an \
+`Idempotency-Key`, or where it takes an `idempotencyKey`.
 - **Credentials** are optional to the server: without any, a function runs without an identity and decides.";
     match about.description.trim() {
         "" => calls.to_owned(),

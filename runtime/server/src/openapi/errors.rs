@@ -1,5 +1,6 @@
 //! The codes that a function answers with, read from the `# Errors` of its docs.
 
+use convoke_calls::function::Kind;
 use convoke_core::error::Code;
 
 /// A code and when it comes.
@@ -20,14 +21,21 @@ const OF_EVERY_CALL: &[(Code, &str)] = &[
     (Code::Unavailable, "It cannot be done now; try again."),
 ];
 
+/// What a mutation with an `Idempotency-Key` can be answered with, whatever its function says.
+const OF_A_MUTATION: &[(Code, &str)] = &[
+    (Code::Conflict, "It was done before with this `Idempotency-Key`, and its answer was too long to be kept."),
+    (Code::IdempotencyKeyReused, "The `Idempotency-Key` was used before with other arguments."),
+];
+
 /// The codes of a function, in the order of [`Code::ALL`]: those that its docs name, and those of every call.
-pub(super) fn of(errors: &str) -> Vec<Rejection> {
+pub(super) fn of(errors: &str, kind: Kind) -> Vec<Rejection> {
+    let of_kind = if kind == Kind::Mutation { OF_A_MUTATION } else { &[] };
     let said = said(errors);
     let all = Code::ALL.iter().filter(|code| code.status() == 200);
     all.filter_map(|code| {
         let own: Vec<&str> =
             said.iter().filter(|refusal| refusal.code == *code).map(|refusal| &*refusal.when).collect();
-        let usual = OF_EVERY_CALL.iter().find(|(usual, _)| usual == code).map(|(_, when)| *when);
+        let usual = OF_EVERY_CALL.iter().chain(of_kind).find(|(usual, _)| usual == code).map(|(_, when)| *when);
         let when = match (own.is_empty(), usual) {
             (true, None) => return None,
             (true, Some(usual)) => usual.to_owned(),
@@ -122,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_every_call_has_is_there_once_and_the_functions_own_words_win() {
-        let all = of("- `FORBIDDEN`: no host.\n- `CONFLICT`: twice.");
+        let all = of("- `FORBIDDEN`: no host.\n- `CONFLICT`: twice.", Kind::Query);
         let codes: Vec<&str> = all.iter().map(|refusal| refusal.code.as_str()).collect();
         let expected =
             ["UNAUTHENTICATED", "FORBIDDEN", "INVALID_ARGUMENT", "CONFLICT", "RATE_LIMITED", "TIMEOUT", "UNAVAILABLE"];

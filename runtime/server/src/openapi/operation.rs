@@ -34,7 +34,7 @@ pub(super) fn id(path: &str) -> String {
 /// The operation.
 pub(super) fn describe(parts: &Parts<'_>) -> Value {
     let Parts { function, tag, prose, .. } = parts;
-    let refusals = errors::of(&prose.errors);
+    let refusals = errors::of(&prose.errors, function.kind());
     let mut responses = Map::new();
     responses.insert("200".to_owned(), answer(parts, &refusals));
     common::add_refusals(&mut responses);
@@ -48,6 +48,9 @@ pub(super) fn describe(parts: &Parts<'_>) -> Value {
         "requestBody": request(parts),
         "responses": responses,
     });
+    if function.kind() == Kind::Mutation {
+        operation["parameters"] = json!([common::parameter("IdempotencyKey")]);
+    }
     if function.def.visibility != Visibility::Public {
         operation["x-convoke-visibility"] = json!(function.def.visibility);
     }
@@ -138,9 +141,13 @@ fn answer(parts: &Parts<'_>, refusals: &[Rejection]) -> Value {
     let (code, message) = telling.unwrap_or((Code::Unauthenticated, "Authentication required"));
     let refusal = common::refused_example(code, message);
     shown.insert("refusal".to_owned(), json!({ "summary": "The function refused", "value": refusal }));
+    let mut headers = json!({ "X-Request-Id": common::header("RequestId") });
+    if parts.function.kind() == Kind::Mutation {
+        headers["Idempotency-Replayed"] = common::header("Replayed");
+    }
     json!({
         "description": "The function was called: its result, or its refusal.",
-        "headers": { "X-Request-Id": common::header("RequestId") },
+        "headers": headers,
         "content": {
             "application/json": {
                 "schema": { "oneOf": [common::success(parts.result.clone()), common::refused(&codes)] },

@@ -13,4 +13,5 @@ mod identity;
 mod logs;
 mod prepared;
 mod room;
+mod sent_again;
 mod written;
