@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use hyper::Method;
 use serde::Deserialize;
@@ -16,7 +15,7 @@ use super::progress::Progress;
 use convoke_server::archive::space::human;
 use convoke_server::backup::secrets;
 use convoke_server::backup::{self, with_ending};
-use convoke_store::{EngineFactory, private_file, sync_folder};
+use convoke_store::{Engines, private_file, sync_folder};
 
 /// Copy the database, also while a server runs on it and writes
 ///
@@ -66,10 +65,10 @@ enum Line {
 }
 
 impl Backup {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let keep = self.keep.map(|keep| keep as usize);
         let place = self.target.as_deref().map(|target| Place::of(target, keep.is_some())).transpose()?;
-        let connection = self.connect.open(engine)?;
+        let connection = self.connect.open(engines)?;
         let (path, made, removed) = connection.block_on(async {
             let made = make(&connection, if place.is_none() { keep } else { None }).await?;
             match &place {

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -25,7 +24,7 @@ use convoke_server::admin::Admin;
 use convoke_server::auth::{AuthConfig, Authenticator, Environment, acting_as};
 use convoke_server::config::{Config, Flags};
 use convoke_server::gateway::Gateway;
-use convoke_store::{EngineFactory, OpenError};
+use convoke_store::{Engines, OpenError};
 
 /// The deploy key for `--url`. Never a flag: command lines are everybody's to read.
 const DEPLOY_KEY: &str = "CONVOKE_DEPLOY_KEY";
@@ -50,6 +49,9 @@ pub(crate) struct ConnectArgs {
     /// Folder of the database, keys and secrets; a server that runs on it is asked, else it is opened [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     pub(crate) data: Option<PathBuf>,
+    /// Address of the database, where it is not in the data folder
+    #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
+    pub(crate) store: Option<String>,
     /// File of settings [default: convoke.toml, if it is there]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
@@ -89,16 +91,21 @@ impl ConnectArgs {
     ///
     /// # Errors
     /// What to change: no key for a server elsewhere, a data folder that cannot be opened.
-    pub(crate) fn open(&self, engine: &Arc<dyn EngineFactory>) -> Result<Connection, Failure> {
-        let flags =
-            Flags { config: self.config.clone(), data: self.data.clone(), log: self.log.clone(), ..Flags::default() };
+    pub(crate) fn open(&self, engines: &Engines) -> Result<Connection, Failure> {
+        let flags = Flags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            store: self.store.clone(),
+            log: self.log.clone(),
+            ..Flags::default()
+        };
         let config = Config::resolve(&flags, self.env, Environment::Production)?;
         // A call's own lines are printed by the command; those of the runtime would only stand between them.
         let log = install_log(&config, "warn,convoke::function=off")?;
         let executor = executor()?;
         let transport = match &self.url {
             Some(url) => remote(url, self.deploy_key_file.as_ref())?,
-            None => executor.block_on(local(&config, engine))?,
+            None => executor.block_on(local(&config, engines))?,
         };
         let connection = Connection { transport, config, executor, _log: log };
         if self.verbose {
@@ -152,7 +159,7 @@ fn client() -> reqwest::ClientBuilder {
 }
 
 /// The running server of a data folder, or else the folder. A server that holds it but does not listen yet is starting.
-async fn local(config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Transport, Failure> {
+async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure> {
     let path = config.data.join(CONTROL);
     let mut waited = Duration::ZERO;
     loop {
@@ -160,7 +167,7 @@ async fn local(config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Trans
             let client = client().unix_socket(path.as_path()).no_proxy().build()?;
             return Ok(Transport::Socket { path, client });
         }
-        match Runtime::start(config.clone().into_options(engine.clone())) {
+        match Runtime::start(config.clone().into_options(engines)?) {
             Ok(runtime) => return in_process(config, runtime),
             Err(StartError::Store(OpenError::Locked { .. })) if waited < STARTING_MAX => {
                 let pause = Duration::from_millis(50);

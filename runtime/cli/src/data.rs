@@ -1,7 +1,6 @@
 //! `data`: tables and their rows.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use hyper::Method;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::table::aligned;
 use super::table::encoded;
 use convoke_server::archive::space::human;
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Show the tables, or the rows of one of them
 ///
@@ -84,8 +83,8 @@ const PAGE: usize = 500;
 const CELL: usize = 40;
 
 impl Data {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         match &self.table {
             None => connection.block_on(self.tables(&connection)),
             Some(table) => connection.block_on(self.rows(&connection, table)),

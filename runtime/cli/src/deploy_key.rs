@@ -1,7 +1,6 @@
 //! `deploy-key`: the keys by which automation and operators elsewhere get in.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -13,7 +12,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::{Failure, table};
 use convoke_server::auth::Environment;
 use convoke_server::auth::deploy_key::Scope;
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Make, list, rotate and revoke deploy keys
 ///
@@ -116,13 +115,13 @@ struct Audit {
 }
 
 impl DeployKey {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         match self.what {
-            What::Create(create) => create.run(engine),
-            What::List(list) => list.run(engine),
-            What::Rotate(rotate) => rotate.run(engine),
-            What::Revoke(revoke) => revoke.run(engine),
-            What::Audit(audit) => audit.run(engine),
+            What::Create(create) => create.run(engines),
+            What::List(list) => list.run(engines),
+            What::Rotate(rotate) => rotate.run(engines),
+            What::Revoke(revoke) => revoke.run(engines),
+            What::Audit(audit) => audit.run(engines),
         }
     }
 }
@@ -142,9 +141,9 @@ struct Shown {
 }
 
 impl Create {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
         let scopes = if self.scope.is_empty() { chosen()? } else { self.scope };
-        let connection = self.connect.open(engine)?;
+        let connection = self.connect.open(engines)?;
         let body = json!({
             "name": self.name, "scopes": scopes, "environment": self.connect.env,
             "expiresIn": self.expires.map(millis),
@@ -184,8 +183,8 @@ fn ask(input: &mut impl BufRead, said: &mut impl Write) -> Result<Vec<Scope>, Fa
 }
 
 impl Rotate {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         let body = json!({ "overlap": millis(self.overlap) });
         let rotated: Value =
             connection.block_on(connection.admin(Method::POST, &of(&self.name, "rotate"), Some(&body)))?;
@@ -194,8 +193,8 @@ impl Rotate {
 }
 
 impl Revoke {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         let revoked: Value = connection.block_on(connection.admin(Method::POST, &of(&self.name, "revoke"), None))?;
         if self.json {
             return table::print(&serde_json::to_string_pretty(&revoked)?);
@@ -206,8 +205,8 @@ impl Revoke {
 }
 
 impl List {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         let keys: Value = connection.block_on(connection.admin(Method::GET, "keys", None))?;
         if self.json {
             return table::print(&serde_json::to_string_pretty(&keys)?);
@@ -232,7 +231,7 @@ impl List {
 }
 
 impl Audit {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Entry {
@@ -249,7 +248,7 @@ impl Audit {
             items: Vec<Entry>,
             unwritten: u64,
         }
-        let connection = self.connect.open(engine)?;
+        let connection = self.connect.open(engines)?;
         let value = connection.block_on(entries(&connection, self.name.as_deref(), self.limit))?;
         if self.json {
             return table::print(&serde_json::to_string_pretty(&value)?);

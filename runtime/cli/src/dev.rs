@@ -1,6 +1,5 @@
 //! `dev`: everything on this machine, nothing to configure.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::serve::{Hangup, Serving, open_issuer};
@@ -9,7 +8,7 @@ use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
 use convoke_server::config::{Config, Flags};
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Serve on this machine with a development issuer of tokens; nothing to configure
 ///
@@ -25,14 +24,14 @@ pub(super) struct Dev {
 const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Dev {
-    pub(super) fn run(mut self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(mut self, engines: &Engines) -> Result<(), Failure> {
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
         let _log = install_log(&config, "info")?;
         let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
-        let database = engine.files(&config.data).database.into_iter().next();
-        let (server, started) = Serving::start(config, engine)?;
+        let database = config.engine(engines)?.files(&config.data).database.into_iter().next();
+        let (server, started) = Serving::start(config, engines)?;
         let ada = DevelopmentUser {
             email: Some("ada@example.com".to_owned()),
             email_verified: true,

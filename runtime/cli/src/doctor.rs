@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 
 use hyper::Method;
 use serde::Deserialize;
@@ -18,7 +17,7 @@ use convoke_server::auth::development::KEY_FILE;
 use convoke_server::config::Config;
 use convoke_server::doctor::finding::{Finding, State};
 use convoke_server::doctor::{database, machine};
-use convoke_store::{EngineFactory, OpenError, Thoroughness};
+use convoke_store::{Engines, OpenError, Thoroughness};
 
 /// Check everything that an installation needs, and say how to repair what is wrong
 ///
@@ -49,10 +48,10 @@ struct Said {
 }
 
 impl Doctor {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let progress = Progress::unmeasured("looking");
         let findings = match self.config() {
-            Ok(config) => self.look(&config, engine)?,
+            Ok(config) => self.look(&config, engines)?,
             Err(failure) => {
                 let advice = "`convoke config check FILE` shows all that is wrong; nothing else was looked at";
                 vec![Finding::problem("settings", failure.to_string(), advice)]
@@ -84,24 +83,24 @@ impl Doctor {
         if is_dev { self.local.config_of(Environment::Development) } else { Ok(config) }
     }
 
-    fn look(&self, config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
+    fn look(&self, config: &Config, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let clock = clock();
         let is_served = UnixStream::connect(config.data.join(CONTROL)).is_ok();
-        let files = engine.files(&config.data);
+        let files = config.engine(engines)?.files(&config.data);
         let mut findings = machine::settings(config);
         findings.extend(machine::folder(&config.data, &files, is_served, clock.now()));
         findings.extend(machine::disk(&config.data, &files, &config.limits));
         findings.extend(machine::certificate(config, clock.now()));
         let providers = machine::providers(config, || clock.now());
         findings.extend(executor()?.block_on(providers));
-        findings.extend(if is_served { self.ask(engine)? } else { self.open(config, engine)? });
+        findings.extend(if is_served { self.ask(engines)? } else { self.open(config, engines)? });
         Ok(findings)
     }
 
     /// The findings of the server that runs.
-    fn ask(&self, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
-        let LocalArgs { data, config, env } = self.local.clone();
-        let connection = ConnectArgs { data, config, env, ..ConnectArgs::default() }.open(engine)?;
+    fn ask(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
+        let LocalArgs { data, store, config, env } = self.local.clone();
+        let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open(engines)?;
         let said =
             connection.block_on(connection.admin::<Said>(Method::GET, &format!("doctor?full={}", self.full), None));
         let Said { version, mut findings } = match said {
@@ -120,17 +119,22 @@ impl Doctor {
     }
 
     /// The database of a folder that nobody serves.
-    fn open(&self, config: &Config, engine: &Arc<dyn EngineFactory>) -> Result<Vec<Finding>, Failure> {
+    fn open(&self, config: &Config, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let server = Finding::ok("server", "none runs on this data folder");
-        let files = engine.files(&config.data);
-        if files.bytes() == 0 {
+        let files = config.engine(engines)?.files(&config.data);
+        if config.store.is_none() && files.bytes() == 0 {
             return Ok(vec![server, Finding::ok("database", "there is none yet; the first start makes it")]);
         }
         if files.is_half_replaced {
             return Ok(vec![server, Finding::ok("database", "it is not looked at before its replacement was ended")]);
         }
-        let installation = match engine.look(&config.data, clock()) {
+        let installation = match config.engine(engines)?.look(&config.data, clock()) {
             Ok(installation) => installation,
+            Err(OpenError::Locked { process, .. }) if config.store.is_some() => {
+                let says =
+                    format!("none here; others serve the database (process {process}): ask one of them how it is");
+                return Ok(vec![Finding::ok("server", says)]);
+            }
             Err(error @ OpenError::Locked { .. }) => {
                 let advice = "it is starting, or its control socket could not be made: see its log";
                 let says = format!("{error}, and does not answer on {CONTROL}");

@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use hyper::Method;
@@ -14,7 +13,7 @@ use super::progress::Progress;
 use convoke_server::archive::members::{MANIFEST, Manifest};
 use convoke_server::archive::space::human;
 use convoke_server::backup::with_ending;
-use convoke_store::{EngineFactory, private_file, sync_folder};
+use convoke_store::{Engines, private_file, sync_folder};
 
 /// Write the rows of all tables into one archive, for another installation or another program
 ///
@@ -39,9 +38,9 @@ pub(super) struct Export {
 }
 
 impl Export {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         if self.file.as_os_str() == "-" {
-            let connection = self.connect.open(engine)?;
+            let connection = self.connect.open(engines)?;
             return connection.block_on(fetch(&connection, &mut io::stdout().lock())).map(drop);
         }
         if self.file.exists() && !self.force {
@@ -52,7 +51,7 @@ impl Export {
         let mut out = made(&partial)?;
         let written = self
             .connect
-            .open(engine)
+            .open(engines)
             .and_then(|connection| connection.block_on(fetch(&connection, &mut out)))
             .and_then(|bytes| {
                 finish(&out, &partial, &self.file)?;

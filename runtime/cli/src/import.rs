@@ -3,14 +3,13 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::Failure;
 use super::local::{LocalArgs, tables};
 use super::progress::Progress;
 use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
-use convoke_store::{DatabaseBuilder, EngineFactory, Installation, OfflineDatabase, TableDef, Value};
+use convoke_store::{DatabaseBuilder, Engines, Installation, OfflineDatabase, TableDef, Value};
 
 /// Make the database of this installation from an archive of `convoke export`
 ///
@@ -37,11 +36,11 @@ pub(super) struct Import {
 }
 
 impl Import {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let tables = tables()?;
         let file = File::open(&self.file)
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;
-        let (config, installation) = self.local.lock(engine)?;
+        let (config, installation) = self.local.lock(engines)?;
         let former = self.former(&*installation, &tables)?;
         // Rows take about ten times as much room as they do compressed.
         let bytes = file.metadata()?.len();

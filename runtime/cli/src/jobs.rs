@@ -1,7 +1,5 @@
 //! `jobs`: scheduled work, to look at, run again and take back.
 
-use std::sync::Arc;
-
 use clap::Subcommand;
 use hyper::Method;
 use serde::Deserialize;
@@ -10,7 +8,7 @@ use serde_json::{Map, Value};
 use super::connect::{ConnectArgs, Connection};
 use super::{Failure, table};
 use convoke_calls::scheduler::JobState;
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Show scheduled jobs; run failed ones again, cancel pending ones
 ///
@@ -61,16 +59,16 @@ struct One {
 }
 
 impl Jobs {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         match self.what {
-            What::List(list) => list.run(engine),
+            What::List(list) => list.run(engines),
             What::Show(one) => {
-                let connection = one.connect.open(engine)?;
+                let connection = one.connect.open(engines)?;
                 let job: Value = connection.block_on(one.request(&connection, Method::GET, ""))?;
                 table::print(&serde_json::to_string_pretty(&job)?)
             }
-            What::Retry(one) => one.change(engine, "retry", "is pending again"),
-            What::Cancel(one) => one.change(engine, "cancel", "was taken back"),
+            What::Retry(one) => one.change(engines, "retry", "is pending again"),
+            What::Cancel(one) => one.change(engines, "cancel", "was taken back"),
         }
     }
 }
@@ -80,8 +78,8 @@ impl One {
         connection.admin(method, &format!("jobs/{}{what}", table::encoded(&self.id)), None).await
     }
 
-    fn change(self, engine: &Arc<dyn EngineFactory>, what: &str, done: &str) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    fn change(self, engines: &Engines, what: &str, done: &str) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         connection.block_on(self.request(&connection, Method::POST, &format!("/{what}")))?;
         eprintln!("the job {} {done}", self.id);
         if connection.in_process().is_some() && what == "retry" {
@@ -119,8 +117,8 @@ struct Cron {
 }
 
 impl List {
-    fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         let path = format!("jobs?state={}&limit={}", self.state.as_str(), self.limit);
         let listed: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
         if self.json {

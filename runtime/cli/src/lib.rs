@@ -31,12 +31,11 @@ pub mod token;
 
 use std::fmt;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use convoke_server::config::{Config, LogFormat};
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Serves functions: HTTP calls as JSON, one binary, one data folder.
 #[derive(Parser)]
@@ -86,8 +85,8 @@ enum Command {
     Logs(logs::Logs),
 }
 
-/// Runs the command line of this process; databases are kept by `engine`.
-pub fn main_with(engine: Arc<dyn EngineFactory>) -> ExitCode {
+/// Runs the command line of this process; databases are kept by these engines.
+pub fn main_with(engines: Engines) -> ExitCode {
     completions::answer_shell();
     let matches = Cli::command().get_matches();
     let command = match Cli::from_arg_matches(&matches) {
@@ -95,27 +94,27 @@ pub fn main_with(engine: Arc<dyn EngineFactory>) -> ExitCode {
         Err(error) => error.exit(),
     };
     let done = match command {
-        Command::Serve(serve) => serve.run(&engine),
-        Command::Dev(dev) => dev.run(&engine),
+        Command::Serve(serve) => serve.run(&engines),
+        Command::Dev(dev) => dev.run(&engines),
         Command::Token(token) => token.run(),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
         Command::Codegen(codegen) => codegen.run(),
-        Command::Run(run) => run.run(&engine),
-        Command::Data(data) => data.run(&engine),
-        Command::Export(export) => export.run(&engine),
-        Command::Import(import) => import.run(&engine),
-        Command::Backup(backup) => backup.run(&engine),
-        Command::Restore(restore) => restore.run(&engine),
-        Command::Doctor(doctor) => doctor.run(&engine),
+        Command::Run(run) => run.run(&engines),
+        Command::Data(data) => data.run(&engines),
+        Command::Export(export) => export.run(&engines),
+        Command::Import(import) => import.run(&engines),
+        Command::Backup(backup) => backup.run(&engines),
+        Command::Restore(restore) => restore.run(&engines),
+        Command::Doctor(doctor) => doctor.run(&engines),
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
-        Command::DeployKey(key) => key.run(&engine),
-        Command::Jobs(jobs) => jobs.run(&engine),
-        Command::Migrate(migrate) => migrate.run(&engine),
-        Command::Logs(logs) => logs.run(&engine),
+        Command::DeployKey(key) => key.run(&engines),
+        Command::Jobs(jobs) => jobs.run(&engines),
+        Command::Migrate(migrate) => migrate.run(&engines),
+        Command::Logs(logs) => logs.run(&engines),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

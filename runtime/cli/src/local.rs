@@ -7,7 +7,7 @@ use super::Failure;
 use convoke_core::clock::{Clock, SystemClock};
 use convoke_server::auth::Environment;
 use convoke_server::config::{Config, Flags};
-use convoke_store::{EngineFactory, Installation, OpenError, SubmittedTable, TableDef};
+use convoke_store::{Engines, Installation, OpenError, SubmittedTable, TableDef};
 
 /// Which data folder.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -16,6 +16,9 @@ pub(crate) struct LocalArgs {
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     pub(crate) data: Option<PathBuf>,
+    /// Address of the database, where it is not in the data folder
+    #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
+    pub(crate) store: Option<String>,
     /// File of settings [default: convoke.toml, if it is there]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
@@ -38,7 +41,12 @@ impl LocalArgs {
     /// # Errors
     /// As [`LocalArgs::config`].
     pub(crate) fn config_of(&self, unless_told: Environment) -> Result<Config, Failure> {
-        let flags = Flags { config: self.config.clone(), data: self.data.clone(), ..Flags::default() };
+        let flags = Flags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            store: self.store.clone(),
+            ..Flags::default()
+        };
         Ok(Config::resolve(&flags, self.env, unless_told)?)
     }
 
@@ -46,9 +54,9 @@ impl LocalArgs {
     ///
     /// # Errors
     /// A server that runs; a folder that cannot be had.
-    pub(crate) fn lock(&self, engine: &Arc<dyn EngineFactory>) -> Result<(Config, Box<dyn Installation>), Failure> {
+    pub(crate) fn lock(&self, engines: &Engines) -> Result<(Config, Box<dyn Installation>), Failure> {
         let config = self.config()?;
-        match engine.lock(&config.data, clock()) {
+        match config.engine(engines)?.lock(&config.data, clock()) {
             Ok(installation) => Ok((config, installation)),
             Err(error @ OpenError::Locked { .. }) => {
                 Err(Failure(format!("{error}; stop the server first, this replaces its database")))

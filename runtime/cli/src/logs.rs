@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::Arc;
 
 use chrono::DateTime;
 use hyper::Method;
@@ -12,7 +11,7 @@ use super::Failure;
 use super::connect::ConnectArgs;
 use super::one_line::visible;
 use convoke_calls::recent_calls::Wanted;
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Show the calls of a running server: the last ones, and with --follow those that end from now on
 ///
@@ -81,8 +80,8 @@ struct Call {
 }
 
 impl Logs {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         if connection.in_process().is_some() {
             let folder = connection.config().data.display();
             return Err(Failure(format!(

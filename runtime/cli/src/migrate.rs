@@ -1,7 +1,6 @@
 //! `migrate`: brings the database to what the program expects.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::Method;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::connect::{ConnectArgs, Connection};
 use super::{Failure, table};
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Between two changes of the line that shows how far it is.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -70,8 +69,8 @@ struct Migrated {
 }
 
 impl Migrate {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         connection.block_on(self.migrate(&connection))
     }
 

@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::Failure;
 use super::local::{LocalArgs, clock, tables};
@@ -11,7 +10,7 @@ use convoke_core::clock::stamp;
 use convoke_server::archive::space;
 use convoke_server::backup;
 use convoke_server::backup::secrets::{self, Unpacked};
-use convoke_store::{EngineFactory, OfflineError, Thoroughness};
+use convoke_store::{Engines, OfflineError, Thoroughness};
 
 /// Replace the database by a backup
 ///
@@ -42,7 +41,7 @@ pub(super) struct Restore {
 }
 
 impl Restore {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let tables = tables()?;
         let bytes = std::fs::metadata(&self.file)
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?
@@ -51,7 +50,7 @@ impl Restore {
         if self.with_secrets && !packed.exists() {
             return Err(Failure(format!("{} is not there; leave --with-secrets out", packed.display())));
         }
-        let (config, installation) = self.local.lock(engine)?;
+        let (config, installation) = self.local.lock(engines)?;
         self.check(bytes)?;
         space::require(&config.data, bytes).map_err(Failure)?;
         let progress = Progress::bytes("copying", Some(bytes));

@@ -1,7 +1,6 @@
 //! `run`: one call, by whatever way reaches the installation.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use clap_complete::ArgValueCompleter;
 use hyper::Method;
@@ -9,7 +8,7 @@ use hyper::Method;
 use super::Failure;
 use super::connect::{ActAs, ConnectArgs, Connection};
 use convoke_server::auth::development;
-use convoke_store::EngineFactory;
+use convoke_store::Engines;
 
 /// Call a function
 ///
@@ -37,8 +36,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
-        let connection = self.connect.open(engine)?;
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
         let issuer = self.issuer.clone().unwrap_or_else(|| match connection.config().auth.providers.first() {
             Some(provider) => provider.issuer.clone(),
             None => development::ISSUER.to_owned(),

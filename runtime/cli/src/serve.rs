@@ -18,7 +18,7 @@ use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
 use convoke_server::config::{Config, EnvironmentFlag, Flags};
 use convoke_server::gateway::Gateway;
-use convoke_store::{EngineFactory, Stuck};
+use convoke_store::{Engines, Stuck};
 
 /// Serve the functions of this program over HTTP
 ///
@@ -34,7 +34,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self, engine: &Arc<dyn EngineFactory>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
         let _log = install_log(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
@@ -42,7 +42,7 @@ impl Serve {
             config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
-        let (server, _) = Serving::start(config, engine)?;
+        let (server, _) = Serving::start(config, engines)?;
         server.announce();
         server.run(Hangup::Stays)
     }
@@ -74,7 +74,7 @@ pub(super) struct Started {
 
 impl Serving {
     /// Opens the database, fetches keys, binds the listener.
-    pub(super) fn start(config: Config, engine: &Arc<dyn EngineFactory>) -> Result<(Self, Started), Failure> {
+    pub(super) fn start(config: Config, engines: &Engines) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
         let signals = Signals::catch()?;
@@ -84,8 +84,7 @@ impl Serving {
         let drain = config.limits.drain_timeout;
         let (limits, environment) = (config.limits.clone(), config.environment);
         // Nothing acknowledged is lost, and its supervisor starts it again.
-        let runtime =
-            Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into_options(engine.clone()) })?;
+        let runtime = Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into_options(engines)? })?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
         let admin = Admin::new(runtime, environment);

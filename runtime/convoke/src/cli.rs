@@ -3,8 +3,8 @@
 #[doc(inline)]
 pub use convoke_cli::*;
 
-/// Runs the command line of this process, on the default engine. A program's `main` is `convoke::cli::main()`.
+/// Runs the command line of this process, on the engines that it is built with. A program's `main` is `convoke::cli::main()`.
 #[cfg(feature = "sqlite")]
 pub fn main() -> std::process::ExitCode {
-    main_with(crate::default_engine())
+    main_with(crate::engines())
 }

@@ -67,6 +67,26 @@ pub fn default_engine() -> std::sync::Arc<dyn store::EngineFactory> {
     std::sync::Arc::new(sqlite::Sqlite::default())
 }
 
+/// The engines that this program is built with: the embedded one, and those of its features.
+#[cfg(feature = "sqlite")]
+pub fn engines() -> store::Engines {
+    let engines = store::Engines::embedded(default_engine());
+    #[cfg(feature = "postgres")]
+    let engines = engines.with("postgres", at_postgres).with("postgresql", at_postgres);
+    engines
+}
+
+#[cfg(feature = "postgres")]
+fn at_postgres(
+    address: &str,
+    password: Option<&str>,
+) -> std::result::Result<std::sync::Arc<dyn store::EngineFactory>, String> {
+    match postgres::Postgres::at(address, password) {
+        Ok(engine) => Ok(std::sync::Arc::new(engine)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// What a file of functions brings into scope: `use convoke::prelude::*;`.
 pub mod prelude {
     pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use super::Postgres;
 use super::counters::Counters;
 use super::failure::Failure;
+use super::follower::{Follower, Following, OLDEST};
 use super::installation::Snapshot;
 use super::line::{Line, closed};
 use super::own;
@@ -23,7 +24,7 @@ use super::server::Server;
 use super::session::Session;
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
-use super::writer::Writers;
+use super::writer::{Home, Writers};
 use convoke_core::clock::Clock;
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::fair_queue::Service;
@@ -44,6 +45,7 @@ pub(crate) struct PgEngine {
     tables: Arc<[&'static TableDef]>,
     gate: Arc<Gate>,
     presence: Presence,
+    follower: Follower,
     readers_count: usize,
     greatest_id: u128,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -85,6 +87,9 @@ impl PgEngine {
         own::make(&mut session, &server)?;
         let presence =
             Presence::enter(&mut session, &server, Company::Nodes).map_err(|refused| locked(data, refused))?;
+        // Before anything is read: what is committed from here on is told.
+        let oldest = session.rows(OLDEST, Vec::new())?;
+        let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
         let (difference, session) = schema::apply(session, &tables, Extent::Whole, &clock, &commits)?;
         gate.set_schema(difference);
         let transaction = PgTransaction::new(session, Purpose::Read, schema::frame(&clock, &commits));
@@ -101,8 +106,18 @@ impl PgEngine {
         };
         let readers_count = limits.readers.max(1);
         let readers = Arc::new(Line::new("reader", readers_count, limits.reader_queue_max));
+        let following = Following {
+            server: server.clone(),
+            node: presence.id(),
+            tables: tables.clone(),
+            commits: commits.clone(),
+            clock: clock.clone(),
+        };
+        let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a follower: {error}"));
+        let follower = Follower::start(following, oldest).map_err(no_thread)?;
+        let home = Home { node: presence.id(), tables: tables.clone(), signals: follower.signals().clone() };
         let writers =
-            Arc::new(Writers::new(settings.writers, limits, sessions.clone(), counters, commits, clock, stuck));
+            Arc::new(Writers::new(home, settings.writers, limits, sessions.clone(), counters, commits, clock, stuck));
         let mut threads = writers.start()?;
         let serve = {
             let (readers, reading) = (readers.clone(), reading.clone());
@@ -124,6 +139,7 @@ impl PgEngine {
             tables,
             gate,
             presence,
+            follower,
             readers_count,
             greatest_id,
             threads: Mutex::new(threads),
@@ -322,7 +338,13 @@ impl Engine for PgEngine {
     }
 
     fn own_stats(&self) -> Vec<NamedStat> {
-        self.reading.counters.own()
+        let mut stats = self.reading.counters.own();
+        stats.push(NamedStat::counter(
+            "foreign_commits_total",
+            "Commits of other nodes that this one has taken in.",
+            self.follower.signals().taken_in.load(Relaxed),
+        ));
+        stats
     }
 
     fn backup(&self, _: &Path, _: OnProgress, _: &mut Seal<'_>) -> Result<(), StoreError> {
@@ -351,6 +373,7 @@ impl Engine for PgEngine {
             }
         }
         self.gate.shut();
+        self.follower.end();
         self.sessions.clear();
         self.presence.leave();
     }

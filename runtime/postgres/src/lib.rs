@@ -7,6 +7,7 @@
 mod counters;
 mod engine;
 mod failure;
+mod follower;
 mod installation;
 mod line;
 mod own;

@@ -41,7 +41,10 @@ pub(crate) fn all(schema: &str) -> String {
         "CREATE SCHEMA IF NOT EXISTS {schema};
          CREATE TABLE {schema}._schema (version bigint PRIMARY KEY, applied_at bigint NOT NULL, changes text NOT NULL, \
            definition text NOT NULL);
-         CREATE TABLE {schema}._commits (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+         CREATE TABLE {schema}._commits (id uuid PRIMARY KEY, xid xid8 NOT NULL, node uuid NOT NULL, changes text NOT NULL, \
+           at timestamptz NOT NULL DEFAULT now());
+         CREATE INDEX ON {schema}._commits (xid);
+         CREATE INDEX ON {schema}._commits (at);
          CREATE TABLE {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, \
            began_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
          CREATE TABLE {schema}._leases (name text PRIMARY KEY);

@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::poll_fn;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{CancelToken, Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -67,6 +70,9 @@ impl Server {
         let mut config: Config = format!("{base}?{query}")
             .parse()
             .map_err(|error: tokio_postgres::Error| AddressError(error.to_string()))?;
+        if config.get_password().is_some() {
+            return Err(AddressError("it must not hold the password, which is a secret of its own".to_owned()));
+        }
         if let Some(password) = password {
             config.password(password);
         }
@@ -117,6 +123,26 @@ impl Server {
         }
     }
 
+    /// Connects, and wakes `wake` whenever a notification comes or the connection ends.
+    ///
+    /// # Errors
+    /// As [`Server::connect`].
+    pub(crate) async fn connect_to_listen(&self, wake: Arc<Notify>) -> Result<Client, Failure> {
+        let failed = |error: tokio_postgres::Error| Failure::of(&error);
+        match &self.tls {
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
+                tokio::spawn(listen(connection, wake));
+                Ok(client)
+            }
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await.map_err(failed)?;
+                tokio::spawn(listen(connection, wake));
+                Ok(client)
+            }
+        }
+    }
+
     /// Has the server stop a statement.
     pub(crate) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
         match &self.tls {
@@ -142,6 +168,19 @@ impl Server {
     pub(crate) fn literal(&self, name: &str) -> String {
         text_literal(&format!("{}.{}", quoted(&self.schema), quoted(name)))
     }
+}
+
+async fn listen<S, T>(mut connection: Connection<S, T>, wake: Arc<Notify>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if matches!(message, AsyncMessage::Notification(_)) {
+            wake.notify_one();
+        }
+    }
+    wake.notify_one();
 }
 
 fn is_here(host: &Host) -> bool {

@@ -35,7 +35,7 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Rows that are remembered.
 const REMEMBERED_MAX: usize = 256;
 /// Rows of a plan without a limit that are asked for first; bytes that are asked for at a time after that, and rows.
-const FIRST_ROWS: u64 = 100;
+const FIRST_ROWS: u64 = 256;
 const CHUNK_BYTES: usize = 1 << 20;
 const CHUNK_ROWS: u64 = 5_000;
 

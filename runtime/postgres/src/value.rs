@@ -80,6 +80,25 @@ impl ToSql for Input {
 /// The bits of an id.
 pub(crate) struct Bits(pub u128);
 
+impl std::fmt::Debug for Bits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
+impl ToSql for Bits {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.put_u128(self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::UUID
+    }
+
+    tokio_postgres::types::to_sql_checked!();
+}
+
 impl<'a> FromSql<'a> for Bits {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Bits(u128::from_be_bytes(raw.try_into()?)))

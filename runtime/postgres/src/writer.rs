@@ -17,6 +17,7 @@ use tracing::{error, warn};
 
 use super::counters::Counters;
 use super::failure::Failure;
+use super::follower::{self, MARK, Signals};
 use super::line::Line;
 use super::own;
 use super::session::{Ask, Session};
@@ -25,7 +26,7 @@ use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_store::fair_queue::Service;
-use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, WriteJob};
+use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, TableDef, WriteJob};
 
 /// The first and the longest pause before a mutation is run again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
@@ -47,7 +48,18 @@ pub(crate) struct Writers {
     shared: Arc<Shared>,
 }
 
+/// Whose commits they are, and who is told of them.
+pub(crate) struct Home {
+    /// This node.
+    pub node: u128,
+    /// The tables of this build.
+    pub tables: Arc<[&'static TableDef]>,
+    /// Whom it tells that it has committed.
+    pub signals: Arc<Signals>,
+}
+
 struct Shared {
+    home: Home,
     sessions: Arc<Sessions>,
     counters: Arc<Counters>,
     commits: Arc<Commits>,
@@ -110,6 +122,7 @@ enum Outcome {
 impl Writers {
     /// So many threads, none of them started.
     pub(crate) fn new(
+        home: Home,
         count: usize,
         limits: &Limits,
         sessions: Arc<Sessions>,
@@ -122,7 +135,7 @@ impl Writers {
         let line = Arc::new(Line::new("writer", count, limits.writer_queue_max));
         let limit = limits.mutation_timeout;
         let (turn, running, collisions) = (Mutex::default(), Mutex::default(), Collisions::default());
-        let shared = Shared { sessions, counters, commits, clock, limit, stuck, turn, running, collisions };
+        let shared = Shared { home, sessions, counters, commits, clock, limit, stuck, turn, running, collisions };
         Self { line, count, shared: Arc::new(shared) }
     }
 
@@ -303,7 +316,8 @@ impl Shared {
         if transaction.has_written() {
             match own::random_id() {
                 Ok(id) => {
-                    with.push(mark(id));
+                    let noted = follower::encode(&changes, &self.home.tables);
+                    with.push(Ask::Change(MARK.to_owned(), follower::mark(id, self.home.node, noted)));
                     marker = Some(id);
                 }
                 Err(failure) => return Outcome::Failed(failure.into_store(0)),
@@ -329,6 +343,9 @@ impl Shared {
         }
         self.counters.committed(1, self.clock.monotonic().saturating_sub(begun));
         let Ok(()) = self.commits.commit(changes, || Ok::<_, std::convert::Infallible>(()));
+        if marker.is_some() {
+            self.home.signals.committed();
+        }
         Outcome::Kept
     }
 
@@ -341,7 +358,8 @@ impl Shared {
         while self.clock.monotonic().saturating_sub(began) < RESOLUTION {
             let asked = self.sessions.open().and_then(|mut session| {
                 session.run("SET statement_timeout = 5000")?;
-                session.change(MARK, vec![own::id(id)])
+                // Should it stand, everybody looks at everything once, which harms nobody.
+                session.change(MARK, follower::mark(id, self.home.node, "null".to_owned()))
             });
             match asked {
                 Ok(_) => return Resolved::Never,
@@ -375,12 +393,6 @@ enum Resolved {
     Committed,
     Never,
     Unknown,
-}
-
-const MARK: &str = "INSERT INTO _commits (id) VALUES ($1)";
-
-fn mark(id: u128) -> Ask {
-    Ask::Change(MARK.to_owned(), vec![own::id(id)])
 }
 
 /// What the caller is told whose time is over.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names; without one, the tests of the engine.
+# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names; without one, the tests of the engine,
+# and those of the application on it.
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
@@ -44,4 +45,6 @@ if [ $# -gt 0 ]; then
     "$@"
 else
     cargo test -p convoke-postgres --features server-tests
+    # The application's own tests, each in a schema of its own.
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" cargo test -p functions --features postgres --test it
 fi

@@ -12,10 +12,11 @@ use crate::settings::check;
 use crate::settings::describe::{self, Table, describe};
 use crate::settings::sources::File;
 use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::outbound::secret::{self, Secret, SecretError};
 use convoke_calls::runtime::RuntimeOptions;
 use convoke_core::limits::Limits;
 use convoke_http::{HttpOptions, TlsFiles};
-use convoke_store::EngineFactory;
+use convoke_store::{EngineFactory, Engines};
 
 pub use crate::settings::sources::{EnvironmentFlag, Flags, LogFormat};
 
@@ -23,6 +24,8 @@ pub use crate::settings::sources::{EnvironmentFlag, Flags, LogFormat};
 pub const LISTEN: &str = "127.0.0.1:3210";
 /// Where the data lies by default.
 pub const DATA: &str = "./data";
+/// The secret that is the password of the database, where that is not in the data folder.
+pub const STORE_PASSWORD: &str = "STORE_PASSWORD";
 /// The file of settings that is read if it is there and no other is named.
 pub const FILE: &str = "convoke.toml";
 
@@ -33,6 +36,8 @@ pub struct Config {
     pub environment: Environment,
     /// Where everything of it lies.
     pub data: PathBuf,
+    /// The address of the database, where it is not in the data folder.
+    pub store: Option<String>,
     /// The listener.
     pub http: HttpOptions,
     /// Whose tokens are accepted.
@@ -112,9 +117,10 @@ impl Config {
         }
         let log_lines = flags.log_lines.or(file.log_lines).unwrap_or_default();
         let data = flags.data.clone().or(file.data).unwrap_or_else(|| DATA.into());
+        let store = flags.store.clone().or(file.store);
         let log = flags.log.clone().or(file.log);
         let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
-        Ok(Self { environment, data, http, auth, log_lines, log, log_format, limits, sections })
+        Ok(Self { environment, data, store, http, auth, log_lines, log, log_format, limits, sections })
     }
 
     /// Refuses what must not serve strangers: no identity provider, or the development issuer.
@@ -178,9 +184,35 @@ fn list(text: &mut String, table: &Table) {
 }
 
 impl Config {
+    /// The engine that keeps the database of these settings.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with `store`, or with its password.
+    pub fn engine(&self, engines: &Engines) -> Result<Arc<dyn EngineFactory>, ConfigError> {
+        let Some(store) = &self.store else {
+            return engines.at(None, None).map_err(|error| ConfigError(error.to_string()));
+        };
+        let password = match secret::read(&self.data, STORE_PASSWORD) {
+            Ok(password) => Some(password),
+            // The server may know its users by other ways.
+            Err(SecretError::Missing { .. }) => None,
+            Err(error) => return Err(ConfigError(error.to_string())),
+        };
+        let password = password.as_ref().map(Secret::expose);
+        engines.at(Some(store), password).map_err(|error| ConfigError(error.to_string()))
+    }
+
     /// What a runtime with these settings is started with.
-    pub fn into_options(self, engine: Arc<dyn EngineFactory>) -> RuntimeOptions {
-        RuntimeOptions { limits: self.limits, settings: self.sections, ..RuntimeOptions::in_folder(self.data, engine) }
+    ///
+    /// # Errors
+    /// As [`Config::engine`].
+    pub fn into_options(self, engines: &Engines) -> Result<RuntimeOptions, ConfigError> {
+        let engine = self.engine(engines)?;
+        Ok(RuntimeOptions {
+            limits: self.limits,
+            settings: self.sections,
+            ..RuntimeOptions::in_folder(self.data, engine)
+        })
     }
 }
 

@@ -82,7 +82,7 @@ impl From<SecretError> for Error {
 ///
 /// # Errors
 /// [`SecretError`].
-pub(crate) fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
+pub fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
     if !is_name(name) {
         return Err(SecretError::Name(name.to_owned()));
     }

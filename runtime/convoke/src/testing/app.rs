@@ -67,7 +67,7 @@ impl TestApp {
             .enable_all()
             .build()
             .expect("an executor can be made");
-        let mut options = RuntimeOptions::in_folder(data.path(), crate::default_engine());
+        let mut options = RuntimeOptions::in_folder(data.path(), super::engine::engine());
         options.clock = clock.clone();
         options.disk = disk.clone();
         options.predictable_ids = true;

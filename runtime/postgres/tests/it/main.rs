@@ -8,6 +8,8 @@
 // The attributes speak of `convoke`.
 extern crate convoke_store as convoke;
 
+mod nodes;
+
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::sync::Arc;

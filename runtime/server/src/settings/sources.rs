@@ -29,6 +29,10 @@ pub struct Flags {
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA", global = true)]
     pub data: Option<PathBuf>,
+    /// Address of the database, for several nodes on one: postgres://user@host/database. Its password is the secret
+    /// STORE_PASSWORD [default: a file in the data folder]
+    #[arg(long, value_name = "URL", env = "CONVOKE_STORE", global = true)]
+    pub store: Option<String>,
     /// Address to serve calls on; port 0 picks a free one [default: 127.0.0.1:3210]
     #[arg(long, value_name = "ADDR", env = "CONVOKE_LISTEN")]
     pub listen: Option<SocketAddr>,
@@ -91,6 +95,8 @@ pub struct EnvironmentFlag {
 #[serde(default)]
 pub(crate) struct File {
     pub(crate) data: Option<PathBuf>,
+    #[schemars(example = "postgres://convoke@db.example.com/convoke")]
+    pub(crate) store: Option<String>,
     #[serde(alias = "env")]
     #[schemars(with = "Option<String>")]
     pub(crate) environment: Option<Environment>,

@@ -1,0 +1,60 @@
+//! The engines of a program: the embedded one, and those that are chosen by an address.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::engine::EngineFactory;
+
+/// The engines that a program is built with.
+#[derive(Clone, Debug)]
+pub struct Engines {
+    embedded: Arc<dyn EngineFactory>,
+    by_scheme: Vec<(&'static str, Make)>,
+}
+
+/// Makes an engine for an address and its password.
+pub type Make = fn(&str, Option<&str>) -> Result<Arc<dyn EngineFactory>, String>;
+
+/// Why there is no engine for an address.
+#[derive(Debug)]
+pub struct NoEngine(String);
+
+impl fmt::Display for NoEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "store: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoEngine {}
+
+impl Engines {
+    /// The embedded one, which keeps its database in the data folder.
+    pub fn embedded(engine: Arc<dyn EngineFactory>) -> Self {
+        Self { embedded: engine, by_scheme: Vec::new() }
+    }
+
+    /// And one for addresses that begin with `scheme://`.
+    #[must_use]
+    pub fn with(mut self, scheme: &'static str, make: Make) -> Self {
+        self.by_scheme.push((scheme, make));
+        self
+    }
+
+    /// The engine for an address; the embedded one for none.
+    ///
+    /// # Errors
+    /// [`NoEngine`]: this program has none for such an address, or the address is wrong.
+    pub fn at(&self, address: Option<&str>, password: Option<&str>) -> Result<Arc<dyn EngineFactory>, NoEngine> {
+        let Some(address) = address else { return Ok(self.embedded.clone()) };
+        let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
+        match self.by_scheme.iter().find(|(known, _)| *known == scheme) {
+            Some((_, make)) => make(address, password).map_err(NoEngine),
+            None if matches!(scheme, "postgres" | "postgresql") => Err(NoEngine(format!(
+                "this program was built without an engine for {scheme}://; build it with --features postgres"
+            ))),
+            None => {
+                Err(NoEngine("must be the address of a database, such as postgres://user@host/database".to_owned()))
+            }
+        }
+    }
+}
