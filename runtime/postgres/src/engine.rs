@@ -115,9 +115,9 @@ impl PgEngine {
         };
         let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a follower: {error}"));
         let follower = Follower::start(following, oldest).map_err(no_thread)?;
-        let home = Home { node: presence.id(), tables: tables.clone(), signals: follower.signals().clone() };
-        let writers =
-            Arc::new(Writers::new(home, settings.writers, limits, sessions.clone(), counters, commits, clock, stuck));
+        let home =
+            Home { node: presence.id(), tables: tables.clone(), signals: follower.signals().clone(), commits, clock };
+        let writers = Arc::new(Writers::new(home, settings.writers, limits, sessions.clone(), counters, stuck));
         let mut threads = writers.start()?;
         let serve = {
             let (readers, reading) = (readers.clone(), reading.clone());

@@ -55,6 +55,14 @@ impl Postgres {
         Ok(Self { server: Server::at(url, password)?, writers: 16 })
     }
 
+    /// The same with mutations that see one snapshot each and are not held against each other: what tests of a checker seed
+    /// as a mistake.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_snapshots_alone(&self) -> Self {
+        Self { server: self.server.with_snapshots_alone(), ..self.clone() }
+    }
+
     /// The same server and database, another schema.
     #[must_use]
     pub fn in_schema(&self, schema: &str) -> Self {

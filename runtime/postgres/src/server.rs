@@ -32,6 +32,8 @@ pub(crate) struct Server {
     tls: Option<MakeRustlsConnect>,
     /// The schema of the tables.
     pub schema: String,
+    /// How mutations are held apart.
+    pub isolation: &'static str,
     /// For a statement outside of calls.
     pub patience: Duration,
     /// A transaction that nothing is asked of for so long is ended by the server, so that a node which stands still holds
@@ -89,12 +91,17 @@ impl Server {
             false => Some(MakeRustlsConnect::new(client_config(roots.as_deref())?)),
         };
         config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
-        Ok(Self { config, tls, schema, patience: Duration::from_secs(60), idle_ms: 10_000 })
+        Ok(Self { config, tls, schema, isolation: "SERIALIZABLE", patience: Duration::from_secs(60), idle_ms: 10_000 })
     }
 
     /// The same database, another schema.
     pub(crate) fn with_schema(&self, schema: &str) -> Self {
         Self { schema: schema.to_owned(), ..self.clone() }
+    }
+
+    /// The same, with an isolation that is too low.
+    pub(crate) fn with_snapshots_alone(&self) -> Self {
+        Self { isolation: "REPEATABLE READ", ..self.clone() }
     }
 
     /// The same, for transactions that may take so long.

@@ -110,6 +110,11 @@ impl Session {
         Ok(session)
     }
 
+    /// How mutations are held apart.
+    pub(crate) fn isolation(&self) -> &'static str {
+        self.server.isolation
+    }
+
     /// Whether it may serve another transaction.
     pub(crate) fn is_sound(&self) -> bool {
         !self.broken && !self.client.is_closed()

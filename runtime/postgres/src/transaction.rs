@@ -55,13 +55,13 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    const fn begin(self) -> &'static str {
-        match self {
-            Purpose::Read => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",
-            Purpose::ReadLong => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE",
-            Purpose::Write | Purpose::WriteAtOnce => "BEGIN ISOLATION LEVEL SERIALIZABLE",
-            Purpose::Upkeep => "BEGIN ISOLATION LEVEL READ COMMITTED",
-        }
+    fn begin(self, isolation: &str) -> Ask {
+        Ask::Run(match self {
+            Purpose::Read => format!("BEGIN ISOLATION LEVEL {isolation} READ ONLY"),
+            Purpose::ReadLong => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE".to_owned(),
+            Purpose::Write | Purpose::WriteAtOnce => format!("BEGIN ISOLATION LEVEL {isolation}"),
+            Purpose::Upkeep => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
+        })
     }
 
     /// Whether everything is read from one snapshot.
@@ -274,10 +274,12 @@ impl PgTransaction {
     /// Sends what waits, and these behind it. What waits must have come to what the function was told; what becomes of
     /// the others is the caller's to judge.
     fn fly(&self, asks: Vec<Ask>) -> Result<Flight> {
+        let mut session = self.session.borrow_mut();
+        let Some(session) = session.as_mut() else { return Err(self.poisoned(Poison::Over)) };
         let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
         let mut flight = Vec::with_capacity(asks.len() + waiting.asks.len() + 1);
         if !self.begun.replace(true) {
-            flight.push(Ask::Run(self.purpose.begin().to_owned()));
+            flight.push(self.purpose.begin(session.isolation()));
         }
         let begin = flight.len();
         let is_write: Vec<bool> = waiting.asks.iter().map(|waits| matches!(waits, Waits::Write(_))).collect();
@@ -287,8 +289,6 @@ impl PgTransaction {
         if flight.iter().any(|ask| matches!(ask, Ask::Change(..))) {
             self.has_sent.set(true);
         }
-        let mut session = self.session.borrow_mut();
-        let Some(session) = session.as_mut() else { return Err(self.poisoned(Poison::Over)) };
         let left = self.frame.limit.saturating_sub(self.elapsed());
         self.statements.set(self.statements.get() + flight.len() as u64);
         let mut told = session.fly(&flight, left);
@@ -489,15 +489,15 @@ impl PgTransaction {
         if !self.begun.get() && self.waiting.borrow().asks.is_empty() && with.is_empty() {
             return Committed::Yes;
         }
+        let mut session = self.session.borrow_mut();
+        let Some(session) = session.as_mut() else { return Committed::No(Death::Failed(self.poisoned(Poison::Over))) };
         let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
         let begins = !self.begun.replace(true);
-        let mut flight: Vec<Ask> = begins.then(|| Ask::Run(self.purpose.begin().to_owned())).into_iter().collect();
+        let mut flight: Vec<Ask> = begins.then(|| self.purpose.begin(session.isolation())).into_iter().collect();
         flight.extend(waiting.asks.into_iter().map(Waits::into_ask));
         flight.extend(with);
         flight.push(Ask::Run("COMMIT".to_owned()));
         self.statements.set(self.statements.get() + flight.len() as u64);
-        let mut session = self.session.borrow_mut();
-        let Some(session) = session.as_mut() else { return Committed::No(Death::Failed(self.poisoned(Poison::Over))) };
         let told = session.fly(&flight, limit);
         let is_whole = told.len() == flight.len();
         // A commit of a transaction in which a statement failed is answered as if it were one: the statements tell. A

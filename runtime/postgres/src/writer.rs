@@ -56,6 +56,10 @@ pub(crate) struct Home {
     pub tables: Arc<[&'static TableDef]>,
     /// Whom it tells that it has committed.
     pub signals: Arc<Signals>,
+    /// Where its commits are published.
+    pub commits: Arc<Commits>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
 }
 
 struct Shared {
@@ -127,10 +131,9 @@ impl Writers {
         limits: &Limits,
         sessions: Arc<Sessions>,
         counters: Arc<Counters>,
-        commits: Arc<Commits>,
-        clock: Arc<dyn Clock>,
         stuck: Stuck,
     ) -> Self {
+        let (commits, clock) = (home.commits.clone(), home.clock.clone());
         let count = count.max(1);
         let line = Arc::new(Line::new("writer", count, limits.writer_queue_max));
         let limit = limits.mutation_timeout;

@@ -8,6 +8,7 @@
 // The attributes speak of `convoke`.
 extern crate convoke_store as convoke;
 
+mod faults;
 mod nodes;
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -25,6 +26,17 @@ convoke_store::conformance_tests!(crate::postgres());
 fn server() -> Postgres {
     let url = std::env::var("CONVOKE_TEST_POSTGRES").expect("runtime/postgres/tests/postgres.sh names a server");
     Postgres::at(&url, None).unwrap()
+}
+
+/// As [`postgres`], with an isolation that is too low.
+fn lowered() -> Factory {
+    Arc::new(ByFolder(server().with_snapshots_alone()))
+}
+
+/// As [`postgres`], with connections that the server knows by this name.
+fn named(application: &str) -> Factory {
+    let url = std::env::var("CONVOKE_TEST_POSTGRES").unwrap();
+    Arc::new(ByFolder(Postgres::at(&format!("{url}?application_name={application}"), None).unwrap()))
 }
 
 /// Engines whose databases lie in a schema for each folder.

@@ -30,7 +30,7 @@ pub struct Flags {
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA", global = true)]
     pub data: Option<PathBuf>,
     /// Address of the database, for several nodes on one: postgres://user@host/database. Its password is the secret
-    /// STORE_PASSWORD [default: a file in the data folder]
+    /// STORE_PASSWORD. Without it the database is a file in the data folder
     #[arg(long, value_name = "URL", env = "CONVOKE_STORE", global = true)]
     pub store: Option<String>,
     /// Address to serve calls on; port 0 picks a free one [default: 127.0.0.1:3210]

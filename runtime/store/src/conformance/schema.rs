@@ -10,7 +10,6 @@ use crate::{
     Access, Condition, FieldDef, Flow, Id, IndexDef, KeyDef, LatencyClass, Literal, OpenError, Plan, State, Store,
     StoreError, Table as _, TableDef, Value,
 };
-use convoke_core::limits::Limits;
 
 /// A table that lives as long as the tests, made where it is needed.
 fn table(fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
@@ -45,7 +44,7 @@ fn text(value: &str) -> Value {
 }
 
 fn open(engine: &Factory, folder: &Path, tables: &[&'static TableDef]) -> Store {
-    open_with(engine, folder, &Limits::default(), tables).unwrap()
+    open_with(engine, folder, &super::support::patient(), tables).unwrap()
 }
 
 /// A folder whose `meetings` have a title and two rows.
@@ -253,7 +252,7 @@ pub fn a_mistake_in_a_definition_names_its_place(engine: &Factory) {
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let error = open_with(engine, folder.path(), &Limits::default(), &tables).err().unwrap();
+        let error = open_with(engine, folder.path(), &super::support::patient(), &tables).err().unwrap();
         assert!(matches!(error, OpenError::Definition { .. }));
         assert_eq!(error.to_string(), expected);
     }

@@ -140,7 +140,7 @@ impl TestStore {
 
     pub fn with(engine: &Factory, tables: &[&'static TableDef], limits: impl FnOnce(&mut Limits)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut bounds = Limits::default();
+        let mut bounds = patient();
         limits(&mut bounds);
         let store = open_with(engine, folder.path(), &bounds, tables).unwrap();
         Self { store, ids: Arc::new(IdGenerator::after(0)), folder, engine: engine.clone() }
@@ -151,7 +151,7 @@ impl TestStore {
         let Self { store, folder, engine, .. } = self;
         store.close();
         drop(store);
-        let store = open_with(&engine, folder.path(), &Limits::default(), tables).unwrap();
+        let store = open_with(&engine, folder.path(), &patient(), tables).unwrap();
         let ids = Arc::new(IdGenerator::after(store.greatest_id()));
         Self { store, ids, folder, engine }
     }
@@ -176,6 +176,12 @@ impl TestStore {
         let ids = self.ids.clone();
         start(&self.store, move |transaction| run(&mut DbMut::new(transaction, reads(), ids.clone(), Millis(1_000))))
     }
+}
+
+/// The default bounds, but for time: how long a call takes says nothing on a machine whose other work takes the cores.
+pub fn patient() -> Limits {
+    let patience = Duration::from_secs(60);
+    Limits { mutation_timeout: patience, query_timeout: patience, ..Limits::default() }
 }
 
 /// Opens a store in a folder, on a disk with room.
