@@ -93,6 +93,7 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
             retired: #retired,
             write_json: #column::write_json,
             check: #column::check,
+            accept: #column::accept,
         }
     }
 }

@@ -31,6 +31,7 @@ const _: () = {
                     retired: false,
                     write_json: <Id<User> as ::convoke::__private::Column>::write_json,
                     check: <Id<User> as ::convoke::__private::Column>::check,
+                    accept: <Id<User> as ::convoke::__private::Column>::accept,
                 },
                 ::convoke::__private::FieldDef {
                     name: "status",
@@ -48,6 +49,7 @@ const _: () = {
                     retired: false,
                     write_json: <Status as ::convoke::__private::Column>::write_json,
                     check: <Status as ::convoke::__private::Column>::check,
+                    accept: <Status as ::convoke::__private::Column>::accept,
                 },
                 ::convoke::__private::FieldDef {
                     name: "usageCount",
@@ -58,6 +60,7 @@ const _: () = {
                     retired: false,
                     write_json: <i64 as ::convoke::__private::Column>::write_json,
                     check: <i64 as ::convoke::__private::Column>::check,
+                    accept: <i64 as ::convoke::__private::Column>::accept,
                 },
                 ::convoke::__private::FieldDef {
                     name: "old",
@@ -72,6 +75,7 @@ const _: () = {
                         String,
                     > as ::convoke::__private::Column>::write_json,
                     check: <Option<String> as ::convoke::__private::Column>::check,
+                    accept: <Option<String> as ::convoke::__private::Column>::accept,
                 },
                 ::convoke::__private::FieldDef {
                     name: "endedAt",
@@ -86,6 +90,7 @@ const _: () = {
                         Millis,
                     > as ::convoke::__private::Column>::write_json,
                     check: <Option<Millis> as ::convoke::__private::Column>::check,
+                    accept: <Option<Millis> as ::convoke::__private::Column>::accept,
                 },
             ],
             indexes: &[

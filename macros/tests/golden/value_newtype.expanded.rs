@@ -124,6 +124,23 @@ const _: () = {
         ) -> ::core::result::Result<Self, ::std::string::String> {
             <String as ::convoke::__private::Column>::from_value(value).map(Self)
         }
+        fn accept(
+            value: ::convoke::__private::ValueRef<'_>,
+        ) -> ::core::result::Result<::convoke::__private::Value, ::std::string::String> {
+            let value = <String as ::convoke::__private::Column>::from_value(value)?;
+            match Self::new(value) {
+                ::core::result::Result::Ok(value) => {
+                    ::core::result::Result::Ok(
+                        <Self as ::convoke::__private::Column>::to_value(&value),
+                    )
+                }
+                ::core::result::Result::Err(invalid) => {
+                    ::core::result::Result::Err(
+                        ::std::string::ToString::to_string(&invalid),
+                    )
+                }
+            }
+        }
     }
     #[automatically_derived]
     impl ::convoke::__private::TextColumn for DisplayName {}
@@ -219,6 +236,23 @@ const _: () = {
         ) -> ::core::result::Result<Self, ::std::string::String> {
             <i64 as ::convoke::__private::Column>::from_value(value).map(Self)
         }
+        fn accept(
+            value: ::convoke::__private::ValueRef<'_>,
+        ) -> ::core::result::Result<::convoke::__private::Value, ::std::string::String> {
+            let value = <i64 as ::convoke::__private::Column>::from_value(value)?;
+            match Self::new(value) {
+                ::core::result::Result::Ok(value) => {
+                    ::core::result::Result::Ok(
+                        <Self as ::convoke::__private::Column>::to_value(&value),
+                    )
+                }
+                ::core::result::Result::Err(invalid) => {
+                    ::core::result::Result::Err(
+                        ::std::string::ToString::to_string(&invalid),
+                    )
+                }
+            }
+        }
     }
 };
 #[::core::prelude::v1::derive(
@@ -307,6 +341,23 @@ const _: () = {
             value: ::convoke::__private::ValueRef<'_>,
         ) -> ::core::result::Result<Self, ::std::string::String> {
             <f64 as ::convoke::__private::Column>::from_value(value).map(Self)
+        }
+        fn accept(
+            value: ::convoke::__private::ValueRef<'_>,
+        ) -> ::core::result::Result<::convoke::__private::Value, ::std::string::String> {
+            let value = <f64 as ::convoke::__private::Column>::from_value(value)?;
+            match Self::new(value) {
+                ::core::result::Result::Ok(value) => {
+                    ::core::result::Result::Ok(
+                        <Self as ::convoke::__private::Column>::to_value(&value),
+                    )
+                }
+                ::core::result::Result::Err(invalid) => {
+                    ::core::result::Result::Err(
+                        ::std::string::ToString::to_string(&invalid),
+                    )
+                }
+            }
         }
     }
 };

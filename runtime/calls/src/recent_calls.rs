@@ -251,6 +251,10 @@ pub struct Filter {
     pub outcome: Option<Wanted>,
     /// One call, and what it made.
     pub request_id: Option<String>,
+    /// The subject of the identity that they ran as.
+    pub subject: Option<String>,
+    /// Those that took longer.
+    pub slower_than: Option<Duration>,
 }
 
 /// How a call is to have ended.
@@ -295,6 +299,8 @@ impl Filter {
         outcome
             && self.function.as_deref().is_none_or(|pattern| matches(pattern, &entry.function))
             && self.request_id.as_deref().is_none_or(|id| id == &*entry.request_id)
+            && self.subject.as_deref().is_none_or(|subject| entry.subject.as_deref() == Some(subject))
+            && self.slower_than.is_none_or(|bound| entry.elapsed > bound)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its last.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -38,12 +38,24 @@ pub(super) enum Socket {
     Local(UnixStream),
 }
 
+impl Socket {
+    /// Where it was connected to.
+    pub(super) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Socket::Tcp(socket) => socket.local_addr().ok(),
+            Socket::Local(_) => None,
+        }
+    }
+}
+
 /// What a connection and its calls share. It lives until the last of its calls has ended, and holds the connection's
 /// place in the limits as long.
 pub(super) struct Connection<H: Handler> {
     pub(super) server: Arc<Shared<H>>,
     pub(super) listener: Listener,
     pub(super) peer: IpAddr,
+    /// The address and port that it was made to; none by the control socket.
+    pub(super) local: Option<SocketAddr>,
     pub(super) activity: Arc<Activity>,
     /// Accepted while draining: every call is refused.
     pub(super) late: bool,
@@ -57,14 +69,14 @@ impl<H: Handler> Connection<H> {
     pub(super) fn new(
         server: Arc<Shared<H>>,
         listener: Listener,
-        peer: IpAddr,
+        (peer, local): (IpAddr, Option<SocketAddr>),
         slot: OwnedSemaphorePermit,
         place: Option<Place>,
     ) -> Arc<Self> {
         let activity = Arc::new(Activity::new(&server.limits));
         let late = server.phase() != Phase::Serving;
         let number = server.open(Arc::clone(&activity));
-        Arc::new(Self { server, listener, peer, activity, late, number, _slot: slot, _place: place })
+        Arc::new(Self { server, listener, peer, local, activity, late, number, _slot: slot, _place: place })
     }
 
     /// Serves the connection to its end. Nothing that goes wrong with one connection is anybody else's concern.

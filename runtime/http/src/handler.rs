@@ -10,6 +10,7 @@ use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
+use super::browser::Browser;
 use super::credentials::Authorization;
 use super::response_body::Body;
 use super::routes::{Params, Routes};
@@ -142,7 +143,8 @@ pub struct Incoming<E> {
     pub authorization: Option<Authorization>,
     /// Whether it came by the control socket: a process that can open that holds the data folder.
     pub is_operator: bool,
-    /// The `X-Convoke-Act-As` field, of a request by the control socket only: the base64 JSON of an identity.
+    /// The `X-Convoke-Act-As` field, of a request by the control socket or by an own page: the base64 JSON of an
+    /// identity.
     pub act_as: Option<HeaderValue>,
     /// The caller's `X-Request-Id` if it had a usable one, else one made here. The listener echoes it.
     pub request_id: Arc<str>,
@@ -160,6 +162,8 @@ pub struct Incoming<E> {
     pub last_event: Option<HeaderValue>,
     /// Whether the client takes a document in gzip. Not read of a call.
     pub accepts_gzip: bool,
+    /// What a browser says of the page that asks. Read where the route's class says so.
+    pub browser: Option<Browser>,
 }
 
 impl<E> Incoming<E> {

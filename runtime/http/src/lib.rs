@@ -15,6 +15,7 @@ mod control;
 mod convex_compat;
 mod credentials;
 mod cors;
+mod browser;
 mod detach;
 mod headers;
 mod files;
@@ -32,6 +33,7 @@ mod trace;
 mod waiting;
 mod guarded_io;
 
+pub use browser::Browser;
 pub use client_addr::counted_as;
 pub use control::CONTROL;
 pub use credentials::Authorization;

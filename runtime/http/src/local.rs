@@ -43,6 +43,7 @@ pub fn operator_request<E: Copy>(
         if_none_match: None,
         last_event: None,
         accepts_gzip: false,
+        browser: None,
         peer: std::net::Ipv4Addr::LOCALHOST.into(),
         body,
         idempotency_key: None,

@@ -45,6 +45,8 @@ pub struct Class {
     pub while_draining: bool,
     /// Whether a client may come back for the rest of a stream.
     pub resumes: bool,
+    /// Whether the server's own pages ask, so that what a browser says of them is handed on.
+    pub for_own_pages: bool,
 }
 
 /// Who is served.
@@ -54,7 +56,9 @@ pub enum Audience {
     Callers,
     /// Whoever watches the server: the ops listener; without one, this machine.
     Watchers,
-    /// Both.
+    /// Whoever operates the server: the ops listener.
+    Operators,
+    /// All of them.
     Everybody,
 }
 
@@ -88,6 +92,7 @@ impl Class {
         for_pages: true,
         while_draining: false,
         resumes: false,
+        for_own_pages: false,
     };
     /// Results that are told as they change: asked for in a body, or in the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };
@@ -107,6 +112,12 @@ impl Class {
     /// Figures of the server.
     pub const METRICS: Class =
         Class { audience: Audience::Watchers, body: BodyRule::None, is_counted: false, ..Class::CALL };
+    /// The same for the pages that the server has itself, and for nobody else's.
+    #[must_use]
+    pub const fn of_own_pages(self, audience: Audience) -> Class {
+        Class { audience, for_pages: false, for_own_pages: true, ..self }
+    }
+
     /// Of what leads nowhere.
     const NOTHING: Class = Class::PROBE;
 }
@@ -117,6 +128,7 @@ impl Audience {
         match self {
             Audience::Everybody => true,
             Audience::Callers => listener != Listener::Ops,
+            Audience::Operators => listener == Listener::Ops,
             Audience::Watchers => match listener {
                 Listener::Ops | Listener::Control => true,
                 Listener::Calls => local,

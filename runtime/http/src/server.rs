@@ -492,6 +492,7 @@ async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: impl Accept, kind:
             shared.traffic.turned_away.fetch_add(1, Ordering::Relaxed);
             continue;
         };
-        tokio::spawn(Connection::new(Arc::clone(&shared), kind, peer, slot, place).serve(socket));
+        let local = socket.local_addr();
+        tokio::spawn(Connection::new(Arc::clone(&shared), kind, (peer, local), slot, place).serve(socket));
     }
 }

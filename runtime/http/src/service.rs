@@ -18,6 +18,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
+use super::browser::Browser;
 use super::connection::Connection;
 use super::convex_compat;
 use super::handler::{Handler, Incoming, JSON, RejectedRequest, Reply};
@@ -144,7 +145,7 @@ async fn exchange<H: Handler>(
         params,
         authorization,
         is_operator,
-        act_as: fields.act_as.once().filter(|_| is_operator).cloned(),
+        act_as: fields.act_as.once().filter(|_| is_operator || class.for_own_pages).cloned(),
         request_id: Arc::from(&*id),
         trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
@@ -153,6 +154,7 @@ async fn exchange<H: Handler>(
         if_none_match: parts.headers.get(IF_NONE_MATCH).filter(|_| is_document).cloned(),
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
+        browser: class.for_own_pages.then(|| Browser::of(connection, parts, fields)),
     };
     if class.body != BodyRule::None {
         let is_bodiless = body.as_ref().is_none_or(|body| body.is_end_stream());
@@ -207,7 +209,7 @@ async fn leave<H: Handler>(
 
 /// Whether the host that a request names, in its target or its `Host` field, is this machine as seen by itself. A proxy
 /// in front is asked by another name, and so is a browser that a page made ask (DNS rebinding).
-fn is_asked_by_loopback_name(uri: &Uri, fields: &Headers<'_>) -> bool {
+pub(super) fn is_asked_by_loopback_name(uri: &Uri, fields: &Headers<'_>) -> bool {
     let target = uri.authority().map(|authority| authority.as_str());
     let field = fields.host.once().map(|host| host.to_str().unwrap_or_default());
     let mut named = target.into_iter().chain(field).peekable();

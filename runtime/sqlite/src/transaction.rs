@@ -294,6 +294,14 @@ impl Reader for SqliteTransaction {
         Ok(count.unsigned_abs())
     }
 
+    fn estimated_rows(&self, table: &'static TableDef) -> Result<Option<u64>> {
+        self.alive()?;
+        let text = sql::span_of_rows(table);
+        let mut statement = self.source.sqlite.prepare_cached(&text).map_err(|error| self.failed(&error))?;
+        let span = statement.query_row([], |row| row.get::<_, Option<i64>>(0)).map_err(|error| self.failed(&error))?;
+        Ok(Some(span.map_or(0, i64::unsigned_abs)))
+    }
+
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         let mut bytes = 0;
         for name in sql::trees(table) {

@@ -559,6 +559,22 @@ enum PlaceValue {
 }
 
 impl Cursor {
+    /// Behind this row of a plan's, for readers that have no types.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn behind(plan: &Plan, row: &dyn Row) -> Result<Self, StoreError> {
+        Self::at(plan, plan.fingerprint(), row)
+    }
+
+    /// Where it stands in a plan, as [`Plan::after`] has it.
+    ///
+    /// # Errors
+    /// [`StoreError::BadCursor`] if it belongs to another one.
+    pub fn place_in(&self, plan: &Plan) -> Result<(Vec<Value>, u128), StoreError> {
+        self.place(plan, plan.fingerprint())
+    }
+
     fn at(plan: &Plan, fingerprint: u64, row: &dyn Row) -> Result<Self, StoreError> {
         let keys = plan.index.map_or(&[][..], |index| index.keys);
         let values = keys

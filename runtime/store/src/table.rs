@@ -104,6 +104,8 @@ pub struct FieldDef {
     pub write_json: fn(ValueRef<'_>, &mut Vec<u8>) -> Result<(), StoreError>,
     /// Whether its Rust type takes a stored value; says why not.
     pub check: fn(ValueRef<'_>) -> Result<(), String>,
+    /// The value as its Rust type would have it if it came from a caller; says why not.
+    pub accept: fn(ValueRef<'_>) -> Result<Value, String>,
 }
 
 /// An index of a table; `_id` is always its last key.
@@ -284,6 +286,13 @@ pub trait Column: Sized {
         Self::from_value(value).map(drop)
     }
 
+    /// The stored form of a value that comes from outside, by the rules of the type, which a stored value is not held
+    /// against; says why not.
+    fn accept(value: ValueRef<'_>) -> Result<Value, String> {
+        Self::check(value)?;
+        Ok(value.to_value())
+    }
+
     /// Writes a stored value as `Serialize` of the Rust type would, without making one.
     fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         match (Self::REFERENCES, value) {
@@ -379,6 +388,12 @@ impl<T: Column> Column for Option<T> {
         match value {
             ValueRef::Null => Ok(None),
             value => T::from_value(value).map(Some),
+        }
+    }
+    fn accept(value: ValueRef<'_>) -> Result<Value, String> {
+        match value {
+            ValueRef::Null => Ok(Value::Null),
+            value => T::accept(value),
         }
     }
     fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {

@@ -87,6 +87,11 @@ pub trait Reader {
     /// How many rows a plan has.
     fn count(&self, plan: &Plan) -> Result<u64, StoreError>;
 
+    /// How many rows a table has, about, found without walking it; none if the engine cannot tell.
+    fn estimated_rows(&self, _table: &'static TableDef) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
     /// The bytes that a table and its indexes take in the database, whole pages; it walks all of them.
     fn bytes(&self, table: &'static TableDef) -> Result<u64, StoreError>;
 

@@ -266,6 +266,19 @@ fn column(value: &Newtype) -> TokenStream {
             ) -> ::core::result::Result<Self, ::std::string::String> {
                 <#inner as ::convoke::__private::Column>::from_value(value).map(Self)
             }
+            fn accept(
+                value: ::convoke::__private::ValueRef<'_>,
+            ) -> ::core::result::Result<::convoke::__private::Value, ::std::string::String> {
+                let value = <#inner as ::convoke::__private::Column>::from_value(value)?;
+                match Self::new(value) {
+                    ::core::result::Result::Ok(value) => ::core::result::Result::Ok(
+                        <Self as ::convoke::__private::Column>::to_value(&value),
+                    ),
+                    ::core::result::Result::Err(invalid) => {
+                        ::core::result::Result::Err(::std::string::ToString::to_string(&invalid))
+                    }
+                }
+            }
         }
 
         #is_text

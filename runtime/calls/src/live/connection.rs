@@ -101,7 +101,7 @@ impl Hub {
     /// `OVERLOADED` if they have as many as may be.
     pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Owner) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
-        let (id, wake) = self.connect(owner, of_owner_max)?;
+        let (id, wake) = self.connect(caller.clone(), owner, of_owner_max)?;
         let (rejected, failing_since) = (Vec::new(), None);
         let (reached, resumed, hub) = (Commit::default(), None, self.clone());
         Ok(LiveConnection { hub, id, wake, caller, flow, rejected, failing_since, reached, resumed })
@@ -172,7 +172,8 @@ impl LiveConnection {
     /// Waits until a result has changed, and takes all queries to a later commit. The first update has every query.
     ///
     /// # Errors
-    /// `OVERLOADED` if the results take more than a connection may hold: it is at its end.
+    /// `OVERLOADED` if the results take more than a connection may hold, `UNAVAILABLE` if the operator has ended it: it
+    /// is at its end.
     pub async fn next(&mut self) -> Result<Update> {
         loop {
             match self.due() {
@@ -186,6 +187,7 @@ impl LiveConnection {
                     () = tokio::time::sleep_until(time) => {}
                 },
                 Due::Never => self.wake.notified().await,
+                Due::Ended => return Err(Error::unavailable("The operator has ended this connection")),
             }
         }
     }
@@ -219,6 +221,9 @@ impl LiveConnection {
 
     /// When the next turn is to be taken.
     fn due(&self) -> Due {
+        if self.hub.lock().connections[self.id].is_ended {
+            return Due::Ended;
+        }
         if !self.rejected.is_empty() {
             return Due::Now;
         }
@@ -412,6 +417,7 @@ enum Due {
     Now,
     At(Instant),
     Never,
+    Ended,
 }
 
 /// What a turn at this commit has to do for a connection whose marks are known up to it.

@@ -21,6 +21,7 @@ use crate::call::dispatch::Dispatcher;
 use crate::context::shared::Inputs;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
+use convoke_core::identity::Caller;
 use convoke_store::{Commit, Commits};
 
 /// The live queries of a runtime.
@@ -64,6 +65,8 @@ pub(super) struct State {
     dependents: Dependents,
     /// How many connections each owner has.
     owners: FxHashMap<Owner, usize>,
+    /// How many connections there ever were.
+    connected: u64,
     is_followed: bool,
 }
 
@@ -125,6 +128,23 @@ pub(super) struct Connection {
     pub wake: Arc<Notify>,
     /// Whom it counts for.
     owner: Owner,
+    /// What tells it from all others, also those that are gone.
+    pub number: u64,
+    pub caller: Caller,
+    pub opened_at: Instant,
+    /// Since when a result that its client has is out of date.
+    pub behind_since: Option<Instant>,
+    /// Whether the operator has ended it.
+    pub is_ended: bool,
+}
+
+impl Connection {
+    fn unmark(&mut self, id: SubscriptionId) {
+        self.marked.remove(&id);
+        if self.marked.is_empty() {
+            self.behind_since = None;
+        }
+    }
 }
 
 /// Whose connections are counted together.
@@ -163,6 +183,7 @@ impl Hub {
             dependents: Dependents::new(commits.clone()),
             commits,
             owners: FxHashMap::default(),
+            connected: 0,
             is_followed: false,
         };
         let runners = Semaphore::new(services.limits().live_runners.max(1));
@@ -192,7 +213,12 @@ impl Hub {
     ///
     /// # Errors
     /// `OVERLOADED`.
-    pub(super) fn connect(self: &Arc<Self>, owner: Owner, of_owner_max: usize) -> Result<(ConnectionId, Arc<Notify>)> {
+    pub(super) fn connect(
+        self: &Arc<Self>,
+        caller: Caller,
+        owner: Owner,
+        of_owner_max: usize,
+    ) -> Result<(ConnectionId, Arc<Notify>)> {
         let mut state = self.lock();
         let of_owner = state.owners.entry(owner.clone()).or_default();
         if *of_owner >= of_owner_max {
@@ -200,8 +226,18 @@ impl Hub {
         }
         *of_owner += 1;
         let wake = Arc::new(Notify::new());
-        let connection =
-            Connection { marked: FxHashSet::default(), subscriptions: FxHashSet::default(), wake: wake.clone(), owner };
+        state.connected += 1;
+        let connection = Connection {
+            marked: FxHashSet::default(),
+            subscriptions: FxHashSet::default(),
+            wake: wake.clone(),
+            owner,
+            number: state.connected,
+            caller,
+            opened_at: Instant::now(),
+            behind_since: None,
+            is_ended: false,
+        };
         let id = state.connections.insert(connection);
         if !std::mem::replace(&mut state.is_followed, true) {
             self.follow(&state.commits);
@@ -288,6 +324,7 @@ impl State {
         let connection = &mut self.connections[subscription.connection];
         connection.wake.notify_one();
         connection.marked.insert(id);
+        connection.behind_since.get_or_insert_with(Instant::now);
         !std::mem::replace(&mut subscription.is_marked, true)
     }
 
@@ -303,7 +340,7 @@ impl State {
         let subscription = self.subscriptions.remove(id);
         if let Some(connection) = self.connections.get_mut(subscription.connection) {
             connection.subscriptions.remove(&id);
-            connection.marked.remove(&id);
+            connection.unmark(id);
         }
         if let Some(entry) = subscription.entry {
             self.leave(id, entry);
@@ -357,7 +394,7 @@ impl State {
         let connection = &mut self.connections[subscription.connection];
         match is_stale {
             true => connection.wake.notify_one(),
-            false => drop(connection.marked.remove(&id)),
+            false => connection.unmark(id),
         }
     }
 

@@ -2,14 +2,16 @@
 //!
 //! A commit says what it changed, and a run what it read; where they meet, the run is made again. `dependents` finds who
 //! has read what a commit changed, `query` runs a query once, `hub` knows whose results stand, and `connection` is what
-//! a transport holds of all that.
+//! a transport holds of all that. `clients` is what an operator sees of it.
 
+mod clients;
 mod connection;
 mod dependents;
 mod envelope;
 mod hub;
 mod query;
 
+pub use clients::{LiveClient, WatchedQuery};
 pub use connection::{LiveConnection, Told, Update};
 pub use envelope::AskedQuery;
 pub use hub::{Hub, Owner, Stats};

@@ -1,6 +1,7 @@
 //! The calls of a running server: those that ended lately, and those that end from now on.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
@@ -13,7 +14,7 @@ use convoke_http::{Body, BodySender, Ending, Reply};
 /// The type of the body: one JSON object a line.
 const NDJSON: &str = "application/x-ndjson";
 
-/// `GET logs?function=&outcome=&requestId=&last=&follow=`: one line of JSON a call ([`CallRecord`]), oldest first.
+/// `GET logs?function=&outcome=&requestId=&user=&slowerThanMs=&last=&follow=`: one line of JSON a call ([`CallRecord`]), oldest first.
 ///
 /// At most `last` calls that have ended (all that are remembered, unless `follow` is given: then none); with
 /// `follow=true` also those that end from now on, until the reader goes or the server ends. A reader that is too slow is
@@ -26,6 +27,8 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         function: request.query("function"),
         outcome: request.query_as("outcome")?,
         request_id: request.query("requestId"),
+        subject: request.query("user"),
+        slower_than: request.query_as::<u64>("slowerThanMs")?.map(Duration::from_millis),
     };
     let follow = request.query_as("follow")?.unwrap_or(false);
     let last = request.query_as("last")?.unwrap_or(if follow { 0 } else { RECENT_MAX });

@@ -44,7 +44,7 @@ pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+pub(super) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
         ValueRef::Bool(truth) => json(&truth, out)?,
@@ -276,6 +276,7 @@ mod tests {
             retired: false,
             write_json: C::write_json,
             check: C::check,
+            accept: C::accept,
         }
     }
 

@@ -27,6 +27,7 @@ pub const fn field<C: Column>(name: &'static str) -> FieldDef {
         retired: false,
         write_json: C::write_json,
         check: C::check,
+        accept: C::accept,
     }
 }
 

@@ -1,0 +1,98 @@
+//! What an operator sees of live queries: who is connected, what they watch, how far behind they are; and how to end one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::hub::{Connection, Hub, State};
+
+/// A client that has live queries. Its JSON:
+///
+/// `{"number":7,"identity":"https://id.example|ada","ageMs":1200,"queries":[…],"bytes":310,"lagMs":0}`; what does not
+/// apply is left out.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveClient {
+    /// What tells it from all others of this process, also those that are gone.
+    pub number: u64,
+    /// `issuer|subject` of the identity that its queries run as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// The deploy key that it came with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deploy_key: Option<String>,
+    /// How long ago it came.
+    #[serde(rename = "ageMs", serialize_with = "milliseconds")]
+    pub age: Duration,
+    /// What it watches, in the order of its numbers.
+    pub queries: Vec<WatchedQuery>,
+    /// Bytes of all results that it has.
+    pub bytes: usize,
+    /// For how long it has had a result that is out of date; nothing if all are current.
+    #[serde(rename = "lagMs", serialize_with = "milliseconds")]
+    pub lag: Duration,
+}
+
+/// One live query.
+#[derive(Clone, Debug, Serialize)]
+pub struct WatchedQuery {
+    /// The client's number of it.
+    pub number: u32,
+    /// The function.
+    pub path: Arc<str>,
+    /// The arguments' JSON.
+    pub args: Arc<str>,
+    /// Bytes of the result that the client has.
+    pub bytes: usize,
+}
+
+fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+impl Hub {
+    /// The clients that are connected now, those that came first at the beginning.
+    pub fn clients(&self) -> Vec<LiveClient> {
+        let (state, now) = (self.lock(), Instant::now());
+        let mut clients: Vec<_> =
+            state.connections.iter().map(|(_, connection)| client(&state, connection, now)).collect();
+        clients.sort_by_key(|client| client.number);
+        clients
+    }
+
+    /// Ends a connection: its client is told so, and may come back. Says whether there is one of this number.
+    pub fn end(&self, number: u64) -> bool {
+        let mut state = self.lock();
+        let found = state.connections.iter_mut().find(|(_, connection)| connection.number == number);
+        let Some((_, connection)) = found else { return false };
+        connection.is_ended = true;
+        connection.wake.notify_one();
+        true
+    }
+}
+
+fn client(state: &State, connection: &Connection, now: Instant) -> LiveClient {
+    let watched = |id: &usize| {
+        let subscription = &state.subscriptions[*id];
+        WatchedQuery {
+            number: subscription.number,
+            path: subscription.question.path.clone(),
+            args: subscription.question.args.clone(),
+            bytes: subscription.told.as_ref().map_or(0, Bytes::len),
+        }
+    };
+    let mut queries: Vec<_> = connection.subscriptions.iter().map(watched).collect();
+    queries.sort_by_key(|query| query.number);
+    LiveClient {
+        number: connection.number,
+        identity: connection.caller.identity().map(|identity| identity.token_identifier()),
+        deploy_key: connection.caller.deploy_key().map(|key| key.name.clone()),
+        age: now - connection.opened_at,
+        bytes: queries.iter().map(|query| query.bytes).sum(),
+        queries,
+        lag: connection.behind_since.map_or(Duration::ZERO, |since| now - since),
+    }
+}
