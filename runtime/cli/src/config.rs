@@ -109,7 +109,7 @@ impl Show {
 }
 
 /// What a flag was given, and whether on the command line or by its variable.
-fn given(matches: &clap::ArgMatches, id: &str) -> Option<Given> {
+pub(super) fn given(matches: &clap::ArgMatches, id: &str) -> Option<Given> {
     use clap::parser::ValueSource;
     // An argument that this command has not would be a panic.
     let source = matches.try_contains_id(id).ok()?.then(|| matches.value_source(id))??;

@@ -9,26 +9,37 @@ use serde_json::{Map, Value};
 
 use super::Failure;
 use super::connect::{ConnectArgs, Connection};
+use super::data_change::{self, Change};
 use super::table::aligned;
 use super::table::encoded;
 use convoke_server::archive::space::human;
 use convoke_store::Engines;
 
-/// Show the tables, or the rows of one of them
+/// Show the tables, or the rows of one of them; add, change or remove a row
 ///
-/// Reads what is stored, beside a running server or without one, and changes nothing. Rows come by their id, that is by
-/// the time they were made. Cells are shortened for people; --json gives every row whole, one a line.
+/// Reads what is stored, beside a running server or without one. Rows come by their id, that is by the time they were
+/// made. Cells are shortened for people; --json gives every row whole, one a line. A change keeps the rules of the table,
+/// and whoever watches is told of it; a value is read as its field needs it, `null` takes it away.
 ///
 ///   convoke data
 ///   convoke data users --limit 5
 ///   convoke data users --where email=ada@example.com --json
 ///   convoke data meetings --id meeting_01kdw0…
+///   convoke data meetings set meeting_01kdw0… title='Stand-up' maxParticipants=12
+///   convoke data interests add key=rust name=Rust
+///   convoke data meetings delete meeting_01kdw0…
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Data {
     /// The table; without it, all tables with their rows and bytes
     #[arg(value_name = "TABLE")]
     table: Option<String>,
+    /// What to do to its rows instead of showing them
+    #[arg(value_name = "CHANGE", requires = "table", conflicts_with_all = ["limit", "cursor", "id", "having", "json"])]
+    change: Option<Change>,
+    /// The row's id, its fields as FIELD=VALUE
+    #[arg(value_name = "WORD", requires = "change")]
+    words: Vec<String>,
     /// At most so many rows; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 50, requires = "table")]
     limit: usize,
@@ -85,9 +96,12 @@ const CELL: usize = 40;
 impl Data {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        match &self.table {
-            None => connection.block_on(self.tables(&connection)),
-            Some(table) => connection.block_on(self.rows(&connection, table)),
+        match (&self.table, self.change) {
+            (None, _) => connection.block_on(self.tables(&connection)),
+            (Some(table), Some(change)) => {
+                connection.block_on(data_change::run(&connection, table, change, &self.words))
+            }
+            (Some(table), None) => connection.block_on(self.rows(&connection, table)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::serve::{Hangup, Serving, open_issuer};
+use super::serve::{Hangup, Serving, in_force, open_issuer};
 use super::{Failure, install_log};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
@@ -24,14 +24,20 @@ pub(super) struct Dev {
 const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Dev {
-    pub(super) fn run(mut self, engines: &Engines) -> Result<(), Failure> {
+    /// `matches` are those of this command: they know what came from the environment.
+    pub(super) fn run(mut self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
         let _log = install_log(&config, "info")?;
         let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
         let database = config.engine(engines)?.files(&config.data).database.into_iter().next();
-        let (server, started) = Serving::start(config, engines)?;
+        let settings = in_force(
+            &self.flags,
+            matches,
+            &[("environment", "\"development\""), ("console", "true"), ("log_lines", "\"always\"")],
+        )?;
+        let (server, started) = Serving::start(config, settings, engines)?;
         let ada = DevelopmentUser {
             email: Some("ada@example.com".to_owned()),
             email_verified: true,
@@ -45,6 +51,9 @@ impl Dev {
         }
         eprintln!("address     {}", server.url());
         eprintln!("reference   {}/docs", server.url());
+        if let Some(console) = server.console() {
+            eprintln!("console     {console}   (log in with `convoke console`)");
+        }
         eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
         eprintln!("{}", server.example_call(&token));
         server.announce();

@@ -4,10 +4,12 @@
 
 pub mod completions;
 pub mod config;
+pub mod console;
 pub mod codegen;
 pub mod deploy_key;
 pub mod backup;
 pub mod data;
+mod data_change;
 pub mod dev;
 pub mod doctor;
 pub mod export;
@@ -17,6 +19,7 @@ pub mod migrate;
 pub mod openapi;
 pub mod health;
 pub mod import;
+pub mod live;
 mod local;
 mod logs;
 mod one_line;
@@ -46,6 +49,7 @@ use convoke_store::Engines;
     after_help = "\
 Start here:
   convoke dev                                  everything on this machine, with a token to paste
+  convoke console                              the same server in a browser
   convoke functions                            what can be called
   convoke run users/queries/getCurrentUser '{}' --as ada
   convoke help serve                           every setting of a production start
@@ -63,6 +67,7 @@ struct Cli {
 enum Command {
     Serve(serve::Serve),
     Dev(dev::Dev),
+    Console(console::Console),
     Token(token::Token),
     Functions(functions::Functions),
     #[command(name = "openapi")]
@@ -83,6 +88,7 @@ enum Command {
     Jobs(jobs::Jobs),
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
+    Live(live::Live),
 }
 
 /// Runs the command line of this process; databases are kept by these engines.
@@ -94,8 +100,9 @@ pub fn main_with(engines: Engines) -> ExitCode {
         Err(error) => error.exit(),
     };
     let done = match command {
-        Command::Serve(serve) => serve.run(&engines),
-        Command::Dev(dev) => dev.run(&engines),
+        Command::Serve(serve) => serve.run(&engines, matches.subcommand().map(|(_, matches)| matches)),
+        Command::Dev(dev) => dev.run(&engines, matches.subcommand().map(|(_, matches)| matches)),
+        Command::Console(console) => console.run(&engines),
         Command::Token(token) => token.run(),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
@@ -115,6 +122,7 @@ pub fn main_with(engines: Engines) -> ExitCode {
         Command::Jobs(jobs) => jobs.run(&engines),
         Command::Migrate(migrate) => migrate.run(&engines),
         Command::Logs(logs) => logs.run(&engines),
+        Command::Live(live) => live.run(&engines),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

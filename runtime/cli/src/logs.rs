@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
 
 use chrono::DateTime;
 use hyper::Method;
@@ -38,6 +39,12 @@ pub(super) struct Logs {
     /// That ended so: `ok`, `error` (any), or a code such as FORBIDDEN
     #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
     outcome: Option<String>,
+    /// Of the user with this subject
+    #[arg(long, value_name = "SUBJECT")]
+    user: Option<String>,
+    /// That took longer, e.g. 100ms
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    slower_than: Option<Duration>,
     /// Of this request
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
@@ -109,7 +116,14 @@ impl Logs {
 
     fn path(&self) -> String {
         let last = self.last.unwrap_or(if self.follow { 10 } else { 100 });
-        let members = [("function", &self.function), ("outcome", &self.outcome), ("requestId", &self.request_id)];
+        let slower_than = self.slower_than.map(|bound| bound.as_millis().to_string());
+        let members = [
+            ("function", &self.function),
+            ("outcome", &self.outcome),
+            ("requestId", &self.request_id),
+            ("user", &self.user),
+            ("slowerThanMs", &slower_than),
+        ];
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("follow", &self.follow.to_string())
             .append_pair("last", &last.to_string())

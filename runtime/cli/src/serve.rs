@@ -1,6 +1,7 @@
 //! `serve`: the runtime in production.
 
 use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +14,14 @@ use convoke_calls::runtime::{Runtime, RuntimeOptions};
 use convoke_core::clock::SystemClock;
 use convoke_http::{CONTROL, Server};
 use convoke_server::admin::Admin;
+use convoke_server::admin::settings::{self, SettingInForce};
 use convoke_server::auth::development::DevelopmentIssuer;
 use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
-use convoke_server::config::{Config, EnvironmentFlag, Flags};
+use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::gateway::Gateway;
+use convoke_server::settings::describe::describe;
+use convoke_server::settings::effective::rows;
 use convoke_store::{Engines, Stuck};
 
 /// Serve the functions of this program over HTTP
@@ -34,7 +38,8 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+    /// `matches` are those of this command: they know what came from the environment.
+    pub(super) fn run(self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
         let _log = install_log(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
@@ -42,7 +47,8 @@ impl Serve {
             config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
-        let (server, _) = Serving::start(config, engines)?;
+        let settings = in_force(&self.flags, matches, &[])?;
+        let (server, _) = Serving::start(config, settings, engines)?;
         server.announce();
         server.run(Hangup::Stays)
     }
@@ -74,7 +80,11 @@ pub(super) struct Started {
 
 impl Serving {
     /// Opens the database, fetches keys, binds the listener.
-    pub(super) fn start(config: Config, engines: &Engines) -> Result<(Self, Started), Failure> {
+    pub(super) fn start(
+        config: Config,
+        settings: Vec<SettingInForce>,
+        engines: &Engines,
+    ) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
         let signals = Signals::catch()?;
@@ -82,14 +92,24 @@ impl Serving {
         let (mut http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
         http.control = Some(config.data.join(CONTROL));
         let drain = config.limits.drain_timeout;
-        let (limits, environment) = (config.limits.clone(), config.environment);
+        let (limits, environment, console) = (config.limits.clone(), config.environment, config.console.clone());
         // Nothing acknowledged is lost, and its supervisor starts it again.
         let runtime = Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into_options(engines)? })?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
-        let admin = Admin::new(runtime, environment);
+        let is_on_main = console.on_main;
+        let host = console.hosts.first().cloned();
+        let admin = Admin::new(runtime, environment).with_console(console).with_settings(settings);
         let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
         let server = executor.block_on(Server::bind(http, gateway))?;
+        let main = || (scheme, server.local_addr());
+        let served = server.ops_addr().map(|ops| ("http", ops)).or_else(|| is_on_main.then(main));
+        if let Some((scheme, address)) = served {
+            admin.console.serve_at(match host {
+                Some(host) if server.ops_addr().is_none() => format!("https://{host}"),
+                _ => format!("{scheme}://{}", reached_here(address)),
+            });
+        }
         let started = Started { functions: admin.runtime.registry().all().count() };
         drop(within);
         Ok((Self { executor, admin, server, scheme, drain, signals }, started))
@@ -103,6 +123,11 @@ impl Serving {
         }
         let _ = writeln!(out, "convoke: listening on {}", self.url());
         supervisor::ready(&self.admin.runtime, &self.url());
+    }
+
+    /// Where the console is, if it is served.
+    pub(super) fn console(&self) -> Option<String> {
+        self.admin.console.url().ok()
     }
 
     /// Where calls are served.
@@ -158,6 +183,35 @@ impl Serving {
             cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
         }
     }
+}
+
+/// The address by which this machine reaches a listener, which may be one for all of its addresses.
+fn reached_here(listener: SocketAddr) -> SocketAddr {
+    let ip = match listener.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listener.port())
+}
+
+/// What the server is started with, and who says so: for those who look at it later. `own` is what the command decides
+/// where nobody else does.
+pub(super) fn in_force(
+    flags: &Flags,
+    matches: Option<&clap::ArgMatches>,
+    own: &[(&str, &str)],
+) -> Result<Vec<SettingInForce>, Failure> {
+    let (_, file) = config::read_table(flags.config.as_deref())?;
+    let given = |id: &str| super::config::given(matches?, id);
+    let described = describe();
+    let mut shown = settings::in_force(&described, &rows(&described, &file, &given));
+    for setting in shown.iter_mut().filter(|setting| setting.from == "default") {
+        if let Some((_, value)) = own.iter().find(|(name, _)| *name == setting.name) {
+            (setting.value, setting.from) = (Some((*value).to_owned()), "convoke dev".to_owned());
+        }
+    }
+    Ok(shown)
 }
 
 /// The development issuer of an installation.

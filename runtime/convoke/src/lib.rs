@@ -38,7 +38,7 @@ pub use convoke_http as http;
 pub use convoke_postgres as postgres;
 #[cfg(feature = "server")]
 #[doc(inline)]
-pub use convoke_server::{admin, archive, auth, backup, config, doctor, gateway, metrics, openapi, settings};
+pub use convoke_server::{admin, archive, auth, backup, config, console, doctor, gateway, metrics, openapi, settings};
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use convoke_sqlite as sqlite;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::auth::Environment;
 use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
+use crate::console::ConsoleOptions;
 use crate::settings::check;
 use crate::settings::describe::{self, Table, describe};
 use crate::settings::sources::File;
@@ -40,6 +41,8 @@ pub struct Config {
     pub store: Option<String>,
     /// The listener.
     pub http: HttpOptions,
+    /// The console.
+    pub console: ConsoleOptions,
     /// Whose tokens are accepted.
     pub auth: AuthConfig,
     /// When a success carries its log lines.
@@ -110,6 +113,10 @@ impl Config {
             dev: is_dev,
             ..HttpOptions::new(flags.listen.or(file.listen).unwrap_or_else(default_listen))
         };
+        let console = ConsoleOptions {
+            on_main: flags.console.or(file.console).unwrap_or(is_dev),
+            hosts: given(&flags.console_host, file.console_hosts),
+        };
         let mut auth = file.auth;
         auth.environment = environment;
         if let Some(provider) = provider_of(flags)? {
@@ -120,7 +127,7 @@ impl Config {
         let store = flags.store.clone().or(file.store);
         let log = flags.log.clone().or(file.log);
         let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
-        Ok(Self { environment, data, store, http, auth, log_lines, log, log_format, limits, sections })
+        Ok(Self { environment, data, store, http, console, auth, log_lines, log, log_format, limits, sections })
     }
 
     /// Refuses what must not serve strangers: no identity provider, or the development issuer.

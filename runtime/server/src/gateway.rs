@@ -17,7 +17,7 @@ use crate::auth::{AuthError, Authenticator, acting_as};
 use crate::live::{self, Watcher};
 use crate::metrics;
 use crate::openapi::pages::Pages;
-use crate::routes::{self, AdminRoute, Endpoint};
+use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
 use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
@@ -30,9 +30,11 @@ use convoke_calls::observe::{Rejection, Stage, UsedKey};
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::{Code, Error, Result};
-use convoke_core::identity::{Caller, DeployKeyCaller};
+use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
 use convoke_store::Flow;
+
+mod console;
 
 /// Says that an answer is the one of an earlier call.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -56,11 +58,15 @@ impl Gateway {
     pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
-        let (routes, pages, traffic) = (routes::table(), Pages::default(), OnceLock::new());
+        let routes = routes::table(admin.console.audience());
+        let (pages, traffic) = (Pages::default(), OnceLock::new());
         Self { runtime, routes, authenticator, log_lines, pages, traffic, admin }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
+        if let Some(browser) = &incoming.browser {
+            return self.console_caller(incoming, browser).await;
+        }
         let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
             return if incoming.is_operator { self.operator(incoming).await } else { Ok(Caller::Nobody) };
         };
@@ -73,11 +79,7 @@ impl Gateway {
     async fn operator(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
         let identity = match &incoming.act_as {
             None => None,
-            Some(given) => {
-                let identity = given.to_str().ok().and_then(acting_as::read);
-                let problem = || Error::new(Code::BadRequest, "X-Convoke-Act-As is not the base64 JSON of an identity");
-                Some(identity.ok_or_else(|| failed(&problem()))?)
-            }
+            Some(given) => Some(acting_as(given).map_err(|error| failed(&error))?),
         };
         operator::caller(&self.runtime, identity).await.map_err(|error| failed(&error))
     }
@@ -91,9 +93,7 @@ impl Gateway {
         let key = match &caller {
             Caller::DeployKey(key) => Some(key.clone()),
             // The operator, as a user who is seen for the first time.
-            Caller::User(identity) if incoming.is_operator && incoming.authorization.is_none() => {
-                Some(operator::key(Some(identity.clone())))
-            }
+            Caller::User(identity) if is_operator(incoming) => Some(operator::key(Some(identity.clone()))),
             Caller::Nobody | Caller::User(_) | Caller::System => None,
         };
         if let Some(key) = &key
@@ -142,7 +142,7 @@ impl Gateway {
             caller,
         };
         match live::answer(&self.runtime, &self.authenticator, watcher, &queries).await {
-            Ok(reply) => reply,
+            Ok(reply) => self.while_logged_in(reply, incoming),
             Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
         }
     }
@@ -180,20 +180,31 @@ impl Gateway {
         let key = match self.caller(incoming).await {
             Ok(Caller::DeployKey(key)) => key,
             // Whoever opened the control socket is the operator, whomever they call functions as.
-            Ok(_) if incoming.is_operator && incoming.authorization.is_none() => operator::key(None),
+            Ok(_) if is_operator(incoming) => operator::key(None),
             Ok(Caller::Nobody | Caller::User(_) | Caller::System) => {
                 return self.reject(incoming, self.authenticator.deploy_key_required());
             }
             Err(reply) => return reply,
         };
-        let Some(route) = route else { return self.no_admin_route(incoming, &key) };
+        self.admin_as(incoming, &key, route).await
+    }
+
+    async fn admin_as(
+        &self,
+        incoming: &Incoming<Endpoint>,
+        key: &Arc<DeployKeyCaller>,
+        route: Option<AdminRoute>,
+    ) -> Reply {
+        let Some(route) = route else { return self.no_admin_route(incoming, key) };
         let (method, path) = (&incoming.method, &*admin_path(incoming));
         let what = format!("{method} {path}");
-        if !route.scope.is_held_by(&key) {
-            return self.lacks(incoming, &key, what, route.scope);
+        if let Some(scope) = route.scope
+            && !scope.is_held_by(key)
+        {
+            return self.lacks(incoming, key, what, scope);
         }
         let began = self.runtime.clock().monotonic();
-        let request = AdminRequest::new(&key, incoming);
+        let request = AdminRequest::new(key, incoming);
         let answered = (route.handler)(&self.admin, request).await;
         let elapsed = self.runtime.clock().monotonic().saturating_sub(began);
         tracing::info!(
@@ -206,8 +217,9 @@ impl Gateway {
             deploy_key = key.name,
             "admin"
         );
-        let used = self.used(incoming, &key, what, answered.as_ref().err().map(Error::code));
+        let used = self.used(incoming, key, what, answered.as_ref().err().map(Error::code));
         match *method {
+            Method::GET if !self.is_news(incoming, &used) => {}
             Method::GET => self.admin.audit.record(self.runtime.database(), used),
             _ => self.admin.audit.record_change(self.runtime.database(), used).await,
         }
@@ -239,6 +251,7 @@ impl Gateway {
 
     /// A stream ends soon after its key is refused: revoked, expired, or without its former secret.
     fn while_accepted(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
+        let reply = self.while_logged_in(reply, incoming);
         let Some(header) = incoming.authorization.clone().filter(|_| reply.body.is_stream()) else { return reply };
         let authenticator = self.authenticator.clone();
         let refused = async move {
@@ -297,6 +310,12 @@ impl Handler for Gateway {
     }
 
     async fn call(&self, incoming: Incoming<Endpoint>) -> Reply {
+        if let Some(browser) = &incoming.browser
+            && let Err(error) = self.admin.console.admit(browser, &incoming.method)
+        {
+            self.rejected(&incoming, Stage::Credentials, &Caller::Nobody, &error);
+            return failed(&error);
+        }
         match incoming.endpoint {
             Endpoint::Run => {
                 self.function(&incoming, Request::Run { path: incoming.param(0), body: &incoming.body }).await
@@ -312,6 +331,7 @@ impl Handler for Gateway {
             }
             Endpoint::Admin(route) => self.admin(&incoming, Some(route)).await,
             Endpoint::NoAdminRoute => self.admin(&incoming, None).await,
+            Endpoint::Console(route) => self.console(&incoming, route).await,
         }
     }
 
@@ -332,9 +352,12 @@ impl Handler for Gateway {
             Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
             Endpoint::Kind(kind) => Some(kind),
             Endpoint::Live => Some(Kind::Query),
-            Endpoint::Admin(_) | Endpoint::NoAdminRoute | Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs => {
-                None
-            }
+            Endpoint::Admin(_)
+            | Endpoint::NoAdminRoute
+            | Endpoint::Metrics
+            | Endpoint::OpenApi
+            | Endpoint::Docs
+            | Endpoint::Console(_) => None,
         };
         // What is no call of a function is told so when it is read.
         let Some(kind) = kind else { return Ok(()) };
@@ -385,14 +408,31 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         Endpoint::Kind(kind) => kind.as_str().into(),
         Endpoint::Live => "live".into(),
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
-        Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs => incoming.uri.path().trim_start_matches('/').into(),
+        // A ticket is as good as its download until it is spent.
+        Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
+        Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs | Endpoint::Console(_) => {
+            incoming.uri.path().trim_start_matches('/').into()
+        }
     }
 }
 
 /// The path of an admin request behind what all of them begin with, decoded.
 fn admin_path(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
     let path = incoming.uri.path();
+    let path = path.strip_prefix("/console").unwrap_or(path);
     percent_decode_str(path.strip_prefix(routes::ADMIN).unwrap_or(path)).decode_utf8_lossy()
+}
+
+/// Whether it comes from whoever holds the data folder, by the control socket or by a page that they logged in to. Of a
+/// page's caller, what is no key is a user that the operator acts as.
+fn is_operator(incoming: &Incoming<Endpoint>) -> bool {
+    (incoming.is_operator && incoming.authorization.is_none()) || incoming.browser.is_some()
+}
+
+/// The user that a request names, to be acted as.
+fn acting_as(given: &HeaderValue) -> Result<Identity> {
+    let identity = given.to_str().ok().and_then(acting_as::read);
+    identity.ok_or_else(|| Error::new(Code::BadRequest, "X-Convoke-Act-As is not the base64 JSON of an identity"))
 }
 
 fn shortened(text: &str) -> &str {

@@ -12,6 +12,8 @@ pub mod doctor;
 pub mod auth;
 pub mod admin;
 mod live;
+mod page;
+pub mod console;
 pub mod gateway;
 pub mod routes;
 pub mod openapi;

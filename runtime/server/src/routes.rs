@@ -6,11 +6,14 @@
 use futures_util::future::BoxFuture;
 use hyper::Method;
 
-use crate::admin::{Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, logs, schema, tables};
+use crate::admin::{
+    Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
+    schema, settings, tables,
+};
 use crate::auth::deploy_key::Scope;
 use convoke_calls::function::Kind;
 use convoke_core::error::Result;
-use convoke_http::{Class, Reply, Routes};
+use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
 
 /// What stands before the path of an admin request.
 pub(crate) const ADMIN: &str = "/api/admin/";
@@ -34,13 +37,34 @@ pub enum Endpoint {
     OpenApi,
     /// To the page that shows it, and to the files of that page.
     Docs,
+    /// To something of the console.
+    Console(ConsoleRoute),
+}
+
+/// What of the console a request leads to.
+#[derive(Clone, Copy)]
+pub enum ConsoleRoute {
+    /// To a code that opens it.
+    Link,
+    /// To its pages and their files.
+    Page,
+    /// To a session: begun, looked at, ended.
+    Login,
+    /// See [`ConsoleRoute::Login`].
+    Session,
+    /// See [`ConsoleRoute::Login`].
+    Logout,
+    /// To a ticket for a download.
+    Ticket,
+    /// To what a ticket is for.
+    Download,
 }
 
 /// What an admin request leads to.
 #[derive(Clone, Copy)]
 pub struct AdminRoute {
-    /// What a key needs for it.
-    pub scope: Scope,
+    /// What a key needs for it; every key may ask for what needs nothing.
+    pub scope: Option<Scope>,
     /// What answers.
     pub handler: AdminHandler,
 }
@@ -48,8 +72,8 @@ pub struct AdminRoute {
 /// Answers one admin request.
 pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Result<Reply>>;
 
-/// Every route.
-pub(crate) fn table() -> Routes<Endpoint> {
+/// Every route; those of the console are for this audience.
+pub(crate) fn table(console: Audience) -> Routes<Endpoint> {
     let mut routes = Routes::new();
     routes.add(Method::POST, "/api/run/{*path}", Class::CALL, Endpoint::Run);
     routes.add(Method::POST, "/api/query", Class::CALL, Endpoint::Kind(Kind::Query));
@@ -62,21 +86,54 @@ pub(crate) fn table() -> Routes<Endpoint> {
     routes.add(Method::GET, "/docs/", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/{*page}", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/metrics", Class::METRICS, Endpoint::Metrics);
-    admin_routes(&mut routes);
+    admin_routes(&mut routes, console);
+    console_routes(&mut routes, console);
     routes.add_fallback("/api/admin/{*path}", Class::ADMIN, Endpoint::NoAdminRoute);
+    routes.add_fallback("/console/api/admin/{*path}", Class::ADMIN.of_own_pages(console), Endpoint::NoAdminRoute);
     routes
 }
 
-fn admin_routes(routes: &mut Routes<Endpoint>) {
+/// The console's own, and what its pages ask beside the admin routes: a browser sends its cookie below `/console` only.
+fn console_routes(routes: &mut Routes<Endpoint>, console: Audience) {
+    let page = Class::DOCUMENT.of_own_pages(console);
+    let call = Class::CALL.of_own_pages(console);
+    let session = Class::ADMIN.of_own_pages(console);
+    let download = Class { body: BodyRule::None, ..session };
+    routes.add(Method::POST, "/api/admin/console", Class::ADMIN, Endpoint::Console(ConsoleRoute::Link));
+    for path in ["/console", "/console/", "/console/{*page}"] {
+        routes.add(Method::GET, path, page, Endpoint::Console(ConsoleRoute::Page));
+    }
+    routes.add(Method::POST, "/console/api/session", session, Endpoint::Console(ConsoleRoute::Login));
+    routes.add(Method::GET, "/console/api/session", session, Endpoint::Console(ConsoleRoute::Session));
+    routes.add(Method::DELETE, "/console/api/session", session, Endpoint::Console(ConsoleRoute::Logout));
+    routes.add(Method::POST, "/console/api/downloads", session, Endpoint::Console(ConsoleRoute::Ticket));
+    routes.add(Method::GET, "/console/api/downloads/{ticket}", download, Endpoint::Console(ConsoleRoute::Download));
+    routes.add(Method::POST, "/console/api/run/{*path}", call, Endpoint::Run);
+    routes.add(Method::POST, "/console/api/live", Class::LIVE.of_own_pages(console), Endpoint::Live);
+}
+
+fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
+    macro_rules! scope {
+        (Any) => {
+            None
+        };
+        ($scope:ident) => {
+            Some(Scope::$scope)
+        };
+    }
     macro_rules! rows {
         ($($method:ident $path:literal $scope:ident $handler:path;)*) => {$(
             let handler: AdminHandler = |admin, request| Box::pin($handler(admin, request));
-            let route = AdminRoute { scope: Scope::$scope, handler };
-            routes.add(Method::$method, $path, Class::ADMIN, Endpoint::Admin(route));
+            let to = Endpoint::Admin(AdminRoute { scope: scope!($scope), handler });
+            routes.add(Method::$method, $path, Class::ADMIN, to);
+            routes.add(Method::$method, concat!("/console", $path), Class::ADMIN.of_own_pages(console), to);
         )*};
     }
     rows! {
+        GET    "/api/admin/overview"           Any       overview::show;
+        GET    "/api/admin/performance"        Functions performance::show;
         GET    "/api/admin/functions"          Functions functions::list;
+        GET    "/api/admin/functions/{*path}"  Functions functions::show;
         GET    "/api/admin/keys"               Keys      keys::list;
         POST   "/api/admin/keys"               Keys      keys::create;
         POST   "/api/admin/keys/{name}/rotate" Keys      keys::rotate;
@@ -92,9 +149,17 @@ fn admin_routes(routes: &mut Routes<Endpoint>) {
         GET    "/api/admin/doctor"             Data      doctor::look;
         GET    "/api/admin/tables"             Data      tables::list;
         GET    "/api/admin/tables/{name}"      Data      tables::rows;
+        POST   "/api/admin/tables/{name}"      DataWrite rows::insert;
+        PATCH  "/api/admin/tables/{name}/{id}" DataWrite rows::change;
+        DELETE "/api/admin/tables/{name}/{id}" DataWrite rows::delete;
+        GET    "/api/admin/tables/{name}/export" Data    export::table;
         GET    "/api/admin/export"             Data      export::export;
+        GET    "/api/admin/settings"           Data      settings::list;
+        GET    "/api/admin/live"               Live      live::list;
+        DELETE "/api/admin/live/{number}"      Live      live::end;
+        GET    "/api/admin/backup"             Backup    backup::list;
         POST   "/api/admin/backup"             Backup    backup::create;
-        GET    "/api/admin/backup/{name}"      Backup    backup::fetch;
+        GET    "/api/admin/backup/{name}"      BackupDownload backup::fetch;
         DELETE "/api/admin/backup/{name}"      Backup    backup::remove;
     }
 }

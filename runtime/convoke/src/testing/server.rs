@@ -13,6 +13,7 @@ use convoke_server::admin::Admin;
 use convoke_server::auth::development::{DevelopmentIssuer, DevelopmentUser};
 use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{AuthConfig, Authenticator, Environment};
+use convoke_server::console::ConsoleOptions;
 use convoke_server::gateway::Gateway;
 
 /// How long a token of a test is valid.
@@ -70,6 +71,23 @@ impl TestApp {
     /// # Panics
     /// As [`TestApp::serve`].
     pub fn serve_with(&self, change: impl FnOnce(&mut HttpOptions), log_lines: LogLinesOn) -> TestServer<'_> {
+        self.listen(change, log_lines, ConsoleOptions::default())
+    }
+
+    /// As [`TestApp::serve`], with a console.
+    ///
+    /// # Panics
+    /// As [`TestApp::serve`].
+    pub fn serve_console(&self, console: ConsoleOptions) -> TestServer<'_> {
+        self.listen(|_| {}, LogLinesOn::Error, console)
+    }
+
+    fn listen(
+        &self,
+        change: impl FnOnce(&mut HttpOptions),
+        log_lines: LogLinesOn,
+        console: ConsoleOptions,
+    ) -> TestServer<'_> {
         let runtime = self.runtime().clone();
         let clock = runtime.clock().clone();
         let issuer = DevelopmentIssuer::ephemeral(clock.clone()).expect("a key can be made");
@@ -87,7 +105,7 @@ impl TestApp {
             let limits = runtime.limits().clone();
             let authenticator = Authenticator::new(auth, clock, &limits, http).expect("the issuer's settings are good");
             authenticator.start().await;
-            let admin = Admin::new(runtime, authenticator.environment());
+            let admin = Admin::new(runtime, authenticator.environment()).with_console(console);
             let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
             let server = Server::bind(options, gateway).await.expect("a free port can be had");
             let address = server.local_addr();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -63,6 +63,33 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         }
     });
     Ok(Reply::of(200, "application/x-ndjson", body))
+}
+
+/// `GET backup`: what there is, newest first: `{"items": [{name, bytes, madeAt, sha256?}]}`, `madeAt` in milliseconds. One
+/// without `sha256` was put there by somebody else; `running` tells whether a copy is being made now.
+///
+/// # Errors
+/// `INTERNAL`: the folder cannot be read.
+pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+    let data = admin.runtime.store().folder().to_owned();
+    let listed = tokio::task::spawn_blocking(move || {
+        let folder = backup::folder(&data)?;
+        let mut items = Vec::new();
+        for path in backup::list(&folder)?.iter().rev() {
+            // One that was removed this moment is none.
+            let Ok(found) = fs::metadata(path) else { continue };
+            let made_at = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            items.push(json!({
+                "name": path.file_name().unwrap_or_default().to_string_lossy(),
+                "bytes": found.len(),
+                "madeAt": made_at.map(|time| time.as_millis() as u64),
+                "sha256": backup::read_checksum(path)?,
+            }));
+        }
+        Ok::<_, std::io::Error>(items)
+    });
+    let items = listed.await.map_err(Error::internal)?.map_err(Error::internal)?;
+    success(&json!({ "items": items, "running": Copying::is_taken(&admin.runtime) }))
 }
 
 fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {

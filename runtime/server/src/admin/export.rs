@@ -1,18 +1,24 @@
-//! The archive of all rows, as a stream. It is read from a copy of the database that is made first: as of one commit,
+//! The archive of all rows, or the rows of one table, as a stream. It is read from a copy of the database that is made first: as of one commit,
 //! and no snapshot is held while it is sent, however slow its reader is.
 
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use tokio::sync::oneshot;
 
+use super::tables::find;
 use super::{Admin, AdminRequest};
-use crate::archive::space;
 use crate::archive::writer::{self, WriteError};
+use crate::archive::{csv, row, space};
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Error, Result};
 use convoke_http::{Body, BodySender, Ending, Reply};
+use convoke_store::offline::everything;
+use convoke_store::{OfflineDatabase, Row};
 
 /// Bytes of a piece of the stream.
 const PIECE: usize = 64 * 1024;
@@ -22,12 +28,84 @@ const PIECE: usize = 64 * 1024;
 /// # Errors
 /// `FAILED_PRECONDITION`: no room for the copy. `CONFLICT`: another copy is being made.
 pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let tables = admin.runtime.store().tables().to_vec();
+    of_copy(admin, request, "application/gzip", move |copy, out| {
+        writer::write(copy, &tables, out, &mut |_| {}).map(drop)
+    })
+    .await
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// Rows as lines of text, their values between commas.
+    Csv,
+    /// A JSON object a line.
+    JsonLines,
+}
+
+impl FromStr for Format {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        match text {
+            "csv" => Ok(Format::Csv),
+            "jsonl" => Ok(Format::JsonLines),
+            _ => Err("must be csv or jsonl"),
+        }
+    }
+}
+
+/// `GET tables/{name}/export?format=`: all rows of a table by id, as `csv` (what a spreadsheet would take for a formula is
+/// marked as text) or as `jsonl`, a JSON object a line.
+///
+/// # Errors
+/// `NOT_FOUND`; `INVALID_ARGUMENT` for another format; as [`export`].
+pub async fn table(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
+    let format = request.query_as::<Format>("format")?.unwrap_or(Format::JsonLines);
+    let (content_type, ending) = match format {
+        Format::Csv => ("text/csv; charset=utf-8", "csv"),
+        Format::JsonLines => ("application/x-ndjson", "jsonl"),
+    };
+    let mut reply = of_copy(admin, request, content_type, move |copy, out| {
+        if format == Format::Csv {
+            out.write_all(&csv::head(table))?;
+        }
+        let mut line = Vec::new();
+        let mut broken = None;
+        copy.reader().select(&everything(table), &mut |stored: &dyn Row| {
+            line.clear();
+            match format {
+                Format::Csv => csv::write(table, stored, &mut line)?,
+                Format::JsonLines => {
+                    row::write(table, stored, &mut line)?;
+                    line.push(b'\n');
+                }
+            }
+            broken = out.write_all(&line).err();
+            Ok(if broken.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        broken.map_or(Ok(()), |error| Err(error.into()))
+    })
+    .await?;
+    let name = format!("attachment; filename=\"{}.{ending}\"", table.name);
+    reply.fields.extend(HeaderValue::try_from(name).map(|name| (CONTENT_DISPOSITION, name)));
+    Ok(reply)
+}
+
+/// What `write` makes of a copy of the database, as a stream.
+async fn of_copy(
+    admin: &Admin,
+    request: AdminRequest,
+    content_type: &'static str,
+    write: impl FnOnce(&dyn OfflineDatabase, &mut dyn Write) -> std::result::Result<(), WriteError> + Send + 'static,
+) -> Result<Reply> {
     let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
     let (sender, body) = Body::stream(Ending::Whole);
     let (copied, has_copied) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        let store = runtime.store();
-        let copy = match store.snapshot(|_| {}) {
+        let copy = match runtime.store().snapshot(|_| {}) {
             Ok(copy) => copy,
             Err(error) => return drop(copied.send(Err(error))),
         };
@@ -35,8 +113,8 @@ pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         // The copy has no name any more and takes no lock: the next one may be made while this one is sent.
         drop(copying);
         let mut out = BufWriter::with_capacity(PIECE, Pieces(sender));
-        let written = writer::write(&*copy, store.tables(), &mut out, &mut |_| {});
-        match written.and_then(|_| out.into_inner().map_err(|error| WriteError::Io(error.into_error()))) {
+        let written = write(&*copy, &mut out);
+        match written.and_then(|()| out.into_inner().map_err(|error| WriteError::Io(error.into_error()))) {
             Ok(Pieces(sender)) => sender.finish(),
             Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Err(error) => tracing::error!(request_id = %request.request_id, "the export broke off: {error}"),
@@ -45,7 +123,7 @@ pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     // Whoever may export is told what the disk said.
     let failed = |error| Error::unavailable(format!("The database could not be copied: {error}"));
     has_copied.await.map_err(Error::internal)?.map_err(failed)?;
-    Ok(Reply::of(200, "application/gzip", body))
+    Ok(Reply::of(200, content_type, body))
 }
 
 /// The stream as something to write to.
@@ -70,6 +148,11 @@ pub(super) struct Copying(Arc<Taken>);
 struct Taken(AtomicBool);
 
 impl Copying {
+    /// Whether a copy is being made now.
+    pub(super) fn is_taken(runtime: &Runtime) -> bool {
+        runtime.memory::<Taken>().0.load(Ordering::Acquire)
+    }
+
     /// Takes it, if there is room for a copy.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! The functions that can be called from outside, with what a tool needs to list them.
 
+use schemars::generate::SchemaSettings;
 use serde_json::json;
 
 use super::{Admin, AdminRequest, success};
-use convoke_core::error::Result;
+use convoke_core::error::{Code, Error, Result};
 use convoke_http::Reply;
 
 /// `GET functions`: path, kind, visibility and first line of documentation of each, by path.
@@ -25,4 +26,33 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         })
         .collect();
     success(&functions)
+}
+
+/// `GET functions/{path}`: one function whole: its documentation, the JSON schemas of what it takes and returns (draft
+/// 2020-12, nothing referred to by address), arguments that fit, when it runs by itself.
+///
+/// # Errors
+/// `FUNCTION_NOT_FOUND`.
+pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let path = request.part();
+    let function = admin
+        .runtime
+        .registry()
+        .get(path)
+        .ok_or_else(|| Error::new(Code::FunctionNotFound, "No function has this path").with("path", path))?;
+    let inlined = || SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let takes = (function.def.args_schema)(&mut inlined().for_deserialize().into_generator());
+    let returns = (function.def.output_schema)(&mut inlined().for_serialize().into_generator());
+    success(&json!({
+        "path": &*function.path,
+        "kind": function.kind(),
+        "visibility": function.def.visibility,
+        "doc": function.def.doc.trim(),
+        "arguments": takes,
+        "result": returns,
+        "example": function.example_arguments(),
+        "crons": function.def.crons,
+        "file": function.def.file,
+        "line": function.def.line,
+    }))
 }

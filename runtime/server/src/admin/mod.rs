@@ -11,10 +11,15 @@ pub mod export;
 pub mod functions;
 pub mod jobs;
 pub mod keys;
+pub mod live;
 pub mod logs;
 pub mod operator;
+pub mod overview;
+pub mod performance;
 pub mod request;
+pub mod rows;
 pub mod schema;
+pub mod settings;
 pub mod tables;
 
 pub use request::AdminRequest;
@@ -26,8 +31,11 @@ use bytes::Bytes;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use settings::SettingInForce;
+
 use crate::auth::Environment;
 use crate::auth::deploy_key_cache::{self, DeployKey, DeployKeyCache};
+use crate::console::{Console, ConsoleOptions};
 use convoke_calls::background::{self, Background};
 use convoke_calls::call::envelope;
 use convoke_calls::runtime::Runtime;
@@ -47,6 +55,10 @@ pub struct Admin {
     pub keys: Arc<DeployKeyCache>,
     /// The record of their uses.
     pub audit: Arc<Audit>,
+    /// The pages that ask all this.
+    pub console: Arc<Console>,
+    /// What is in force; empty where nobody said so.
+    pub settings: Arc<Vec<SettingInForce>>,
 }
 
 impl Admin {
@@ -60,7 +72,21 @@ impl Admin {
         }
         // The one that the calls of this runtime are recorded in.
         let audit = runtime.memory::<Audit>();
-        Self { runtime, environment, keys, audit }
+        let console = Arc::new(Console::new(ConsoleOptions::default(), runtime.clock().clone()));
+        Self { runtime, environment, keys, audit, console, settings: Arc::default() }
+    }
+
+    /// The same with a console like this.
+    #[must_use]
+    pub fn with_console(self, options: ConsoleOptions) -> Self {
+        let console = Arc::new(Console::new(options, self.runtime.clock().clone()));
+        Self { console, ..self }
+    }
+
+    /// The same with these settings to show.
+    #[must_use]
+    pub fn with_settings(self, settings: Vec<SettingInForce>) -> Self {
+        Self { settings: Arc::new(settings), ..self }
     }
 
     /// Keeps the record of the last uses of deploy keys, and removes what it and the keys need no longer. Needs a tokio

@@ -21,8 +21,8 @@ pub struct AdminRequest {
     pub request_id: Arc<str>,
     /// The whole body; empty if there is none.
     pub body: Bytes,
-    /// What stood in the path for the route's `{…}`: no route has two.
-    part: String,
+    /// What stood in the path for the route's first `{…}`, and for its second.
+    parts: [String; 2],
     query: Option<String>,
 }
 
@@ -32,14 +32,19 @@ impl AdminRequest {
             caller: caller.clone(),
             request_id: incoming.request_id.clone(),
             body: incoming.body.clone(),
-            part: incoming.param(0).to_owned(),
+            parts: [incoming.param(0).to_owned(), incoming.param(1).to_owned()],
             query: incoming.uri.query().map(str::to_owned),
         }
     }
 
-    /// What stood in the path in place of the route's `{…}`.
+    /// What stood in the path in place of the route's first `{…}`.
     pub fn part(&self) -> &str {
-        &self.part
+        &self.parts[0]
+    }
+
+    /// What stood in the path in place of the route's second `{…}`.
+    pub fn second_part(&self) -> &str {
+        &self.parts[1]
     }
 
     /// The member `name` of the query, decoded; the first if there are several, none if it is empty.
@@ -96,7 +101,7 @@ mod tests {
             caller: super::super::operator::key(None),
             request_id: "r".into(),
             body: Bytes::from_static(body.as_bytes()),
-            part: "a".to_owned(),
+            parts: ["a".to_owned(), String::new()],
             query: Some(query.to_owned()),
         }
     }

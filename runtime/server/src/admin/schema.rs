@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{Admin, AdminRequest, success};
+use crate::archive::shape;
 use convoke_calls::migration::{self, Migration};
 use convoke_calls::registry::Registered;
 use convoke_core::error::Result;
 use convoke_http::Reply;
 
-/// `GET schema`: `{state, difference?, migrations}`; a migration is an admin mutation in a module `migrations`, with
-/// how far it is.
+/// `GET schema`: `{state, difference?, migrations, tables}`; a migration is an admin mutation in a module `migrations`, with
+/// how far it is; tables are those of the code, which the database has too unless there is a difference.
 ///
 /// # Errors
 /// A failure of the store.
@@ -38,7 +39,8 @@ async fn shown(admin: &Admin) -> Result<Value> {
         .collect();
     let difference = admin.runtime.store().difference();
     let state = if difference.is_some() { "closed" } else { "open" };
-    Ok(json!({ "state": state, "difference": difference, "migrations": migrations }))
+    let tables = shape::Schema::of(admin.runtime.store().tables()).tables;
+    Ok(json!({ "state": state, "difference": difference, "migrations": migrations, "tables": tables }))
 }
 
 fn progress(function: &Registered, begun: Option<&Migration>) -> Value {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::str::FromStr;
 
 use serde::Serialize;
 use serde_json::json;
@@ -14,7 +15,9 @@ use convoke_core::id;
 use convoke_http::Reply;
 use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
-use convoke_store::{Access, FieldDef, Flow, LatencyClass, Plan, Reader, Row, StoreError, TableDef, Value};
+use convoke_store::{
+    Access, Cursor, FieldDef, Flow, IndexDef, LatencyClass, Plan, Reader, Row, StoreError, TableDef, Value,
+};
 
 /// Rows of a page by default.
 const ROWS: usize = 50;
@@ -25,47 +28,114 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Rows that a page with a condition looks at; then it ends, with what it found so far.
 const LOOKED_AT_MAX: usize = 20_000;
 
-/// `GET tables`: name, prefix, rows and bytes of each. A table that takes too long to count or to measure has null.
+/// Rows that are counted where an estimate would do.
+const COUNTED_MAX: u64 = 20_000;
+/// Bytes of a database whose tables are measured where an estimate would do: each page is read for it.
+const MEASURED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// `GET tables?estimate=`: name, prefix, rows and bytes of each. A table that takes too long to count or to measure has
+/// null. With `estimate=true` large tables are not walked: their rows are about as many (`"estimated": true`), and of a
+/// large database no bytes are given.
 ///
 /// # Errors
 /// A failure of the store.
-pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let estimate = request.query_as("estimate")?.unwrap_or(false);
+    let is_measured = !estimate || admin.runtime.store().files().bytes() <= MEASURED_BYTES_MAX;
     let mut tables = Vec::new();
     for table in admin.runtime.store().tables().iter().copied() {
-        let rows = within_time(read(admin, move |source| count(source, table)).await)?;
-        let bytes = within_time(read(admin, move |source| source.bytes(table)).await)?;
+        let estimated = match estimate {
+            true => read(admin, move |source| estimated(source, table)).await?,
+            false => None,
+        };
+        let rows = match estimated {
+            Some(rows) => Some(rows),
+            None => within_time(read(admin, move |source| count(source, table)).await)?,
+        };
+        let bytes = match is_measured {
+            true => within_time(read(admin, move |source| source.bytes(table)).await)?,
+            false => None,
+        };
         tables.push(json!({
             "name": table.name,
             "prefix": table.prefix,
             "system": is_system(table),
             "rows": rows,
+            "estimated": estimated.is_some(),
             "bytes": bytes,
         }));
     }
     success(&json!({ "tables": tables }))
 }
 
-/// `GET tables/{name}`: rows by id, at most `limit` behind `cursor`; with `id` that one; with `where` (`field=value`)
-/// those that have it. The runtime's own tables need `system=true`.
-///
-/// # Errors
-/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, id or condition that does not fit the table.
-pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
-    let wanted = Wanted {
-        table,
-        limit: request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX),
-        after: bits(table, "cursor", request.query("cursor"))?,
-        id: bits(table, "id", request.query("id"))?,
-        having: request.query("where").map(|text| Having::read(table, &text)).transpose()?,
-    };
-    let page = read(admin, move |source| wanted.page(source)).await?;
-    let column = |field: &FieldDef| Column { name: field.name, r#type: shape::type_name(field.column) };
-    let columns = shown(table).map(column).collect();
-    success(&Rows { table: table.name, columns, rows: page.rows, cursor: page.cursor })
+/// About how many rows there are; none if they are few enough to be counted.
+fn estimated(source: &dyn Reader, table: &'static TableDef) -> std::result::Result<Option<u64>, StoreError> {
+    match source.estimated_rows(table)? {
+        Some(rows) => Ok((rows > COUNTED_MAX).then_some(rows)),
+        None => {
+            let counted = source.count(&Plan { limit: Some(COUNTED_MAX + 1), ..everything(table) })?;
+            Ok((counted > COUNTED_MAX).then_some(counted))
+        }
+    }
 }
 
-fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'static TableDef> {
+/// `GET tables/{name}`: rows by id, or in the order of `index`, at most `limit` behind `cursor`, the last ones first with
+/// `order=desc`; with `id` that one; with `where` (`field=value`) those that have it, found by the index if the field is
+/// its first key. The runtime's own tables need `system=true`. The answer says also what the table is made of.
+///
+/// # Errors
+/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, index, id or condition that does not fit the table.
+pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
+    let index = request.query("index").map(|name| index(table, &name)).transpose()?;
+    let mut having = request.query("where").map(|text| Having::read(table, &text)).transpose()?;
+    let mut plan = Plan::new(table, index);
+    plan.reverse = request.query_as::<Direction>("order")?.is_some_and(|order| order == Direction::Descending);
+    if let Some(first) = index.and_then(|index| index.keys.first())
+        && let Some(found) = having.take_if(|having| having.place == first.field)
+    {
+        plan.eq = vec![found.value];
+    }
+    plan.after = match index {
+        None => bits(table, "cursor", request.query("cursor"))?.map(|id| (Vec::new(), id)),
+        Some(_) => request.cursor()?.map(|cursor| cursor.place_in(&plan)).transpose()?,
+    };
+    let limit = request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX);
+    let wanted = Wanted { plan, limit, id: bits(table, "id", request.query("id"))?, having };
+    let page = read(admin, move |source| wanted.page(source)).await?;
+    let columns = shown(table).map(shape::Column::of).collect();
+    let indexes = table.indexes.iter().map(|index| shape::Index::of(table, index)).collect();
+    let (rows, cursor) = (page.rows, page.cursor);
+    success(&Rows { table: table.name, system: is_system(table), columns, indexes, rows, cursor })
+}
+
+#[derive(PartialEq, Eq)]
+enum Direction {
+    Ascending,
+    Descending,
+}
+
+impl FromStr for Direction {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        match text {
+            "asc" => Ok(Direction::Ascending),
+            "desc" => Ok(Direction::Descending),
+            _ => Err("must be asc or desc"),
+        }
+    }
+}
+
+fn index(table: &'static TableDef, name: &str) -> Result<&'static IndexDef> {
+    table.indexes.iter().find(|index| index.name == name).ok_or_else(|| {
+        let names: Vec<_> = table.indexes.iter().map(|index| index.name).collect();
+        let message = format!("index: {} has no index {name}; it has {}", table.name, names.join(", "));
+        Error::invalid_argument("index", message)
+    })
+}
+
+pub(super) fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'static TableDef> {
     let tables = admin.runtime.store().tables();
     match tables.iter().find(|table| table.name == name) {
         Some(table) if is_system(table) && !with_system => Err(Error::not_found(format!(
@@ -83,7 +153,7 @@ fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'static TableDe
     }
 }
 
-fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result<Option<u128>> {
+pub(super) fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result<Option<u128>> {
     let read = |text: String| {
         let refused =
             || Error::invalid_argument(name, format!("{name}: must be an id of {} ({}_…)", table.name, table.prefix));
@@ -92,7 +162,7 @@ fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result<Option<u12
     text.map(read).transpose()
 }
 
-fn shown(table: &'static TableDef) -> impl Iterator<Item = &'static FieldDef> {
+pub(super) fn shown(table: &'static TableDef) -> impl Iterator<Item = &'static FieldDef> {
     table.fields.iter().filter(|field| !field.retired && !is_hidden(table, field))
 }
 
@@ -119,9 +189,8 @@ impl Having {
 }
 
 struct Wanted {
-    table: &'static TableDef,
+    plan: Plan,
     limit: usize,
-    after: Option<u128>,
     id: Option<u128>,
     having: Option<Having>,
 }
@@ -130,15 +199,11 @@ struct Wanted {
 #[derive(Serialize)]
 struct Rows {
     table: &'static str,
-    columns: Vec<Column>,
+    system: bool,
+    columns: Vec<shape::Column>,
+    indexes: Vec<shape::Index>,
     rows: Vec<Box<RawValue>>,
     cursor: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Column {
-    name: &'static str,
-    r#type: &'static str,
 }
 
 struct Page {
@@ -148,6 +213,7 @@ struct Page {
 
 impl Wanted {
     fn page(&self, source: &dyn Reader) -> std::result::Result<Page, StoreError> {
+        let table = self.plan.table;
         let (mut rows, mut bytes, mut looked_at, mut last, mut more) = (Vec::new(), 0, 0, None, false);
         let mut visit = |stored: &dyn Row| {
             if rows.len() >= self.limit || bytes >= BYTES_MAX || looked_at >= LOOKED_AT_MAX {
@@ -155,14 +221,14 @@ impl Wanted {
                 return Ok(ControlFlow::Break(()));
             }
             looked_at += 1;
-            last = Some(stored.id()?);
+            last = Some(self.behind(stored)?);
             if let Some(having) = &self.having
                 && stored.value(having.place)? != having.value.as_ref()
             {
                 return Ok(ControlFlow::Continue(()));
             }
             let mut text = Vec::new();
-            row::write(self.table, stored, &mut text)?;
+            row::write(table, stored, &mut text)?;
             bytes += text.len();
             let text = String::from_utf8(text).map_err(|error| StoreError::Engine(error.to_string()))?;
             rows.push(RawValue::from_string(text).map_err(|error| StoreError::Engine(error.to_string()))?);
@@ -170,19 +236,24 @@ impl Wanted {
         };
         match self.id {
             Some(id) => {
-                source.get(self.table, id, &mut visit)?;
+                source.get(table, id, &mut visit)?;
             }
-            None => {
-                let after = self.after.map(|id| (Vec::new(), id));
-                source.select(&Plan { after, ..everything(self.table) }, &mut visit)?;
-            }
+            None => source.select(&self.plan, &mut visit)?,
         }
-        let cursor = last.filter(|_| more).map(|last| {
+        Ok(Page { rows, cursor: last.filter(|_| more) })
+    }
+
+    /// The cursor of what follows a row: its id, or its place in the index.
+    fn behind(&self, stored: &dyn Row) -> std::result::Result<String, StoreError> {
+        if self.plan.index.is_none() {
             let mut text = Vec::new();
-            write_id(self.table.prefix, last, &mut text);
-            String::from_utf8_lossy(&text).trim_matches('"').to_owned()
-        });
-        Ok(Page { rows, cursor })
+            write_id(self.plan.table.prefix, stored.id()?, &mut text);
+            return Ok(String::from_utf8_lossy(&text).trim_matches('"').to_owned());
+        }
+        match serde_json::to_value(Cursor::behind(&self.plan, stored)?) {
+            Ok(serde_json::Value::String(text)) => Ok(text),
+            Ok(_) | Err(_) => Err(StoreError::BadCursor),
+        }
     }
 }
 

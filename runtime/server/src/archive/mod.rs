@@ -6,6 +6,7 @@
 //! members, writing one, reading one, and room for it on the disk.
 
 pub mod row;
+pub mod csv;
 pub mod shape;
 pub mod members;
 pub mod writer;

@@ -81,7 +81,8 @@ impl Schema {
 }
 
 impl Table {
-    fn of(table: &'static TableDef) -> Self {
+    /// The table as code has it.
+    pub fn of(table: &'static TableDef) -> Self {
         Self {
             name: table.name.to_owned(),
             prefix: table.prefix.to_owned(),
@@ -116,7 +117,8 @@ impl Table {
 }
 
 impl Column {
-    fn of(field: &FieldDef) -> Self {
+    /// The column as code has it.
+    pub fn of(field: &FieldDef) -> Self {
         Self {
             name: field.name.to_owned(),
             r#type: type_name(field.column).to_owned(),
@@ -135,7 +137,8 @@ impl Column {
 }
 
 impl Index {
-    fn of(table: &TableDef, index: &IndexDef) -> Self {
+    /// The index as code has it.
+    pub fn of(table: &TableDef, index: &IndexDef) -> Self {
         let key = |key: &convoke_store::KeyDef| {
             let sign = if key.descending { "-" } else { "" };
             format!("{sign}{}", table.fields[key.field].name)

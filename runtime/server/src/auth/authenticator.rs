@@ -6,13 +6,13 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::bearer::{self, BearerTokens};
-use super::deploy_key::{DeployKeys, NoDeployKeys, Scope};
+use super::deploy_key::{DeployKeys, KeyProof, NoDeployKeys, Scope};
 use super::environment::Environment;
 use super::error::AuthError;
 use super::header::{self, Credentials};
 use super::provider::{AuthConfig, ConfigError};
 use convoke_core::clock::Clock;
-use convoke_core::identity::Caller;
+use convoke_core::identity::{Caller, Identity};
 use convoke_core::limits::Limits;
 
 /// Tells who calls. Cheap to clone; the clones share their memory.
@@ -88,6 +88,24 @@ impl Authenticator {
                 accepted.map(|caller| Caller::DeployKey(Arc::new(caller))).map_err(|refusal| refusal.under(scheme))
             }
         }
+    }
+
+    /// What is kept of the deploy key in a header, to ask later whether it is still accepted; none for anything else.
+    pub fn key_proof(&self, authorization: &[u8]) -> Option<KeyProof> {
+        match Credentials::parse(authorization, &self.config.deploy_key_schemes) {
+            Ok(Credentials::DeployKey { key, .. }) => KeyProof::of(key).ok(),
+            Ok(Credentials::Bearer(_)) | Err(_) => None,
+        }
+    }
+
+    /// Who calls with a deploy key that was shown before, as this user if one is named.
+    ///
+    /// # Errors
+    /// Why it is not accepted any more.
+    pub fn accept_proof(&self, proof: &KeyProof, acting_as: Option<Identity>) -> Result<Caller, AuthError> {
+        let accepted = proof.accept(self.config.environment, &*self.deploy_keys, self.clock.now(), || Ok(acting_as));
+        let accepted = accepted.map(|caller| Caller::DeployKey(Arc::new(caller)));
+        accepted.map_err(|refusal| refusal.under(self.config.deploy_key_schemes.first()))
     }
 
     /// What was counted of bearer tokens, and how many of them are remembered.

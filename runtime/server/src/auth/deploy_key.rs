@@ -21,7 +21,7 @@ use super::acting_as;
 use super::environment::Environment;
 use super::error::AuthError;
 use convoke_core::clock::Millis;
-use convoke_core::identity::DeployKeyCaller;
+use convoke_core::identity::{DeployKeyCaller, Identity};
 
 /// The keys that exist (in a server: [`super::deploy_key_cache::DeployKeyCache`]). Asked at every call with a key, so that a revocation takes effect as soon as the answer
 /// changes.
@@ -54,12 +54,18 @@ pub enum Scope {
     ActAs,
     /// follow the live logs
     Logs,
-    /// read and export tables; run the doctor
+    /// read and export tables; see the settings; run the doctor
     Data,
+    /// add, change and delete rows
+    DataWrite,
     /// see, run again and cancel jobs
     Jobs,
-    /// take, fetch and remove backups
+    /// see and end live connections
+    Live,
+    /// take, list and remove backups
     Backup,
+    /// download backups
+    BackupDownload,
     /// make, list, rotate and revoke deploy keys; read the record of their uses
     Keys,
 }
@@ -71,8 +77,18 @@ impl Scope {
     }
 
     /// All of them.
-    pub const ALL: [Scope; 7] =
-        [Scope::Functions, Scope::ActAs, Scope::Logs, Scope::Data, Scope::Jobs, Scope::Backup, Scope::Keys];
+    pub const ALL: [Scope; 10] = [
+        Scope::Functions,
+        Scope::ActAs,
+        Scope::Logs,
+        Scope::Data,
+        Scope::DataWrite,
+        Scope::Jobs,
+        Scope::Live,
+        Scope::Backup,
+        Scope::BackupDownload,
+        Scope::Keys,
+    ];
 
     /// The spelling in settings, in [`DeployKeyCaller::scopes`] and in refusals.
     pub const fn as_str(self) -> &'static str {
@@ -81,8 +97,11 @@ impl Scope {
             Scope::ActAs => "act-as",
             Scope::Logs => "logs",
             Scope::Data => "data",
+            Scope::DataWrite => "data-write",
             Scope::Jobs => "jobs",
+            Scope::Live => "live",
             Scope::Backup => "backup",
+            Scope::BackupDownload => "backup-download",
             Scope::Keys => "keys",
         }
     }
@@ -96,7 +115,7 @@ impl Scope {
 
     /// Every scope and what it allows, a line each: for those who have to choose.
     pub fn choice() -> String {
-        let lines = Scope::ALL.map(|scope| format!("  {:<10} {}", scope.as_str(), scope.allows()));
+        let lines = Scope::ALL.map(|scope| format!("  {:<15} {}", scope.as_str(), scope.allows()));
         lines.join("\n")
     }
 }
@@ -109,7 +128,7 @@ impl std::fmt::Display for Scope {
 
 /// The text names none of the scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a scope is functions, act-as, logs, data, jobs, backup or keys")]
+#[error("a scope is functions, act-as, logs, data, data-write, jobs, live, backup, backup-download or keys")]
 pub struct UnknownScope;
 
 impl std::str::FromStr for Scope {
@@ -294,21 +313,59 @@ pub fn accept(
     now: Millis,
 ) -> Result<DeployKeyCaller, Rejection> {
     let given = Given::parse(given)?;
-    if given.environment != environment {
-        return Err(DeployKeyError::OtherEnvironment.into());
+    let user = given.user.map(|user| acting_as::read(user).ok_or(DeployKeyError::ActingAs));
+    given.proof().accept(environment, keys, now, || user.transpose())
+}
+
+/// What is left of a key once it was read: enough to ask again later whether it is accepted, and nothing that opens a
+/// door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyProof {
+    environment: Environment,
+    name: String,
+    hash: [u8; 32],
+}
+
+impl KeyProof {
+    /// Of the text of a key, `{environment}:{name}|{secret}`.
+    ///
+    /// # Errors
+    /// [`DeployKeyError::Malformed`].
+    pub fn of(given: &str) -> Result<Self, DeployKeyError> {
+        Given::parse(given).map(|given| given.proof())
     }
-    let hash = hash(given.secret);
-    let stored = keys.find(given.name).filter(|stored| stored.knows(&hash, now));
-    let stored = stored.ok_or(DeployKeyError::NotAccepted)?;
-    stored.check(environment, now)?;
-    let acting_as = match given.user {
-        None => None,
-        Some(_) if !stored.scopes.contains(&Scope::ActAs) => return Err(Rejection::Scope(Scope::ActAs)),
-        Some(user) => Some(Arc::new(acting_as::read(user).ok_or(DeployKeyError::ActingAs)?)),
-    };
-    keys.used(given.name, now);
-    let scopes = stored.scopes.iter().map(|scope| scope.as_str().to_owned()).collect();
-    Ok(DeployKeyCaller { name: given.name.to_owned(), scopes, acting_as })
+
+    /// The key's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Who calls with this key, as the user that `acting_as` names, if any.
+    ///
+    /// # Errors
+    /// As [`accept`].
+    pub fn accept(
+        &self,
+        environment: Environment,
+        keys: &dyn DeployKeys,
+        now: Millis,
+        acting_as: impl FnOnce() -> Result<Option<Identity>, DeployKeyError>,
+    ) -> Result<DeployKeyCaller, Rejection> {
+        if self.environment != environment {
+            return Err(DeployKeyError::OtherEnvironment.into());
+        }
+        let stored = keys.find(&self.name).filter(|stored| stored.knows(&self.hash, now));
+        let stored = stored.ok_or(DeployKeyError::NotAccepted)?;
+        stored.check(environment, now)?;
+        let acting_as = acting_as();
+        if !matches!(acting_as, Ok(None)) && !stored.scopes.contains(&Scope::ActAs) {
+            return Err(Rejection::Scope(Scope::ActAs));
+        }
+        let acting_as = acting_as?.map(Arc::new);
+        keys.used(&self.name, now);
+        let scopes = stored.scopes.iter().map(|scope| scope.as_str().to_owned()).collect();
+        Ok(DeployKeyCaller { name: self.name.clone(), scopes, acting_as })
+    }
 }
 
 /// A key as it was sent, taken apart.
@@ -320,6 +377,10 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
+    fn proof(&self) -> KeyProof {
+        KeyProof { environment: self.environment, name: self.name.to_owned(), hash: hash(self.secret) }
+    }
+
     fn parse(text: &'a str) -> Result<Self, DeployKeyError> {
         let (key, rest) = text.split_once('|').ok_or(DeployKeyError::Malformed)?;
         let (environment, name) = key.split_once(':').ok_or(DeployKeyError::Malformed)?;

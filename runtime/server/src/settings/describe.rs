@@ -183,8 +183,12 @@ fn flags() -> clap::Command {
 }
 
 /// Settings of the file whose flag has another name; the file reads that name too.
-const OTHER_NAMES: [(&str, &str); 3] =
-    [("environment", "env"), ("cors_origins", "cors_origin"), ("trusted_proxies", "trusted_proxy")];
+const OTHER_NAMES: [(&str, &str); 4] = [
+    ("environment", "env"),
+    ("cors_origins", "cors_origin"),
+    ("trusted_proxies", "trusted_proxy"),
+    ("console_hosts", "console_host"),
+];
 
 /// The name, with underscores, of the flag that sets the same.
 fn flag_of(setting: &Setting, table: Option<&str>) -> String {
@@ -210,7 +214,9 @@ fn take_from_flag(setting: &mut Setting, flags: &clap::Command, table: Option<&s
         None => (help.as_str(), None),
     };
     setting.doc = doc.to_owned();
-    setting.default = setting.default.take().or_else(|| default.map(Into::into));
+    // A truth is one in the file too.
+    let read = |text: &str| text.parse::<bool>().map_or_else(|_| text.into(), toml::Value::from);
+    setting.default = setting.default.take().or_else(|| default.map(read));
     setting.flag = flag.get_long().map(|long| format!("--{long}"));
     setting.variable = flag.get_env().map(|variable| variable.to_string_lossy().into_owned());
     setting.choices = flag.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();

@@ -39,6 +39,12 @@ pub struct Flags {
     /// Address to serve /metrics, /healthz and /readyz on, apart from the calls
     #[arg(long, value_name = "ADDR", env = "CONVOKE_OPS_LISTEN")]
     pub ops_listen: Option<SocketAddr>,
+    /// Serve the console also where calls are served, not only on the ops listener [default: false; dev: true]
+    #[arg(long, value_name = "BOOL", env = "CONVOKE_CONSOLE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub console: Option<bool>,
+    /// Host by which browsers ask for the console beside the server's own addresses; may be given more than once
+    #[arg(long, value_name = "HOST", env = "CONVOKE_CONSOLE_HOST", value_delimiter = ',')]
+    pub console_host: Vec<String>,
     /// When a success carries the log lines of its call [default: error; dev: always]
     #[arg(long, value_name = "WHEN", env = "CONVOKE_LOG_LINES", value_parser = log_lines())]
     pub log_lines: Option<LogLinesOn>,
@@ -104,6 +110,10 @@ pub(crate) struct File {
     pub(crate) listen: Option<SocketAddr>,
     #[schemars(with = "Option<String>", example = "127.0.0.1:3211")]
     pub(crate) ops_listen: Option<SocketAddr>,
+    pub(crate) console: Option<bool>,
+    #[serde(alias = "console_host")]
+    #[schemars(example = ["console.example.com"])]
+    pub(crate) console_hosts: Vec<String>,
     #[schemars(with = "Option<String>")]
     pub(crate) log_lines: Option<LogLinesOn>,
     #[serde(alias = "cors_origin")]

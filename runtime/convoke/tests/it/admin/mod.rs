@@ -1,9 +1,12 @@
 //! The operator's door from outside: real sockets, real deploy keys.
 
 mod backups;
+mod console;
 mod door;
 mod jobs;
 mod keys;
+mod live;
+mod rows;
 
 use std::path::PathBuf;
 

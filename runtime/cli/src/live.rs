@@ -1,0 +1,108 @@
+//! `live`: who has live queries now.
+
+use clap::Subcommand;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::connect::ConnectArgs;
+use super::{Failure, table};
+use convoke_store::Engines;
+
+/// Show the live connections of a running server; end one
+///
+///   convoke live
+///   convoke live end 7
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Live {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// As JSON, with the queries and their arguments
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// End a connection; its client is told so, and may come back
+    End(End),
+}
+
+#[derive(clap::Args)]
+struct End {
+    /// The connection's number, as `convoke live` shows it
+    number: u64,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    connections: Vec<Client>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Client {
+    number: u64,
+    identity: Option<String>,
+    deploy_key: Option<String>,
+    age_ms: u64,
+    queries: Vec<Query>,
+    bytes: u64,
+    lag_ms: u64,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    path: String,
+}
+
+impl Live {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        match self.what {
+            None => self.list(engines),
+            Some(What::End(end)) => end.run(engines),
+        }
+    }
+
+    fn list(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let listed: Value = connection.block_on(connection.admin(Method::GET, "live", None))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&listed)?);
+        }
+        let Listed { connections } = serde_json::from_value(listed)?;
+        if connections.is_empty() {
+            eprintln!("nobody has live queries now");
+            return Ok(());
+        }
+        let head = ["NUMBER", "WHO", "AGE", "QUERIES", "BYTES", "LAG"].map(str::to_owned);
+        let rows = connections.into_iter().map(|client| {
+            let who = client.identity.or(client.deploy_key).unwrap_or_else(|| "-".to_owned());
+            let mut paths: Vec<_> = client.queries.iter().map(|query| query.path.as_str()).collect();
+            paths.dedup();
+            let queries = format!("{} ({})", client.queries.len(), paths.join(", "));
+            let bytes = convoke_server::archive::space::human(client.bytes);
+            [client.number.to_string(), who, seconds(client.age_ms), queries, bytes, seconds(client.lag_ms)]
+        });
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+    }
+}
+
+impl End {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let path = format!("live/{}", self.number);
+        connection.block_on(connection.admin::<Value>(Method::DELETE, &path, None))?;
+        eprintln!("the connection {} was ended", self.number);
+        Ok(())
+    }
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{}.{} s", millis / 1_000, millis % 1_000 / 100)
+}

@@ -1,0 +1,125 @@
+//! Rows added, changed and removed by the operator.
+
+use convoke::testing::TestApp;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::Door;
+
+const COUNTERS: &str = "/api/admin/tables/counters";
+
+fn added(door: &Door<'_>, name: &str, count: i64) -> String {
+    let body = json!({ "set": { "name": name, "count": count } });
+    door.operator(Method::POST, COUNTERS, Some(&body)).value()["id"].as_str().unwrap().to_owned()
+}
+
+fn row(door: &Door<'_>, id: &str) -> Value {
+    door.operator(Method::GET, &format!("{COUNTERS}?id={id}"), None).value()["rows"][0].clone()
+}
+
+fn names(page: &Value) -> Vec<&str> {
+    page["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_row_is_added_changed_and_removed_and_indexes_follow() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let id = added(&door, "a", 1);
+    assert_eq!((&row(&door, &id)["name"], &row(&door, &id)["count"]), (&json!("a"), &json!(1)));
+    let path = format!("{COUNTERS}/{id}");
+    let changed = door.operator(Method::PATCH, &path, Some(&json!({ "set": { "name": "b" }, "was": { "name": "a" } })));
+    assert_eq!(changed.value()["id"], id);
+    let by_name = |name: &str| door.operator(Method::GET, &format!("{COUNTERS}?index=by_name&where=name={name}"), None);
+    assert_eq!(names(by_name("b").value()), ["b"]);
+    assert!(names(by_name("a").value()).is_empty());
+    // A function sees it too.
+    let counted =
+        door.operator(Method::POST, "/api/run/call/functions/increment", Some(&json!({ "args": { "name": "b" } })));
+    assert_eq!(*counted.value(), 2, "{}", counted.body);
+    assert_eq!(door.operator(Method::DELETE, &path, None).value()["id"], id);
+    assert_eq!(row(&door, &id), Value::Null);
+    assert_eq!(door.operator(Method::DELETE, &path, None).code(), "NOT_FOUND");
+    assert_eq!(door.operator(Method::PATCH, &path, Some(&json!({ "set": { "count": 1 } }))).code(), "NOT_FOUND");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_its_field_and_changes_nothing() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let id = added(&door, "a", 1);
+    added(&door, "b", 2);
+    let path = format!("{COUNTERS}/{id}");
+    for (set, code, field) in [
+        (json!({ "count": "one" }), "INVALID_ARGUMENT", "count"),
+        (json!({ "count": null }), "INVALID_ARGUMENT", "count"),
+        (json!({ "age": 1 }), "INVALID_ARGUMENT", "age"),
+        (json!({ "name": "b\u{0}" }), "INVALID_ARGUMENT", "name"),
+        (json!({}), "INVALID_ARGUMENT", "set"),
+    ] {
+        let refused = door.operator(Method::PATCH, &path, Some(&json!({ "set": set })));
+        assert_eq!(
+            (refused.code(), refused.body["errorData"]["field"].as_str()),
+            (code, Some(field)),
+            "{}",
+            refused.body
+        );
+    }
+    let taken = door.operator(Method::PATCH, &path, Some(&json!({ "set": { "name": "b", "count": 7 } })));
+    assert_eq!(
+        (taken.code(), &taken.body["errorMessage"]),
+        ("CONFLICT", &json!("Another row of counters has the same name"))
+    );
+    assert_eq!(taken.body["errorData"]["index"], "by_name");
+    let stale = door.operator(Method::PATCH, &path, Some(&json!({ "set": { "count": 7 }, "was": { "count": 5 } })));
+    assert_eq!((stale.code(), stale.body["errorData"]["field"].as_str()), ("CONFLICT", Some("count")));
+    let missing = door.operator(Method::POST, COUNTERS, Some(&json!({ "set": { "name": "c" } })));
+    assert_eq!((missing.code(), missing.body["errorData"]["field"].as_str()), ("INVALID_ARGUMENT", Some("count")));
+    assert_eq!(row(&door, &id)["count"], 1);
+}
+
+#[test]
+fn the_runtimes_own_tables_are_looked_at_only_and_writing_has_a_scope_of_its_own() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let refused = door.operator(Method::POST, "/api/admin/tables/_jobs", Some(&json!({ "set": {} })));
+    assert_eq!(refused.code(), "FAILED_PRECONDITION");
+    let key = door.key("looks", &["data"]);
+    let body = json!({ "set": { "name": "a", "count": 1 } });
+    let refused = door.with(Some(&key), Method::POST, COUNTERS, Some(&body));
+    assert_eq!((refused.status, refused.code()), (403, "INSUFFICIENT_SCOPE"));
+    let writes = door.key("writes", &["data-write"]);
+    let added = door.with(Some(&writes), Method::POST, COUNTERS, Some(&body));
+    assert_eq!(added.status, 200, "{}", added.body);
+    let record = door.operator(Method::GET, "/api/admin/audit?key=writes", None);
+    assert_eq!(record.value()["items"][0]["what"], "POST tables/counters");
+}
+
+#[test]
+fn rows_come_by_any_index_from_either_end_a_page_at_a_time() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    for name in ["c", "a", "e", "b", "d"] {
+        added(&door, name, 1);
+    }
+    for (query, expected) in [
+        ("", [vec!["c", "a"], vec!["e", "b"], vec!["d"]]),
+        ("order=desc&", [vec!["d", "b"], vec!["e", "a"], vec!["c"]]),
+        ("index=by_name&", [vec!["a", "b"], vec!["c", "d"], vec!["e"]]),
+        ("index=by_name&order=desc&", [vec!["e", "d"], vec!["c", "b"], vec!["a"]]),
+    ] {
+        let mut cursor = String::new();
+        for page in expected {
+            let shown = door.operator(Method::GET, &format!("{COUNTERS}?{query}limit=2{cursor}"), None);
+            assert_eq!(names(shown.value()), page, "{query}");
+            cursor = format!("&cursor={}", shown.value()["cursor"].as_str().unwrap_or_default());
+        }
+        assert_eq!(cursor, "&cursor=", "{query}");
+    }
+    assert_eq!(door.operator(Method::GET, &format!("{COUNTERS}?index=by_age"), None).code(), "INVALID_ARGUMENT");
+    assert_eq!(door.operator(Method::GET, &format!("{COUNTERS}?order=up"), None).code(), "INVALID_ARGUMENT");
+    let tables = door.operator(Method::GET, "/api/admin/tables?estimate=true", None);
+    let counters =
+        tables.value()["tables"].as_array().unwrap().iter().find(|table| table["name"] == "counters").unwrap();
+    assert_eq!((&counters["rows"], &counters["estimated"]), (&json!(5), &json!(false)), "few are counted");
+}

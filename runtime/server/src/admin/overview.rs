@@ -1,0 +1,49 @@
+//! How the server is now, in a few figures: for whoever has a key, whatever it may do.
+
+use serde_json::json;
+
+use super::{Admin, AdminRequest, success};
+use convoke_calls::scheduler::JobState;
+use convoke_core::error::Result;
+use convoke_http::Reply;
+use convoke_store::disk::Floor;
+
+/// `GET overview`: whether it serves, and its version; queues of the store with what its engine counts of itself; bytes of
+/// the database and of the disk; jobs by state; live queries.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
+    let runtime = &admin.runtime;
+    let stats = runtime.store().stats();
+    let own: Vec<_> =
+        runtime.store().own_stats().iter().map(|stat| json!([stat.name, stat.value, stat.help])).collect();
+    let (connections, subscriptions) = runtime.live().counts();
+    let mut jobs = serde_json::Map::new();
+    for state in [JobState::Pending, JobState::Running, JobState::Failed] {
+        // A store that is closed for its schema has none to show.
+        let count = runtime.jobs().count(state).await.ok();
+        jobs.insert(state.as_str().to_owned(), json!(count));
+    }
+    let disk = rustix::fs::statvfs(runtime.data()).ok().map(|disk| {
+        let size = disk.f_blocks * disk.f_frsize;
+        json!({ "free": disk.f_bavail * disk.f_frsize, "size": size, "floor": Floor::of(runtime.limits()).bytes(size) })
+    });
+    success(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "environment": admin.environment,
+        "now": runtime.clock().now(),
+        "notReady": runtime.ready().err(),
+        "store": {
+            "writerQueue": stats.writer_queue,
+            "readerQueue": stats.reader_queue,
+            "readers": stats.readers,
+            "readersBusy": stats.readers_busy,
+            "bytes": runtime.store().files().bytes(),
+            "own": own,
+        },
+        "disk": disk,
+        "jobs": jobs,
+        "live": { "connections": connections, "queries": subscriptions },
+    }))
+}

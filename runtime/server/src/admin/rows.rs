@@ -1,0 +1,173 @@
+//! Rows added, changed and removed by the operator, as a function would: the rules of values hold, indexes follow, and
+//! whoever watches is told. The runtime's own tables are not written to.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::tables::{bits, find, shown};
+use super::{Admin, AdminRequest, success};
+use crate::archive::{is_system, row};
+use convoke_core::error::{Error, Result};
+use convoke_http::Reply;
+use convoke_store::table::write_id;
+use convoke_store::{Row, StoreError, TableDef, Value};
+
+/// Fields by name, each as JSON.
+type Fields = BTreeMap<String, Box<RawValue>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Insert {
+    #[serde(default)]
+    set: Fields,
+}
+
+/// `POST tables/{name}` with `{set: {field: value}}`: adds a row. A field that is left out has its default, or null.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a field that is missing, unknown or does not fit; `CONFLICT` if a unique index refuses it; a
+/// failure of the store.
+pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = writable(admin, request.part())?;
+    let Insert { set } = request.args()?;
+    let set = read(table, &set)?;
+    let values: Vec<Value> = table
+        .fields
+        .iter()
+        .enumerate()
+        .map(|(place, field)| match set.iter().find(|(own, _)| *own == place) {
+            Some((_, value)) => Ok(value.clone()),
+            None if field.nullable || field.retired => Ok(Value::Null),
+            None => field.default.map(|default| default.value()).ok_or_else(|| {
+                Error::invalid_argument(field.name, format!("{}: is missing, and no row is without one", field.name))
+            }),
+        })
+        .collect::<Result<_>>()?;
+    let (database, now) = (admin.runtime.database(), admin.runtime.clock().now());
+    let ids = database.ids().clone();
+    let id = database
+        .write_admin("add a row", move |db| {
+            let id = ids.next(now);
+            db.writer().insert(table, id, now.0, &values).map_err(|error| refused(table, error))?;
+            Ok(id)
+        })
+        .await?;
+    success(&json!({ "id": text(table, id) }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    set: Fields,
+    /// What the caller saw in some of these fields.
+    #[serde(default)]
+    was: Fields,
+}
+
+/// `PATCH tables/{name}/{id}` with `{set: {field: value}, was?: {field: value}}`: changes these fields of a row, if those
+/// in `was` still have their values.
+///
+/// # Errors
+/// `NOT_FOUND`; `INVALID_ARGUMENT` for a field that is unknown or does not fit; `CONFLICT` if a unique index refuses it, or
+/// if somebody else has changed the row; a failure of the store.
+pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = writable(admin, request.part())?;
+    let id = id(table, &request)?;
+    let Change { set, was } = request.args()?;
+    let (set, was) = (read(table, &set)?, read(table, &was)?);
+    if set.is_empty() {
+        return Err(Error::invalid_argument("set", "set: names no field"));
+    }
+    admin
+        .runtime
+        .database()
+        .write_admin("change a row", move |db| {
+            let mut before = Vec::new();
+            let mut visit = |stored: &dyn Row| {
+                before = (0..table.fields.len())
+                    .map(|place| stored.value(place).map(|value| value.to_value()))
+                    .collect::<std::result::Result<_, StoreError>>()?;
+                Ok(ControlFlow::Break(()))
+            };
+            if !db.writer().get(table, id, &mut visit)? {
+                return Err(gone(table, id));
+            }
+            if let Some((place, _)) = was.iter().find(|(place, value)| before[*place] != *value) {
+                let field = table.fields[*place].name;
+                let message = format!("Somebody else has changed {field} meanwhile; look at the row again");
+                return Err(Error::conflict(message).with("field", field));
+            }
+            let changes: Vec<_> = set.iter().filter(|(place, value)| before[*place] != *value).cloned().collect();
+            if !changes.is_empty() {
+                db.writer().update(table, id, &before, &changes).map_err(|error| refused(table, error))?;
+            }
+            Ok(())
+        })
+        .await?;
+    success(&json!({ "id": text(table, id) }))
+}
+
+/// `DELETE tables/{name}/{id}`: removes a row. Rows that refer to it stay as they are.
+///
+/// # Errors
+/// `NOT_FOUND`; a failure of the store.
+pub async fn delete(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = writable(admin, request.part())?;
+    let id = id(table, &request)?;
+    let removed = admin.runtime.database().write_admin("remove a row", move |db| Ok(db.writer().delete(table, id)?));
+    if removed.await? { success(&json!({ "id": text(table, id) })) } else { Err(gone(table, id)) }
+}
+
+fn writable(admin: &Admin, name: &str) -> Result<&'static TableDef> {
+    let table = find(admin, name, true)?;
+    if is_system(table) {
+        let message = format!("{name} is one of the runtime's own tables, which only the runtime changes");
+        return Err(Error::failed_precondition(message));
+    }
+    Ok(table)
+}
+
+fn id(table: &'static TableDef, request: &AdminRequest) -> Result<u128> {
+    let id = bits(table, "id", Some(request.second_part().to_owned()))?;
+    id.ok_or_else(|| Error::invalid_argument("id", "id: is missing"))
+}
+
+/// The fields with their places, each checked by its type.
+fn read(table: &'static TableDef, fields: &Fields) -> Result<Vec<(usize, Value)>> {
+    let read = |name: &String, raw: &RawValue| {
+        let field = shown(table).find(|field| field.name == name).ok_or_else(|| {
+            let names: Vec<_> = shown(table).map(|field| field.name).collect();
+            let message = format!("{name}: {} has no such field; it has {}", table.name, names.join(", "));
+            Error::invalid_argument(name.as_str(), message)
+        })?;
+        let value = row::read_value(field, raw.get())
+            .and_then(|value| if value == Value::Null { Ok(value) } else { (field.accept)(value.as_ref()) })
+            .map_err(|reason| Error::invalid_argument(name.as_str(), format!("{name}: {reason}")))?;
+        Ok((table.field(name).unwrap_or_default(), value))
+    };
+    fields.iter().map(|(name, raw)| read(name, raw)).collect()
+}
+
+/// A unique index is told by its name and fields.
+fn refused(table: &'static TableDef, error: StoreError) -> Error {
+    let StoreError::UniqueViolation { index, .. } = &error else { return error.into() };
+    let found = table.indexes.iter().find(|own| own.name == *index);
+    let keys = found.map_or(&[][..], |index| index.keys);
+    let keys: Vec<_> = keys.iter().map(|key| table.fields[key.field].name).collect();
+    let message = format!("Another row of {} has the same {}", table.name, keys.join(" and "));
+    Error::conflict(message).with("index", *index).caused_by(error)
+}
+
+fn gone(table: &TableDef, id: u128) -> Error {
+    Error::not_found(format!("There is no row {} in {}", text(table, id), table.name))
+}
+
+fn text(table: &TableDef, id: u128) -> String {
+    let mut text = Vec::new();
+    write_id(table.prefix, id, &mut text);
+    String::from_utf8_lossy(&text).trim_matches('"').to_owned()
+}

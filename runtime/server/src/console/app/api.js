@@ -1,0 +1,213 @@
+// What the pages ask the server: the same admin handlers and functions as the command line, with the session's rights.
+
+const BASE = "/console/api";
+const KEPT = "convoke-console";
+const channel = new BroadcastChannel(KEPT);
+
+/** Who is logged in: name, scopes, environment, version. Nobody: null. */
+export let session = null;
+const watchers = new Set();
+
+function keep(next, secret) {
+  session = next;
+  if (secret) sessionStorage.setItem(KEPT, secret);
+  if (!next) sessionStorage.removeItem(KEPT);
+  for (const watcher of watchers) watcher(session);
+}
+
+export function onSession(watcher) {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
+export const can = (scope) => session?.scopes.includes(scope) ?? false;
+
+/** What a request came to, if it was no success. */
+export class Refusal extends Error {
+  constructor(status, body) {
+    super(body?.errorMessage || `The server answered ${status}`);
+    this.code = body?.errorData?.code ?? String(status);
+    this.field = body?.errorData?.field;
+    this.data = body?.errorData ?? {};
+    this.logLines = body?.logLines ?? [];
+  }
+}
+
+function fields(more = {}) {
+  const secret = sessionStorage.getItem(KEPT);
+  return { ...(secret && { "x-convoke-console": secret }), ...more };
+}
+
+async function send(path, { method = "GET", body, headers, signal } = {}) {
+  const options = { method, headers: fields(headers), signal, credentials: "same-origin", cache: "no-store" };
+  if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers["content-type"] = "application/json";
+  }
+  try {
+    return await fetch(BASE + path, options);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw Object.assign(new Refusal(0), { message: "The server cannot be reached", code: "UNREACHABLE" });
+  }
+}
+
+async function refusal(response) {
+  const body = await response.json().catch(() => null);
+  const refused = new Refusal(response.status, body);
+  if (response.status === 401 && session) keep(null);
+  return refused;
+}
+
+async function envelope(response) {
+  if (!response.ok) throw await refusal(response);
+  const body = await response.json();
+  if (body.status !== "success") throw new Refusal(response.status, body);
+  return body;
+}
+
+/** An admin request without its `/api/admin/`; the value that it is answered with. */
+export async function admin(path, options) {
+  return (await envelope(await send(`/admin/${path}`, options))).value;
+}
+
+export const query = (members) => {
+  const kept = Object.entries(members).filter(([, value]) => value != null && value !== "");
+  return new URLSearchParams(kept).toString();
+};
+
+const named = (user) => {
+  if (!user?.subject) return {};
+  const bytes = new TextEncoder().encode(JSON.stringify({ issuer: user.issuer, subject: user.subject }));
+  return { "x-convoke-act-as": btoa(String.fromCharCode(...bytes)) };
+};
+
+/** Runs a function, as a user if one is named: its envelope, how long it took, and its request id. */
+export async function run(path, args, user) {
+  const begun = performance.now();
+  const response = await send(`/run/${path}`, { method: "POST", body: { args }, headers: named(user) });
+  const elapsed = performance.now() - begun;
+  const requestId = response.headers.get("x-request-id");
+  if (response.status === 401) throw await refusal(response);
+  const body = await response.json();
+  return { body, elapsed, requestId };
+}
+
+async function* pieces(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+async function* split(response, end) {
+  let held = "";
+  for await (const piece of pieces(response)) {
+    held += piece;
+    const parts = held.split(end);
+    held = parts.pop();
+    yield* parts;
+  }
+  if (held) yield held;
+}
+
+/** The lines of a streamed answer, each a JSON value. */
+export async function* lines(path, options) {
+  const response = await send(`/admin/${path}`, options);
+  const type = response.headers.get("content-type") ?? "";
+  if (!response.ok || type.startsWith("application/json")) throw await refusal(response);
+  for await (const line of split(response, "\n")) {
+    if (line.trim()) yield JSON.parse(line);
+  }
+}
+
+/** The results of a query as they change. */
+export async function* live(path, args, user, signal) {
+  const body = { queries: [{ path, args }] };
+  const response = await send("/live", { method: "POST", body, headers: named(user), signal });
+  if (!response.ok || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    throw await refusal(response);
+  }
+  for await (const block of split(response, "\n\n")) {
+    const members = block.split("\n").map((line) => line.split(/: ?/, 1).concat(line.replace(/^[^:]*: ?/, "")));
+    const of = (name) => members.filter(([own]) => own === name).map(([, value]) => value).join("\n");
+    if (!of("data")) continue;
+    const data = JSON.parse(of("data"));
+    if (of("event") === "end") throw new Refusal(200, data);
+    for (const result of data.results) yield { result, commit: of("id").split("-")[0] };
+  }
+}
+
+/** Has the browser fetch what an admin request is answered with, as a file. */
+export async function download(path) {
+  const { value } = await envelope(await send("/downloads", { method: "POST", body: { path } }));
+  const link = Object.assign(document.createElement("a"), { href: value.url, download: "" });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+async function enter(options) {
+  const { value } = await envelope(await send("/session", { method: "POST", body: {}, ...options }));
+  const { secret, ...who } = value;
+  keep(who, secret);
+}
+
+/** Logs in with the code of a link, once. */
+export const enterByCode = (code) => enter({ body: { code } });
+
+/** Logs in with a deploy key as it was shown, with or without the word before it. */
+export function enterByKey(text) {
+  const key = text.trim().replace(/^\S+\s+/, "");
+  return enter({ headers: { authorization: `Convoke ${key}` } });
+}
+
+/** Takes up the session of this tab, or of another tab of the same console. */
+export async function resume() {
+  if (!sessionStorage.getItem(KEPT)) {
+    const secret = await asked();
+    if (!secret) return;
+    sessionStorage.setItem(KEPT, secret);
+  }
+  try {
+    const { value } = await envelope(await send("/session"));
+    keep(value);
+  } catch (error) {
+    if (error.code !== "UNREACHABLE") keep(null);
+    else throw error;
+  }
+}
+
+export async function leave() {
+  await send("/session", { method: "DELETE" }).catch(() => {});
+  channel.postMessage({ left: true });
+  keep(null);
+}
+
+// A link that is opened in a new tab has the cookie and not the secret: it asks the tabs that are open. The channel is this
+// origin's own, its port included.
+function asked() {
+  return new Promise((resolve) => {
+    const told = ({ data }) => data.secret && done(data.secret);
+    const done = (secret) => {
+      channel.removeEventListener("message", told);
+      clearTimeout(waited);
+      resolve(secret);
+    };
+    const waited = setTimeout(done, 80);
+    channel.addEventListener("message", told);
+    channel.postMessage({ wanted: true });
+  });
+}
+
+channel.addEventListener("message", ({ data }) => {
+  const secret = sessionStorage.getItem(KEPT);
+  if (data.wanted && session && secret) channel.postMessage({ secret });
+  if (data.left && session) keep(null);
+});

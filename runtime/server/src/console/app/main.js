@@ -1,0 +1,123 @@
+// The frame around the pages: who is logged in, what there is to see, dark or light.
+
+import { render } from "./vendor/preact.js";
+import { useEffect, useState } from "./vendor/hooks.js";
+import * as api from "./api.js";
+import { follow, to, useRoute } from "./router.js";
+import { Failed, html } from "./ui.js";
+import { Login } from "./login.js";
+import { Overview } from "./pages/overview.js";
+import { Functions } from "./pages/functions.js";
+import { Calls } from "./pages/calls.js";
+import { Data } from "./pages/data.js";
+import { Jobs } from "./pages/jobs.js";
+import { Live } from "./pages/live.js";
+import { Schema } from "./pages/schema.js";
+import { Keys } from "./pages/keys.js";
+import { Backups } from "./pages/backups.js";
+import { Settings } from "./pages/settings.js";
+
+/** Each page with the scope that it needs; nobody is shown what they may not see. */
+const PAGES = [
+  ["overview", "Overview", Overview, null],
+  ["functions", "Functions", Functions, "functions"],
+  ["calls", "Calls", Calls, "logs"],
+  ["data", "Data", Data, "data"],
+  ["jobs", "Jobs", Jobs, "jobs"],
+  ["live", "Live", Live, "live"],
+  ["schema", "Schema", Schema, "functions"],
+  ["keys", "Keys", Keys, "keys"],
+  ["backups", "Backups", Backups, "backup"],
+  ["settings", "Settings", Settings, "data"],
+];
+
+const THEME = "convoke-theme";
+
+function wear(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  dispatchEvent(new Event("convoke-theme"));
+}
+wear(localStorage.getItem(THEME));
+
+function Theme() {
+  const [theme, set] = useState(localStorage.getItem(THEME) ?? "");
+  const choose = (event) => {
+    const next = event.target.value;
+    if (next) localStorage.setItem(THEME, next);
+    else localStorage.removeItem(THEME);
+    set(next);
+    wear(next);
+  };
+  return html`<select aria-label="Colours" class="theme" value=${theme} onChange=${choose}>
+    <option value="">As the system</option><option value="light">Light</option><option value="dark">Dark</option>
+  </select>`;
+}
+
+function Frame({ session }) {
+  const route = useRoute();
+  const [isOpen, open] = useState(false);
+  const may = PAGES.filter(([, , , scope]) => !scope || session.scopes.includes(scope));
+  const known = PAGES.find(([name]) => name === route.page);
+  const shown = may.find(([name]) => name === route.page);
+  useEffect(() => open(false), [location.href]);
+  return html`<div class="frame" onClick=${follow}>
+    <a class="skip" href="#content" onClick=${(event) => {
+      event.preventDefault();
+      document.querySelector("main")?.focus();
+    }}>To the content</a>
+    <header class="bar">
+      <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="pages" onClick=${() => open(!isOpen)}>Menu</button>
+      <a class="brand" href=${to(["overview"])}><span class="mark" aria-hidden="true">C</span> Convoke</a>
+      <span class="badge ${session.environment === "production" ? "bad" : ""}">${session.environment}</span>
+    </header>
+    <nav id="pages" class=${isOpen ? "open" : ""} aria-label="Pages">
+      <ul>
+        ${may.map(([name, title]) => html`<li><a href=${to([name])} aria-current=${name === route.page ? "page" : undefined}>${title}</a></li>`)}
+      </ul>
+      <div class="who">
+        <p title=${session.scopes.join(", ")}>Logged in as <strong>${session.name}</strong></p>
+        <${Theme} />
+        <button type="button" onClick=${() => api.leave()}>Log out</button>
+        <p class="help">Version ${session.version}</p>
+      </div>
+    </nav>
+    <main id="content" tabindex="-1">
+      ${shown
+        ? html`<${shown[2]} key=${shown[0]} ...${route} />`
+        : html`<h1>${known ? known[1] : "Nothing here"}</h1><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}
+    </main>
+  </div>`;
+}
+
+function App() {
+  const [state, set] = useState({ isNew: true });
+  useEffect(() => {
+    const stop = api.onSession((session) => set({ session }));
+    const begin = async () => {
+      const code = location.hash.slice(1);
+      try {
+        if (code) {
+          // Out of the address before anything else: it opens nothing any more, and need not be seen.
+          history.replaceState(null, "", location.pathname + location.search);
+          await api.enterByCode(code);
+        } else {
+          await api.resume();
+        }
+        set({ session: api.session });
+      } catch (error) {
+        set({ error });
+      }
+    };
+    begin();
+    return stop;
+  }, []);
+  if (state.isNew) return html`<p class="wait" role="status">Loading…</p>`;
+  if (state.session) return html`<${Frame} session=${state.session} />`;
+  if (state.error?.code === "UNREACHABLE") return html`<main class="login"><${Failed} error=${state.error} /></main>`;
+  return html`<${Login} error=${state.error} />`;
+}
+
+const place = document.getElementById("app");
+place.replaceChildren();
+render(html`<${App} />`, place);

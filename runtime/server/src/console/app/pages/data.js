@@ -1,0 +1,199 @@
+// Tables and their rows: looked at by any index, a row as a form.
+
+import { useState } from "../vendor/hooks.js";
+import { admin, can, download, query as members } from "../api.js";
+import { Json } from "../form.js";
+import { go, to, withQuery } from "../router.js";
+import { bytes, isTime, number, short, time, visible } from "../text.js";
+import { Act, Badge, Copy, Failed, Field, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
+
+const ROWS = 50;
+
+export function Data({ rest, query }) {
+  const asked = useAsked(() => admin("tables?estimate=true"), []);
+  return html`<${Waiting} asked=${asked}>${({ tables }) => {
+    if (rest.length === 0) return html`<${Tables} tables=${tables} />`;
+    const [name, row] = rest;
+    const table = tables.find((one) => one.name === name);
+    if (!table) return html`<${Header} title=${visible(name)} /><p class="empty">There is no such table.</p>`;
+    const links = new Map(tables.map((one) => [one.prefix, one]));
+    if (row === undefined) return html`<${Rows} key=${name} table=${table} links=${links} query=${query} />`;
+    return html`<${Row} key=${`${name}/${row}`} table=${table} links=${links} id=${row} />`;
+  }}<//>`;
+}
+
+function Tables({ tables }) {
+  const part = (title, own) => html`<section><h2>${title}</h2>
+    <${Table} label=${title} head=${["Table", "#Rows", "#Bytes", "Ids begin with"]}>
+      ${own.map((table) => html`<tr>
+        <th scope="row"><a href=${to(["data", table.name])}>${table.name}</a></th>
+        <td class="num">${table.estimated ? "≈ " : ""}${number(table.rows)}</td>
+        <td class="num">${bytes(table.bytes)}</td>
+        <td><code>${table.prefix}_</code></td>
+      </tr>`)}
+    <//></section>`;
+  return html`<${Header} title="Data" />
+    ${part("The application's tables", tables.filter((table) => !table.system))}
+    ${part("The runtime's own, to look at", tables.filter((table) => table.system))}`;
+}
+
+/** What stands in a cell: text, whatever somebody wrote into it. */
+function Cell({ column, value, links }) {
+  if (value === null || value === undefined) return html`<span class="null">null</span>`;
+  if (column.type === "id") {
+    const table = links.get(String(value).slice(0, String(value).lastIndexOf("_")));
+    return table ? html`<a href=${to(["data", table.name, value])}><code>${short(value, 18)}</code></a>` : html`<code>${value}</code>`;
+  }
+  if (isTime(column.name, value)) return html`<${Time} at=${value} />`;
+  if (column.type === "json") return html`<code>${short(JSON.stringify(value), 60)}</code>`;
+  return short(value, 60);
+}
+
+function Rows({ table, links, query }) {
+  const { name, system } = table;
+  const [index, order, where, cursor] = ["index", "order", "where", "cursor"].map((member) => query.get(member));
+  const wanted = members({ limit: ROWS, system, index, order: order ?? "desc", where, cursor });
+  const asked = useAsked(() => admin(`tables/${encodeURIComponent(name)}?${wanted}`), [name, wanted]);
+  const change = (changes) => go(withQuery({ ...changes, cursor: null }));
+  const exported = (format) => download(`tables/${encodeURIComponent(name)}/export?${members({ format, system })}`);
+  return html`<p class="crumbs"><a href=${to(["data"])}>Data</a></p>
+    <${Header} title=${name} lead=${`${table.estimated ? "About " : ""}${number(table.rows)} rows${system ? "; only the runtime changes them" : ""}.`}>
+      ${!system && can("data-write") && html`<a class="button primary" href=${to(["data", name, "new"])}>Add a row</a>`}
+      <${Act} does=${() => exported("csv")}>Export as CSV<//>
+      <${Act} does=${() => exported("jsonl")}>as JSON lines<//>
+    <//>
+    <${Waiting} asked=${asked}>${(page) => html`
+      <div class="filters" role="search">
+        <${Field} label="In the order of">
+          <select value=${index ?? ""} onChange=${(event) => change({ index: event.target.value })}>
+            <option value="">when they were made</option>
+            ${page.indexes.map((one) => html`<option value=${one.name}>${one.name} (${one.keys.join(", ")})${one.when ? ` where ${one.when}` : ""}</option>`)}
+          </select>
+        <//>
+        <${Field} label="First">
+          <select value=${order ?? "desc"} onChange=${(event) => change({ order: event.target.value })}>
+            <option value="desc">${index ? "the greatest" : "the newest"}</option><option value="asc">${index ? "the least" : "the oldest"}</option>
+          </select>
+        <//>
+        <${Field} label="Only where">
+          <input type="text" value=${where ?? ""} placeholder="field=value" autocomplete="off" spellcheck=${false} onChange=${(event) => change({ where: event.target.value.trim() })} />
+        <//>
+      </div>
+      <${Page} page=${page} table=${table} links=${links} />
+      <div class="row">
+        ${cursor && html`<a class="button" href=${withQuery({ cursor: null })}>To the beginning</a>`}
+        ${page.cursor && html`<a class="button" href=${withQuery({ cursor: page.cursor })} rel="next">Further rows</a>`}
+        ${asked.isOld && html`<span class="help">Loading…</span>`}
+      </div>`}<//>`;
+}
+
+function Page({ page, table, links }) {
+  const columns = page.columns;
+  return html`<${Table} label=${`Rows of ${table.name}`} head=${["_id", ...columns.map((column) => column.name), "_creationTime"]} empty="No row.">
+    ${page.rows.map((row) => html`<tr key=${row._id}>
+      <th scope="row"><a href=${to(["data", table.name, row._id])} title=${row._id}><code>…${row._id.slice(-8)}</code></a></th>
+      ${columns.map((column) => html`<td class=${column.type === "integer" || column.type === "float" ? "num" : ""}><${Cell} column=${column} value=${row[column.name]} links=${links} /></td>`)}
+      <td><${Time} at=${row._creationTime} /></td>
+    </tr>`)}
+  <//>`;
+}
+
+function Row({ table, links, id }) {
+  const isNew = id === "new";
+  const path = `tables/${encodeURIComponent(table.name)}?${members({ system: table.system, limit: 1, ...(isNew ? {} : { id }) })}`;
+  const asked = useAsked(() => admin(path), [path]);
+  const back = to(["data", table.name]);
+  return html`<p class="crumbs"><a href=${to(["data"])}>Data</a> / <a href=${back}>${table.name}</a></p>
+    <${Waiting} asked=${asked}>${(page) => {
+      const row = isNew ? {} : page.rows[0];
+      if (!row) return html`<${Header} title=${visible(id)} /><p class="empty">There is no such row: it was removed, or never was.</p>`;
+      return html`<${Form} key=${JSON.stringify(row)} table=${table} links=${links} columns=${page.columns} row=${row} isNew=${isNew} again=${asked.again} />`;
+    }}<//>`;
+}
+
+/** What a form has of a row at first: nothing for a new one, but what it cannot be without. */
+function begun(columns, row, isNew) {
+  if (!isNew) return row;
+  const first = { bool: false, integer: 0, float: 0, text: "", id: "", bytes: "", json: {} };
+  return Object.fromEntries(columns.map((column) => [column.name, column.default ?? (column.nullable ? null : first[column.type])]));
+}
+
+function Form({ table, links, columns, row, isNew, again }) {
+  const before = begun(columns, row, isNew);
+  const [values, set] = useState(before);
+  const [error, fail] = useState();
+  const [isDone, done] = useState(false);
+  const mayWrite = !table.system && can("data-write");
+  const changed = columns.filter((column) => JSON.stringify(values[column.name]) !== JSON.stringify(before[column.name]));
+  const only = (from, of) => Object.fromEntries(of.map((column) => [column.name, from[column.name] ?? null]));
+  const base = `tables/${encodeURIComponent(table.name)}`;
+  const save = async () => {
+    fail();
+    done(false);
+    try {
+      if (isNew) {
+        const { id } = await admin(base, { method: "POST", body: { set: only(values, columns) } });
+        go(to(["data", table.name, id]));
+      } else {
+        await admin(`${base}/${row._id}`, { method: "PATCH", body: { set: only(values, changed), was: only(before, changed) } });
+        done(true);
+        again();
+      }
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const remove = async () => {
+    await admin(`${base}/${row._id}`, { method: "DELETE" });
+    go(to(["data", table.name]));
+  };
+  return html`<${Header} title=${isNew ? `A new row of ${table.name}` : html`<code>${row._id}</code>`} lead=${isNew ? null : html`Made <${Time} at=${row._creationTime} />`}>
+      ${!isNew && html`<${Copy} text=${row._id}>Copy the id<//><${Copy} text=${JSON.stringify(row, null, 2)}>Copy as JSON<//>`}
+      ${!isNew && mayWrite && html`<${Sure} title="Delete the row" question=${`The row ${row._id} of ${table.name} will be gone. Rows that refer to it stay as they are.`} does=${remove} yes="Delete it">Delete<//>`}
+    <//>
+    <form class="sheet" onSubmit=${(event) => event.preventDefault()}>
+      ${columns.map((column) => html`<${Entry} key=${column.name} column=${column} value=${values[column.name]} links=${links} isReadOnly=${!mayWrite}
+        set=${(value) => set((values) => ({ ...values, [column.name]: value }))} error=${error?.field === column.name ? error.message : undefined} />`)}
+    </form>
+    <${Failed} error=${error} />
+    ${mayWrite && html`<div class="row">
+      ${isNew
+        ? html`<button type="button" class="primary" onClick=${save}>Add the row</button>`
+        : html`<${Sure} kind="primary" title="Change the row" question=${html`These fields will change: ${changed.map((column) => html`<code>${column.name}</code> `)}`} does=${save} yes="Change it" disabled=${changed.length === 0}>Save<//>`}
+      ${changed.length > 0 && !isNew && html`<button type="button" onClick=${() => set(before)}>As it was</button>`}
+      ${isDone && html`<span class="help" role="status">Saved.</span>`}
+    </div>`}`;
+}
+
+function Entry({ column, value, set, links, isReadOnly, error }) {
+  const { name, type, nullable, references } = column;
+  const linked = value && type === "id" && links.get(references ?? String(value).slice(0, String(value).lastIndexOf("_")));
+  const notes = [references ? `id of ${links.get(references)?.name ?? references}` : type];
+  if (isTime(name, value)) notes.push(time(value));
+  if (nullable) notes.push("may be null");
+  const label = html`<code>${name}</code>`;
+  const help = html`${notes.join(", ")}${linked ? html` · <a href=${to(["data", linked.name, value])}>look at it</a>` : ""}`;
+  const none = value === null;
+  let input;
+  if (type === "json" && !isReadOnly) {
+    input = html`<${Json} label=${label} help=${help} value=${none ? undefined : value} set=${(next) => set(next ?? null)} rows=${4} error=${error} />`;
+  } else {
+    const common = { readOnly: isReadOnly, "aria-invalid": Boolean(error), autocomplete: "off", spellcheck: false };
+    const text = type === "json" ? JSON.stringify(value, null, 2) : String(value ?? "");
+    const isLong = type === "json" || text.length > 60 || text.includes("\n");
+    const written = (event) => set(event.target.value);
+    const counted = (event) => set(event.target.value === "" ? null : Number(event.target.value));
+    const truth = html`<select ...${common} disabled=${isReadOnly} value=${String(value)} onChange=${(event) => set(event.target.value === "true")}>
+      ${none && html`<option value="null">null</option>`}<option value="true">true</option><option value="false">false</option></select>`;
+    const amount = html`<input type="number" step=${type === "integer" ? 1 : "any"} ...${common} value=${none ? "" : value} placeholder=${none ? "null" : ""} onInput=${counted} />`;
+    const words = isLong
+      ? html`<textarea rows="4" ...${common} value=${isReadOnly ? visible(text) : text} onInput=${written}></textarea>`
+      : html`<input type="text" ...${common} value=${isReadOnly ? visible(text) : text} placeholder=${none ? "null" : ""} onInput=${written} />`;
+    const shown = { bool: truth, integer: amount, float: typeof value === "string" ? words : amount }[type] ?? words;
+    input = html`<${Field} label=${label} help=${help} error=${error}>${shown}<//>`;
+  }
+  return html`<div class="entry">${input}
+    ${nullable && !isReadOnly && !none && html`<button type="button" class="small" onClick=${() => set(null)} aria-label=${`Set ${name} to null`}>null</button>`}
+    ${none && html`<${Badge}>null<//>`}
+  </div>`;
+}

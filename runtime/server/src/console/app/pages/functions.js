@@ -1,0 +1,260 @@
+// What can be called: a tree by path; of each function its documentation, how it did lately, and a way to run it.
+
+import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { admin, can, live, query as members, run } from "../api.js";
+import { Plot } from "../chart.js";
+import { Fields, Json } from "../form.js";
+import { go, to, withQuery } from "../router.js";
+import { clock, number, span, visible } from "../text.js";
+import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, Waiting, useAsked } from "../ui.js";
+
+const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
+/** Results of a watched query that stay on the page. */
+const KEPT = 20;
+
+export function Functions({ rest, query }) {
+  return rest.length ? html`<${One} key=${rest.join("/")} path=${rest.join("/")} query=${query} />` : html`<${All} query=${query} />`;
+}
+
+/** Functions by the folders of their paths. */
+function tree(functions) {
+  const root = { folders: new Map(), functions: [] };
+  for (const one of functions) {
+    let at = root;
+    for (const part of one.path.split("/").slice(0, -1)) {
+      if (!at.folders.has(part)) at.folders.set(part, { folders: new Map(), functions: [] });
+      at = at.folders.get(part);
+    }
+    at.functions.push(one);
+  }
+  return root;
+}
+
+function Folder({ name, folder, figures }) {
+  const inside = html`
+    ${folder.functions.length > 0 &&
+    html`<ul class="functions">
+      ${folder.functions.map((one) => {
+        const own = figures.get(one.path);
+        return html`<li>
+          <a href=${to(["functions", ...one.path.split("/")])}>${one.path.split("/").pop()}</a>
+          <span class="kinds"><${Badge} kind=${one.kind}>${one.kind}<//>${one.visibility !== "public" && html` <${Badge}>${one.visibility}<//>`}</span>
+          <span class="doc">${inline(one.doc)}</span>
+          <span class="figures">${own
+            ? html`<span title="calls in the last hour">${number(own.calls)} calls</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
+                <span class=${own.errors ? "wrong" : ""}>${number(own.errors)} failed</span>`
+            : ""}</span>
+        </li>`;
+      })}
+    </ul>`}
+    ${[...folder.folders].map(([own, inner]) => html`<${Folder} key=${own} name=${own} folder=${inner} figures=${figures} />`)}`;
+  return name == null ? inside : html`<details class="folder" open><summary>${name}/</summary>${inside}</details>`;
+}
+
+function All({ query }) {
+  const asked = useAsked(() => admin("functions"), []);
+  const figures = useAsked(() => admin("performance?range=hour"), [], 15_000);
+  const wanted = query.get("find") ?? "";
+  const by = new Map((figures.value?.functions ?? []).map((one) => [one.path, one]));
+  return html`<${Header} title="Functions" lead="Figures are those of the last hour.">
+      <input type="search" aria-label="Find a function" placeholder="Find…" value=${wanted} onInput=${(event) => go(withQuery({ find: event.target.value }), { replace: true })} />
+    <//>
+    <${Waiting} asked=${asked}>${(functions) => {
+      const found = functions.filter((one) => `${one.path} ${one.doc}`.toLowerCase().includes(wanted.toLowerCase()));
+      return found.length ? html`<${Folder} folder=${tree(found)} figures=${by} />` : html`<p class="empty">No function is called or described so.</p>`;
+    }}<//>`;
+}
+
+function One({ path, query }) {
+  const asked = useAsked(() => admin(`functions/${path.split("/").map(encodeURIComponent).join("/")}`), [path]);
+  const parts = path.split("/");
+  if (asked.value === undefined && asked.error) return html`<${Header} title=${visible(path)} /><${Failed} error=${asked.error} />`;
+  return html`<p class="crumbs"><a href=${to(["functions"])}>Functions</a> / ${parts.slice(0, -1).join(" / ")}</p>
+    <${Waiting} asked=${asked}>${(one) => html`
+      <${Header} title=${parts.at(-1)}>
+        <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>
+        <${Copy} text=${path}>Copy the path<//>
+        ${can("logs") && html`<a class="button" href=${to(["calls"], { function: path })}>Its calls</a>`}
+      <//>
+      <div class="halves">
+        <section>
+          <${Prose} text=${one.doc || "It is not documented."} />
+          ${one.crons.length > 0 && html`<p>Runs by itself: ${one.crons.map((cron) => html`<code>${cron}</code> `)}</p>`}
+          <p class="help">${one.file}:${one.line}</p>
+          <${Arguments} schema=${one.arguments} />
+          <${Charts} path=${path} range=${query.get("range") ?? "hour"} />
+        </section>
+        ${one.visibility === "internal"
+          ? html`<section><h2>Run</h2><p class="empty">An internal function is called by other functions and by the scheduler only.</p></section>`
+          : html`<${Runner} one=${one} />`}
+      </div>`}<//>`;
+}
+
+function type(schema) {
+  if (!schema || typeof schema !== "object") return "any";
+  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if ("const" in schema) return JSON.stringify(schema.const);
+  const some = schema.anyOf ?? schema.oneOf;
+  if (some) return some.map(type).join(" | ");
+  if (Array.isArray(schema.type)) return schema.type.join(" | ");
+  if (schema.type === "array") return `array of ${type(schema.items)}`;
+  return schema.type ?? "any";
+}
+
+function Arguments({ schema }) {
+  const properties = Object.entries(schema.properties ?? {});
+  if (properties.length === 0) return null;
+  return html`<h2>Arguments</h2>
+    <ul class="arguments">
+      ${properties.map(([name, own]) => html`<li>
+        <code class="name">${name}</code> <span class="help">${type(own)}${schema.required?.includes(name) ? "" : ", optional"}</span>
+        ${own.description && html`<p>${inline(own.description)}</p>`}
+      </li>`)}
+    </ul>`;
+}
+
+function Charts({ path, range }) {
+  const asked = useAsked(() => admin(`performance?${members({ range, function: path })}`), [path, range], 15_000);
+  return html`<div class="head"><h2>Lately</h2><div class="tools">
+      <${Choice} label="Over the last" of=${RANGES} value=${range} choose=${(own) => go(withQuery({ range: own }), { replace: true })} />
+    </div></div>
+    <${Waiting} asked=${asked}>${({ buckets }) => {
+      const times = buckets.map((bucket) => bucket.at);
+      const sum = (name) => buckets.reduce((sum, bucket) => sum + bucket[name], 0);
+      const [calls, errors] = [sum("calls"), sum("errors")];
+      const latency = buckets.map((bucket) => (bucket.calls ? bucket.p95 : null));
+      return html`<div class="plots small">
+        <${Plot} small label=${`Calls: ${number(calls)}`} summary=${`${calls} in the last ${range}`} times=${times} unit=${number} series=${[["calls", buckets.map((one) => one.calls)]]} />
+        <${Plot} small label="Latency, p95" summary=${`at worst ${span(Math.max(0, ...latency))}`} times=${times} unit=${span} series=${[["p95", latency]]} />
+        <${Plot} small label=${`Failed: ${number(errors)}`} summary=${`${errors} in the last ${range}`} times=${times} unit=${number} series=${[["failed", buckets.map((one) => one.errors), true]]} />
+      </div>`;
+    }}<//>`;
+}
+
+/** The users that the server has seen, if they may be looked at. */
+function useUsers() {
+  const asked = useAsked(() => (can("data") && can("act-as") ? admin("tables/_identities?system=true&limit=200&order=desc") : Promise.resolve({ rows: [] })), []);
+  return (asked.value?.rows ?? []).map(({ issuer, subject }) => ({ issuer, subject }));
+}
+
+function User({ user, set, users }) {
+  const choose = (subject) => {
+    const known = users.find((one) => one.subject === subject);
+    set({ subject, issuer: known?.issuer ?? user.issuer });
+  };
+  if (!can("act-as")) return html`<p class="help">It runs without a user: the key lacks the scope act-as.</p>`;
+  return html`<div class="pair">
+    <${Field} label="As the user" help="Their subject; empty: without a user">
+      <input type="text" list="users" value=${user.subject} onInput=${(event) => choose(event.target.value)} autocomplete="off" spellcheck=${false} />
+    <//>
+    <${Field} label="of the issuer">
+      <input type="text" value=${user.issuer} onInput=${(event) => set({ ...user, issuer: event.target.value })} autocomplete="off" spellcheck=${false} />
+    <//>
+    <datalist id="users">${users.map((one) => html`<option value=${one.subject}>${one.issuer}</option>`)}</datalist>
+  </div>`;
+}
+
+/** The call as a command, for a shell. */
+function curl(path, args) {
+  const body = JSON.stringify({ args }).replaceAll("'", "'\\''");
+  return `curl -s ${location.origin}/api/run/${path} \\\n  -H 'Content-Type: application/json' \\\n  -H "Authorization: Bearer $TOKEN" \\\n  -d '${body}'`;
+}
+
+/** Values to begin with, of what cannot be left out. */
+function required({ arguments: schema, example }) {
+  const names = schema.required ?? [];
+  return Object.fromEntries(Object.entries(example ?? {}).filter(([name]) => names.includes(name)));
+}
+
+function Runner({ one }) {
+  const [args, write] = useState(() => required(one));
+  const [isRaw, raw] = useState(false);
+  const users = useUsers();
+  const [chosen, act] = useState({ subject: "", issuer: "" });
+  // Whoever is not known yet is taken for one of the same issuer as the others.
+  const user = { subject: chosen.subject, issuer: chosen.issuer || (users[0]?.issuer ?? "") };
+  const [state, set] = useState({});
+  const [isWatching, watch] = useState(false);
+  const call = async () => {
+    set({ isBusy: true });
+    try {
+      set({ reply: await run(one.path, args, user) });
+    } catch (error) {
+      set({ error });
+    }
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    if (!state.isBusy) call();
+  };
+  const keys = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+  };
+  const failed = state.reply?.body.status !== "success" && state.reply?.body;
+  const wrong = failed && failed.errorData?.field ? { field: failed.errorData.field, message: failed.errorMessage } : undefined;
+  return html`<section class="runner">
+    <div class="head"><h2>Run</h2><div class="tools">
+      <${Choice} label="Arguments as" of=${[[false, "Form"], [true, "JSON"]]} value=${isRaw} choose=${raw} />
+    </div></div>
+    <form onSubmit=${submit} onKeyDown=${keys}>
+      ${isRaw
+        ? html`<${Json} label="Arguments" value=${args} set=${(next) => write(next ?? {})} rows=${10} />`
+        : html`<${Fields} schema=${one.arguments} value=${args} set=${write} wrong=${wrong} />`}
+      <${User} user=${user} set=${act} users=${users} />
+      <div class="row">
+        <button type="submit" class="primary" disabled=${state.isBusy} title="Ctrl and Enter">${state.isBusy ? "Running…" : "Run"}</button>
+        ${one.kind === "query" && html`<button type="button" aria-pressed=${isWatching} onClick=${() => watch(!isWatching)}>${isWatching ? "Stop watching" : "Watch"}</button>`}
+        <${Copy} text=${curl(one.path, args)}>Copy as curl<//>
+      </div>
+    </form>
+    <${Failed} error=${state.error} />
+    ${state.reply && html`<${Reply} ...${state.reply} />`}
+    ${isWatching && html`<${Watched} key=${JSON.stringify([args, user])} path=${one.path} args=${args} user=${user} />`}
+  </section>`;
+}
+
+function Result({ body }) {
+  return body.status === "success"
+    ? html`<${Code} label="Value">${JSON.stringify(body.value, null, 2)}<//>`
+    : html`<p class="failed"><strong>${body.errorData?.code ?? "ERROR"}</strong> ${visible(body.errorMessage ?? "")}</p>`;
+}
+
+function Reply({ body, elapsed, requestId }) {
+  return html`<div class="reply" role="status">
+    <p><${Badge} kind=${body.status === "success" ? "good" : "bad"}>${body.status}<//>
+      <span class="help"> ${span(elapsed)}, there and back · request <code>${requestId}</code></span>
+      <${Copy} text=${requestId} label="Copy the request id" /></p>
+    <${Result} body=${body} />
+    ${body.logLines?.length > 0 && html`<h3>Logged</h3><${Code} label="Log lines">${body.logLines.join("\n")}<//>`}
+  </div>`;
+}
+
+/** A query's results as they change. */
+function Watched({ path, args, user }) {
+  const [results, add] = useState([]);
+  const [error, fail] = useState();
+  const count = useRef(0);
+  useEffect(() => {
+    const end = new AbortController();
+    (async () => {
+      try {
+        for await (const { result } of live(path, args, user, end.signal)) {
+          count.current += 1;
+          const entry = { at: Date.now(), number: count.current, result };
+          add((before) => [entry, ...before].slice(0, KEPT));
+        }
+        fail(new Error("The server has ended the connection"));
+      } catch (error) {
+        if (!end.signal.aborted) fail(error);
+      }
+    })();
+    return () => end.abort();
+  }, []);
+  return html`<div class="reply">
+    <h3>Watched <${Badge} kind=${error ? "bad" : "good"}>${error ? "ended" : "live"}<//></h3>
+    <${Failed} error=${error} />
+    <ol class="results">
+      ${results.map((one) => html`<li key=${one.number}><span class="help">result ${one.number}, ${clock(one.at)}</span><${Result} body=${one.result} /></li>`)}
+    </ol>
+  </div>`;
+}

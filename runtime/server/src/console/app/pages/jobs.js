@@ -1,0 +1,76 @@
+// Scheduled work: what waits, runs and failed, and what runs by itself.
+
+import { admin, can, query as members } from "../api.js";
+import { go, to, withQuery } from "../router.js";
+import { number, visible } from "../text.js";
+import { Act, Choice, Code, Failed, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
+
+const STATES = ["pending", "running", "failed"];
+
+export function Jobs({ rest, query }) {
+  return rest.length ? html`<${One} id=${rest[0]} />` : html`<${All} query=${query} />`;
+}
+
+function Actions({ job, again }) {
+  const retry = async () => {
+    await admin(`jobs/${job.id}/retry`, { method: "POST" });
+    again();
+  };
+  const cancel = async () => {
+    await admin(`jobs/${job.id}/cancel`, { method: "POST" });
+    again();
+  };
+  if (job.state === "failed") return html`<${Act} does=${retry}>Run again<//>`;
+  if (job.state !== "pending") return null;
+  return html`<${Sure} title="Take the job back" question=${`The job of ${job.path} will not run.`} does=${cancel} yes="Take it back">Take back<//>`;
+}
+
+const Path = ({ path }) => (can("functions") ? html`<a href=${to(["functions", ...path.split("/")])}>${path}</a>` : path);
+
+function All({ query }) {
+  const state = STATES.includes(query.get("state")) ? query.get("state") : "failed";
+  const cursor = query.get("cursor");
+  const asked = useAsked(() => admin(`jobs?${members({ state, cursor, limit: 50 })}`), [state, cursor], 3_000);
+  return html`<${Waiting} asked=${asked}>${({ items, counts, crons, cursor: next }) => html`
+    <${Header} title="Jobs">
+      <${Choice} label="State" of=${STATES.map((own) => [own, `${own} (${number(counts[own])})`])} value=${state} choose=${(own) => go(to(["jobs"], { state: own }))} />
+    <//>
+    <${Table} label="Jobs" head=${["Job", "Function", "Runs at", "#Tries", "Last error", ""]} empty=${`No job is ${state}.`}>
+      ${items.map((job) => html`<tr key=${job.id}>
+        <th scope="row"><a href=${to(["jobs", job.id])}><code>…${job.id.slice(-8)}</code></a></th>
+        <td><${Path} path=${job.path} /></td>
+        <td><${Time} at=${job.runAt} /></td>
+        <td class="num">${job.attempts}</td>
+        <td class="wide">${job.lastError ? visible(job.lastError) : "–"}</td>
+        <td><${Actions} job=${job} again=${asked.again} /></td>
+      </tr>`)}
+    <//>
+    ${next && html`<p><a class="button" href=${withQuery({ cursor: next })}>Further jobs</a></p>`}
+    ${crons.length > 0 && html`<section><h2>Runs by itself</h2>
+      <${Table} label="Runs by itself" head=${["Function", "When", "Next"]}>
+        ${crons.map((cron) => html`<tr><th scope="row"><${Path} path=${cron.path} /></th><td><code>${cron.expression}</code></td><td><${Time} at=${cron.nextAt} /></td></tr>`)}
+      <//></section>`}`}<//>`;
+}
+
+function One({ id }) {
+  const asked = useAsked(() => admin(`jobs/${encodeURIComponent(id)}`), [id], 3_000);
+  return html`<p class="crumbs"><a href=${to(["jobs"])}>Jobs</a></p>
+    ${asked.value === undefined && asked.error
+      ? html`<${Header} title=${visible(id)} /><${Failed} error=${asked.error} />`
+      : html`<${Waiting} asked=${asked}>${(job) => html`
+          <${Header} title=${html`<code>${job.id}</code>`}><${Actions} job=${job} again=${asked.again} /><//>
+          <dl class="sheet">
+            <dt>Function</dt><dd><${Path} path=${job.path} /></dd>
+            <dt>State</dt><dd>${job.state}</dd>
+            <dt>Runs at</dt><dd><${Time} at=${job.runAt} /></dd>
+            <dt>Runs as</dt><dd>${visible(job.runsAs ?? "the system")}</dd>
+            <dt>Tries</dt><dd>${job.attempts}</dd>
+            <dt>Key</dt><dd>${visible(job.key ?? "–")}</dd>
+            <dt>Asked for</dt><dd><${Time} at=${job.createdAt} /></dd>
+            <dt>Started</dt><dd><${Time} at=${job.startedAt} /></dd>
+            <dt>Finished</dt><dd><${Time} at=${job.finishedAt} /></dd>
+            ${job.lastError && html`<dt>Last error</dt><dd class="wrong">${visible(job.lastError)}</dd>`}
+          </dl>
+          <h2>Arguments</h2>
+          <${Code} label="Arguments">${JSON.stringify(job.args, null, 2)}<//>`}<//>`}`;
+}

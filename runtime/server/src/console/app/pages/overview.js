@@ -1,0 +1,90 @@
+// How the server is, and how its calls went over the last hour, day or week.
+
+import { admin, can } from "../api.js";
+import { Plot } from "../chart.js";
+import { go, to, withQuery } from "../router.js";
+import { bytes, number, span, visible } from "../text.js";
+import { Act, Badge, Choice, Failed, Header, html, Waiting, useAsked } from "../ui.js";
+
+const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
+/** A larger database is looked through when that is asked for: it is copied for it. */
+const LOOKED_THROUGH_BYTES = 64 * 1024 * 1024;
+
+function Tile({ name, value, note, kind, href }) {
+  const inside = html`<span class="name">${name}</span><span class="value">${value}</span><span class="help">${note}</span>`;
+  return href ? html`<a class="tile ${kind ?? ""}" href=${href}>${inside}</a>` : html`<div class="tile ${kind ?? ""}">${inside}</div>`;
+}
+
+function Charts({ range }) {
+  const asked = useAsked(() => admin(`performance?range=${range}`), [range], 15_000);
+  return html`<${Waiting} asked=${asked}>${({ buckets }) => {
+    const times = buckets.map((bucket) => bucket.at);
+    const of = (name) => buckets.map((bucket) => bucket[name]);
+    const calls = of("calls").reduce((sum, one) => sum + one, 0);
+    const errors = of("errors").reduce((sum, one) => sum + one, 0);
+    const called = buckets.filter((bucket) => bucket.calls);
+    const worst = Math.max(0, ...of("p95"));
+    const gap = (name) => buckets.map((bucket) => (bucket.calls ? bucket[name] : null));
+    const share = calls ? `${((100 * errors) / calls).toFixed(errors && errors / calls < 0.001 ? 3 : 1)} %` : "–";
+    return html`<div class="tiles">
+        <${Tile} name="Calls" value=${number(calls)} note=${`in the last ${range}`} href=${can("logs") ? to(["calls"]) : null} />
+        <${Tile} name="Errors" value=${number(errors)} note=${`${share} of the calls`} kind=${errors ? "warn" : ""} href=${can("logs") ? to(["calls"], { outcome: "error" }) : null} />
+        <${Tile} name="p95, at worst" value=${called.length ? span(worst) : "–"} note="of one stretch of the plots" />
+      </div>
+      <div class="plots">
+        <${Plot} label="Calls" summary=${`${calls} calls, ${errors} errors`} times=${times} unit=${number}
+          series=${[["calls", of("calls")], ["errors", of("errors"), true]]} />
+        <${Plot} label="Latency" summary=${`p95 at worst ${span(worst)}`} times=${times} unit=${span}
+          series=${[["p50", gap("p50")], ["p95", gap("p95")], ["p99", gap("p99")]]} />
+      </div>`;
+  }}<//>`;
+}
+
+function Now({ now }) {
+  const own = Object.fromEntries(now.store.own.map(([name, value]) => [name, value]));
+  const log = own.wal_bytes ?? own.log_bytes;
+  const { disk, jobs, live, store } = now;
+  const isLow = disk && disk.free < Math.max(disk.floor * 2, disk.size / 20);
+  return html`<div class="tiles">
+    <${Tile} name="Writer's queue" value=${number(store.writerQueue)} note="mutations that wait" kind=${store.writerQueue > 100 ? "warn" : ""} />
+    <${Tile} name="Readers" value=${`${store.readersBusy} / ${store.readers}`} note=${`${number(store.readerQueue)} queries wait`} />
+    <${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all of its files" : `of which the log ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />
+    ${disk && html`<${Tile} name="Disk free" value=${bytes(disk.free)} note=${`of ${bytes(disk.size)}`} kind=${isLow ? "bad" : ""} />`}
+    <${Tile} name="Jobs" value=${`${number(jobs.pending)} pending`} note=${`${number(jobs.running)} running, ${number(jobs.failed)} failed`} kind=${jobs.failed ? "warn" : ""} href=${can("jobs") ? to(["jobs"], { state: jobs.failed ? "failed" : "pending" }) : null} />
+    <${Tile} name="Live" value=${number(live.connections)} note=${`connections, ${number(live.queries)} queries`} href=${can("live") ? to(["live"]) : null} />
+  </div>`;
+}
+
+const KINDS = { ok: "good", warning: "warn", problem: "bad" };
+
+function Doctor({ looksNow }) {
+  const asked = useAsked(() => (looksNow ? admin("doctor") : Promise.resolve(null)), [looksNow]);
+  return html`<section>
+    <div class="head"><h2>What the doctor finds</h2><div class="tools"><${Act} does=${async () => asked.again()}>Look again<//></div></div>
+    <${Waiting} asked=${asked}>${(found) =>
+      found === null
+        ? html`<p class="help">The database is large: it is copied to be looked through. <code>convoke doctor --full</code> does it.</p>`
+        : html`<ul class="findings">
+            ${found.findings.map(
+              (one) => html`<li><${Badge} kind=${KINDS[one.state]}>${one.state}<//> <strong>${one.subject}</strong> ${visible(one.says)}
+                ${one.advice && html`<span class="help">${visible(one.advice)}</span>`}</li>`,
+            )}
+          </ul>`}<//>
+  </section>`;
+}
+
+export function Overview({ query }) {
+  const range = RANGES.some(([own]) => own === query.get("range")) ? query.get("range") : "hour";
+  const asked = useAsked(() => admin("overview"), [], 5_000);
+  const now = asked.value;
+  return html`<${Header} title="Overview">
+      <${Choice} label="Over the last" of=${RANGES} value=${range} choose=${(own) => go(withQuery({ range: own }))} />
+    <//>
+    ${now && (now.notReady
+      ? html`<p class="banner bad" role="status"><strong>Not serving.</strong> ${visible(now.notReady)}</p>`
+      : html`<p class="banner good" role="status"><strong>Serving</strong> ${now.environment}, version ${now.version}</p>`)}
+    <${Failed} error=${asked.error} />
+    ${now && html`<${Now} now=${now} />`}
+    ${can("functions") && html`<${Charts} range=${range} />`}
+    ${can("data") && now && html`<${Doctor} looksNow=${now.store.bytes <= LOOKED_THROUGH_BYTES} />`}`;
+}

@@ -1,0 +1,90 @@
+//! The files of the console's pages, as they lie in this program.
+
+use std::sync::OnceLock;
+
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue};
+
+use crate::page::{self, Content, File, Page};
+use convoke_http::{Incoming, Reply};
+
+/// The files, each made ready when it is first asked for.
+#[derive(Default)]
+pub struct Assets {
+    pages: [OnceLock<Page>; FILES.len()],
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+
+macro_rules! files {
+    ($($name:literal $content_type:ident $content:ident $include:ident;)*) => {
+        [$(File {
+            name: $name,
+            content_type: $content_type,
+            content: Content::$content($include!(concat!("app/", $name))),
+        },)*]
+    };
+}
+
+/// The page first: it answers every address that is no file's.
+static FILES: [File; 25] = files! {
+    "index.html" HTML Plain include_str;
+    "app.css" CSS Plain include_str;
+    "main.js" JS Plain include_str;
+    "api.js" JS Plain include_str;
+    "router.js" JS Plain include_str;
+    "ui.js" JS Plain include_str;
+    "text.js" JS Plain include_str;
+    "chart.js" JS Plain include_str;
+    "form.js" JS Plain include_str;
+    "login.js" JS Plain include_str;
+    "pages/overview.js" JS Plain include_str;
+    "pages/functions.js" JS Plain include_str;
+    "pages/calls.js" JS Plain include_str;
+    "pages/data.js" JS Plain include_str;
+    "pages/jobs.js" JS Plain include_str;
+    "pages/live.js" JS Plain include_str;
+    "pages/schema.js" JS Plain include_str;
+    "pages/keys.js" JS Plain include_str;
+    "pages/backups.js" JS Plain include_str;
+    "pages/settings.js" JS Plain include_str;
+    "vendor/preact.js" JS Plain include_str;
+    "vendor/hooks.js" JS Plain include_str;
+    "vendor/htm.js" JS Plain include_str;
+    "vendor/uPlot.js.gz" JS Gzip include_bytes;
+    "vendor/uPlot.css" CSS Plain include_str;
+};
+
+/// What stands before the name of a file in its path.
+const FILES_AT: &str = "assets/";
+/// The ending of a file that is compressed here; its path has none.
+const COMPRESSED: &str = ".gz";
+
+/// What the pages may do: run their own files and ask this server. Nothing that stands in a page itself is run.
+const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+impl Assets {
+    /// What is below the console's address: a file, or the page, which reads in its own address what to show.
+    pub fn reply<E>(&self, path: &str, request: &Incoming<E>) -> Reply {
+        let place = match path.strip_prefix(FILES_AT) {
+            None => 0,
+            Some(name) => match FILES.iter().position(|file| file.name.trim_end_matches(COMPRESSED) == name) {
+                None => return page::none(),
+                Some(place) => place,
+            },
+        };
+        let mut reply = self.pages[place].get_or_init(|| FILES[place].page()).reply(request);
+        reply.fields.push((RESOURCE_POLICY, const { HeaderValue::from_static("same-origin") }));
+        if place == 0 {
+            reply.fields.push((CONTENT_SECURITY_POLICY, PAGE_POLICY));
+            reply.fields.push((OPENER_POLICY, const { HeaderValue::from_static("same-origin") }));
+        }
+        reply
+    }
+}

@@ -1,0 +1,122 @@
+//! Which requests of browsers are let in: those that name this server as their host, and, for what changes something,
+//! those of its own pages.
+//!
+//! The host keeps out pages whose name was made to point here (DNS rebinding), the origin those that send a form or a
+//! script's request from elsewhere. Both are compared as a whole.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::Method;
+
+use convoke_http::Browser;
+
+const HOST: &str = "The request names a host that is none of this console's; add it with --console-host";
+const ORIGIN: &str = "Only the console's own pages may change something: the request's Origin is another one";
+
+/// Whether a request is let in.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check(browser: &Browser, method: &Method, hosts: &[String]) -> Result<(), &'static str> {
+    let host = browser.host.as_deref().ok_or(HOST)?;
+    let is_known = hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+        || names_loopback(host)
+        || browser.local.is_some_and(|local| is_own_address(host, local));
+    if !is_known {
+        return Err(HOST);
+    }
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let scheme = if browser.is_secure { "https" } else { "http" };
+    let own = format!("{scheme}://{host}");
+    match &browser.origin {
+        Some(origin) if origin.as_bytes() == own.as_bytes() => Ok(()),
+        Some(_) | None => Err(ORIGIN),
+    }
+}
+
+/// A name that no other machine can have, with any port: tunnels have ports of their own.
+fn names_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// The address that the connection was made to, as browsers write it.
+fn is_own_address(host: &str, local: SocketAddr) -> bool {
+    let address = match local.ip().to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    };
+    let port = local.port();
+    host == format!("{address}:{port}") || (matches!(port, 80 | 443) && host == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn browser(host: &str, origin: Option<&'static str>) -> Browser {
+        Browser {
+            host: Some(host.to_owned()),
+            local: Some("10.0.0.7:3210".parse().unwrap()),
+            origin: origin.map(HeaderValue::from_static),
+            cookies: String::new(),
+            secret: None,
+            is_secure: false,
+            is_local: true,
+        }
+    }
+
+    #[test]
+    fn the_host_is_an_own_address_a_loopback_name_or_one_that_was_allowed() {
+        let hosts = ["console.example.com".to_owned()];
+        for (host, is_let_in) in [
+            ("10.0.0.7:3210", true),
+            ("10.0.0.7", false),
+            ("10.0.0.7:80", false),
+            ("10.0.0.8:3210", false),
+            ("localhost:3210", true),
+            ("localhost:9000", true),
+            ("127.0.0.1:3210", true),
+            ("127.0.0.2:3210", false),
+            ("[::1]:3210", true),
+            ("localhost.example.com:3210", false),
+            ("127.0.0.1.example.com", false),
+            ("console.example.com", true),
+            ("console.example.com:3210", false),
+            ("evil.example.com", false),
+        ] {
+            let checked = check(&browser(host, None), &Method::GET, &hosts);
+            assert_eq!(checked.is_ok(), is_let_in, "{host}");
+        }
+        let two_hosts = Browser { host: None, ..browser("localhost", None) };
+        assert_eq!(check(&two_hosts, &Method::GET, &hosts), Err(HOST));
+    }
+
+    #[test]
+    fn what_changes_something_comes_from_exactly_this_origin() {
+        let host = "localhost:3210";
+        for (origin, is_secure, is_let_in) in [
+            (Some("http://localhost:3210"), false, true),
+            (Some("https://localhost:3210"), true, true),
+            (Some("https://localhost:3210"), false, false),
+            (Some("http://localhost:3211"), false, false),
+            (Some("http://localhost"), false, false),
+            (Some("http://127.0.0.1:3210"), false, false),
+            (Some("null"), false, false),
+            (None, false, false),
+        ] {
+            let browser = Browser { is_secure, ..browser(host, origin) };
+            for method in [Method::POST, Method::PATCH, Method::DELETE] {
+                assert_eq!(check(&browser, &method, &[]).is_ok(), is_let_in, "{origin:?}");
+            }
+            assert!(check(&browser, &Method::GET, &[]).is_ok());
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The console's part of the gateway: who a page asks for, and how somebody logs in and out.
+//!
+//! What a page asks is answered by the same handlers as everything else, with the rights of the session's holder at this
+//! moment: a deploy key that is revoked, or has expired, has none.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue, SET_COOKIE};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Endpoint, Gateway, KEY_LOOKED_AT, acting_as, failed};
+use crate::admin::audit::KeyUse;
+use crate::admin::{AdminRequest, operator, success, success_once};
+use crate::auth::deploy_key::Scope;
+use crate::console::{Holder, SESSION_LIFE};
+use crate::routes::{ADMIN, ConsoleRoute};
+use convoke_calls::observe::Stage;
+use convoke_core::error::{Code, Error, Result};
+use convoke_core::identity::{Caller, DeployKeyCaller};
+use convoke_http::{Browser, Incoming, Reply, operator_request};
+
+impl Gateway {
+    pub(super) async fn console(&self, incoming: &Incoming<Endpoint>, route: ConsoleRoute) -> Reply {
+        let answered = match (route, &incoming.browser) {
+            (ConsoleRoute::Link, _) => self.link(incoming).await,
+            (_, None) => Err(Error::new(Code::RouteNotFound, "There is no such route.")),
+            (ConsoleRoute::Page, Some(_)) => return self.admin.console.assets().reply(incoming.param(0), incoming),
+            (ConsoleRoute::Login, Some(browser)) => self.login(incoming, browser).await,
+            (ConsoleRoute::Session, Some(browser)) => self.session(browser),
+            (ConsoleRoute::Logout, Some(browser)) => self.logout(incoming, browser),
+            (ConsoleRoute::Ticket, Some(browser)) => self.ticket(incoming, browser),
+            (ConsoleRoute::Download, Some(browser)) => return self.download(incoming, browser).await,
+        };
+        answered.unwrap_or_else(|error| {
+            if error.code() == Code::InvalidCredentials {
+                self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
+            }
+            failed(&error)
+        })
+    }
+
+    /// `POST /api/admin/console`: a code that opens the console with the caller's own rights, once.
+    async fn link(&self, incoming: &Incoming<Endpoint>) -> Result<Reply> {
+        let (holder, key) = match self.caller(incoming).await {
+            Ok(Caller::DeployKey(key)) => {
+                let proof =
+                    incoming.authorization.as_ref().map(|header| self.authenticator.key_proof(header.as_bytes()));
+                match proof {
+                    None => (Holder::Operator, key),
+                    Some(proof) => (Holder::Key(proof.ok_or_else(not_accepted)?), key),
+                }
+            }
+            Ok(Caller::Nobody | Caller::User(_) | Caller::System) => {
+                return Ok(self.reject(incoming, self.authenticator.deploy_key_required()));
+            }
+            Err(reply) => return Ok(reply),
+        };
+        let url = self.admin.console.url();
+        let used = self.used(incoming, &key, "POST console".to_owned(), url.as_ref().err().map(Error::code));
+        self.admin.audit.record_change(self.runtime.database(), used).await;
+        let code = self.admin.console.sessions().code(holder)?;
+        success_once(&json!({ "url": url?, "code": code }))
+    }
+
+    /// Who a page asks for.
+    pub(super) async fn console_caller(
+        &self,
+        incoming: &Incoming<Endpoint>,
+        browser: &Browser,
+    ) -> std::result::Result<Caller, Reply> {
+        let user = incoming.act_as.as_ref().map(acting_as).transpose().map_err(|error| failed(&error))?;
+        let refused = |error: Error| {
+            self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
+            failed(&error)
+        };
+        match self.holder(browser).map_err(refused)? {
+            Holder::Operator => operator::caller(&self.runtime, user).await.map_err(|error| failed(&error)),
+            Holder::Key(proof) => {
+                let accepted = self.authenticator.accept_proof(&proof, user);
+                accepted.map_err(|error| self.reject(incoming, error))
+            }
+        }
+    }
+
+    /// Whose session it is; nobody's over a way that others can read.
+    fn holder(&self, browser: &Browser) -> Result<Holder> {
+        let console = &self.admin.console;
+        console.require_private(browser)?;
+        let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
+        let found = cookie(browser).and_then(|cookie| console.sessions().holder(cookie, secret));
+        found.map(|(holder, _)| holder).ok_or_else(logged_out)
+    }
+
+    /// `POST session`: with a code in the body, or with a deploy key as `Authorization`; the answer has the page's secret
+    /// and sets the cookie.
+    async fn login(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
+        #[derive(Default, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Login {
+            code: Option<String>,
+        }
+        let console = &self.admin.console;
+        console.require_private(browser)?;
+        let Login { code } = AdminRequest::new(&operator::key(None), incoming).args()?;
+        let holder = match (code, &incoming.authorization) {
+            (Some(code), _) => console.sessions().redeem(&code).ok_or_else(|| {
+                let message =
+                    "This link was used already, or is older than a minute; ask for a new one: convoke console";
+                Error::new(Code::InvalidCredentials, message)
+            })?,
+            (None, Some(header)) => {
+                // A wrong key is told as everywhere else, with the way to send it.
+                if let Err(error) = self.authenticator.authenticate(Some(header.as_bytes())).await {
+                    return Ok(self.reject(incoming, error));
+                }
+                Holder::Key(self.authenticator.key_proof(header.as_bytes()).ok_or_else(not_accepted)?)
+            }
+            (None, None) => {
+                return Err(Error::invalid_argument("code", "code: is missing, and no deploy key was sent"));
+            }
+        };
+        let key = self.key_of(&holder)?;
+        let used = self.used(incoming, &key, "console login".to_owned(), None);
+        self.admin.audit.record_change(self.runtime.database(), used).await;
+        let opened = console.sessions().open(holder)?;
+        let mut shown = self.shown(&key, SESSION_LIFE.as_secs());
+        shown["secret"] = opened.secret.into();
+        let reply = success_once(&shown)?;
+        Ok(with_cookie(reply, browser, &opened.cookie, SESSION_LIFE.as_secs()))
+    }
+
+    /// `GET session`: who is logged in, and with which rights.
+    fn session(&self, browser: &Browser) -> Result<Reply> {
+        let holder = self.holder(browser)?;
+        let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
+        let left = cookie(browser).and_then(|cookie| self.admin.console.sessions().holder(cookie, secret));
+        let left = left.map_or(0, |(_, left)| left.as_secs());
+        let key = self.key_of(&holder)?;
+        success(&self.shown(&key, left))
+    }
+
+    fn shown(&self, key: &DeployKeyCaller, seconds_left: u64) -> serde_json::Value {
+        json!({
+            "name": key.name,
+            "scopes": key.scopes,
+            "choice": Scope::ALL.map(|scope| json!({ "name": scope.as_str(), "allows": scope.allows() })),
+            "environment": self.admin.environment,
+            "version": env!("CARGO_PKG_VERSION"),
+            "secondsLeft": seconds_left,
+        })
+    }
+
+    /// `DELETE session`.
+    fn logout(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
+        let holder = self.holder(browser)?;
+        if let Some(cookie) = cookie(browser) {
+            self.admin.console.sessions().end(cookie);
+        }
+        if let Ok(key) = self.key_of(&holder) {
+            let used = self.used(incoming, &key, "console logout".to_owned(), None);
+            self.admin.audit.record(self.runtime.database(), used);
+        }
+        Ok(with_cookie(success(&serde_json::Value::Null)?, browser, "", 0))
+    }
+
+    /// The holder as they are recorded.
+    fn key_of(&self, holder: &Holder) -> Result<Arc<DeployKeyCaller>> {
+        match holder {
+            Holder::Operator => Ok(operator::key(None)),
+            Holder::Key(proof) => match self.authenticator.accept_proof(proof, None) {
+                Ok(Caller::DeployKey(key)) => Ok(key),
+                Ok(Caller::Nobody | Caller::User(_) | Caller::System) => Err(not_accepted()),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// `POST downloads` with `{path}`, an admin request without its `/api/admin/`: an address that the browser fetches
+    /// it from, once and soon. Whether its key may have it is looked at then.
+    fn ticket(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Wanted {
+            path: String,
+        }
+        self.holder(browser)?;
+        let Wanted { path } = AdminRequest::new(&operator::key(None), incoming).args()?;
+        let cookie = cookie(browser).ok_or_else(logged_out)?;
+        let ticket = self.admin.console.sessions().ticket(cookie, path)?;
+        success_once(&json!({ "url": format!("/console/api/downloads/{ticket}") }))
+    }
+
+    /// `GET downloads/{ticket}`: what a ticket is for, as a file.
+    async fn download(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Reply {
+        let console = &self.admin.console;
+        let found = console.require_private(browser).and_then(|()| {
+            let found = cookie(browser).and_then(|cookie| console.sessions().fetch(cookie, incoming.param(0)));
+            found.ok_or_else(logged_out)
+        });
+        let (holder, path) = match found {
+            Ok(found) => found,
+            Err(error) => return failed(&error),
+        };
+        let key = match self.key_of(&holder) {
+            Ok(key) => key,
+            Err(error) => return failed(&error),
+        };
+        let id = incoming.request_id.clone();
+        let asked = format!("{ADMIN}{path}");
+        let mut inner = match operator_request(&self.routes, Method::GET, &asked, None, id, bytes::Bytes::new()) {
+            Ok(inner) => inner,
+            Err(reply) => return *reply,
+        };
+        (inner.is_operator, inner.peer) = (false, incoming.peer);
+        let Endpoint::Admin(route) = inner.endpoint else {
+            return failed(&Error::new(Code::RouteNotFound, "There is no such route."));
+        };
+        let mut reply = self.admin_as(&inner, &key, Some(route)).await;
+        if reply.status == 200 && !reply.fields.iter().any(|(name, _)| *name == CONTENT_DISPOSITION) {
+            let name: String =
+                path.split('?').next().unwrap_or_default().chars().map(|c| if c == '/' { '-' } else { c }).collect();
+            let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            let name = if is_plain { name } else { "download".to_owned() };
+            if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+                reply.fields.push((CONTENT_DISPOSITION, value));
+            }
+        }
+        self.while_held(reply, holder)
+    }
+
+    /// Whether a look belongs into the record: one that failed does, and one that the page did not take lately.
+    pub(super) fn is_news(&self, incoming: &Incoming<Endpoint>, used: &KeyUse) -> bool {
+        let Some(browser) = &incoming.browser else { return true };
+        let sessions = self.admin.console.sessions();
+        used.outcome != "OK" || cookie(browser).is_none_or(|cookie| sessions.is_news(cookie, &used.what))
+    }
+
+    /// A stream that a page reads ends soon after its session does.
+    pub(super) fn while_logged_in(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
+        let Some(browser) = incoming.browser.as_ref().filter(|_| reply.body.is_stream()) else { return reply };
+        let (console, authenticator) = (self.admin.console.clone(), self.authenticator.clone());
+        let browser = browser.clone();
+        let ended = async move {
+            loop {
+                tokio::time::sleep(KEY_LOOKED_AT).await;
+                let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
+                let found = cookie(&browser).and_then(|cookie| console.sessions().holder(cookie, secret));
+                match found {
+                    Some((Holder::Operator, _)) => {}
+                    Some((Holder::Key(proof), _)) if authenticator.accept_proof(&proof, None).is_ok() => {}
+                    Some(_) | None => return,
+                }
+            }
+        };
+        Reply { body: reply.body.until(ended), ..reply }
+    }
+
+    /// A download ends soon after its key is refused.
+    fn while_held(&self, reply: Reply, holder: Holder) -> Reply {
+        let Holder::Key(proof) = holder else { return reply };
+        if !reply.body.is_stream() {
+            return reply;
+        }
+        let authenticator = self.authenticator.clone();
+        let refused = async move {
+            while authenticator.accept_proof(&proof, None).is_ok() {
+                tokio::time::sleep(KEY_LOOKED_AT).await;
+            }
+        };
+        Reply { body: reply.body.until(refused), ..reply }
+    }
+}
+
+fn logged_out() -> Error {
+    Error::new(Code::InvalidCredentials, "Nobody is logged in here any more; log in again")
+}
+
+fn not_accepted() -> Error {
+    Error::new(Code::InvalidCredentials, "The console is opened by a deploy key, or by a link of `convoke console`")
+}
+
+/// The cookie's name. Cookies do not tell ports apart, and two servers on one machine are two consoles.
+fn cookie_name(browser: &Browser) -> String {
+    let port = browser.host.as_deref().and_then(|host| host.rsplit_once(':')).map(|(_, port)| port);
+    let port = port.filter(|port| !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()));
+    format!("convoke-console-{}", port.unwrap_or(if browser.is_secure { "443" } else { "80" }))
+}
+
+fn cookie(browser: &Browser) -> Option<&str> {
+    let name = cookie_name(browser);
+    let cookies = browser.cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.filter(|(own, _)| *own == name).map(|(_, value)| value).next()
+}
+
+fn with_cookie(mut reply: Reply, browser: &Browser, value: &str, seconds: u64) -> Reply {
+    let secure = if browser.is_secure { "; Secure" } else { "" };
+    let name = cookie_name(browser);
+    let text = format!("{name}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    if let Ok(mut field) = HeaderValue::try_from(text) {
+        field.set_sensitive(true);
+        reply.fields.push((SET_COOKIE, field));
+    }
+    reply
+}
