@@ -1,0 +1,385 @@
+// Uses the console as a person would: logs in by link and by key, runs a function, sees the call arrive, changes a row, runs
+// a failed job again, makes and downloads a backup, revokes the key it is using; then looks at every page with axe-core, dark
+// and light, wide and narrow, and looks for markup that came out of somebody's text. Started by console.sh: BINARY FOLDER.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { browser, furnished, NASTY, succeeded } = require("./support.cjs");
+
+const AXE = require.resolve("axe-core/axe.min.js");
+/** How long something may take on a busy machine. */
+const PATIENCE = Number(process.env.CONSOLE_PATIENCE_MS ?? 60_000);
+
+/** Tabs of a browser that tell of everything that goes wrong in them. */
+class Watched {
+  constructor(context, base) {
+    Object.assign(this, { context, base, complaints: [], elsewhere: [], expected: /status of 4\d\d/ });
+    context.setDefaultTimeout(PATIENCE);
+    context.on("page", (page) => this.watch(page));
+  }
+
+  watch(page) {
+    page.on("console", (message) => {
+      if (message.type() === "error" && !this.expected.test(message.text())) this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error.stack ?? error)));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${this.base}/`) && !request.url().startsWith("data:") && !request.url().startsWith("blob:")) this.elsewhere.push(request.url());
+    });
+  }
+
+  quiet() {
+    assert.deepEqual(this.complaints, [], "complaints");
+    assert.deepEqual(this.elsewhere, [], "requests to elsewhere");
+  }
+}
+
+const steps = [];
+const step = (name, does) => steps.push([name, does]);
+
+/** The page of this name, by the link that a person would follow. */
+async function open(page, name) {
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+}
+
+const confirm = (page, name) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+
+step("a link logs in once, and its code is not left in the address", async ({ page, server }) => {
+  const link = server.link();
+  await page.goto(link);
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  assert.equal(new URL(page.url()).hash, "");
+  await page.getByText("Serving", { exact: true }).waitFor();
+  const other = await page.context().browser().newContext();
+  const stranger = await other.newPage();
+  await stranger.goto(link);
+  await stranger.getByText("was used already").waitFor();
+  await other.close();
+});
+
+step("a page is small, and nothing of it is asked for twice", async ({ context, server }) => {
+  const fresh = await context.browser().newContext();
+  const page = await fresh.newPage();
+  await page.goto(`${server.base}/console`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const { paint, bytes, names } = await page.evaluate(() => {
+    const files = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/console/assets/"));
+    const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+    return { paint, bytes: files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0), names: files.map(({ name }) => name) };
+  });
+  console.log(`first paint after ${Math.round(paint)} ms, ${bytes} bytes`);
+  assert.ok(bytes > 0 && bytes < 128 * 1024, `${bytes}`);
+  assert.equal(new Set(names).size, names.length);
+  await fresh.close();
+});
+
+step("a link in a new tab is logged in too", async ({ page, context, server }) => {
+  const tab = await context.newPage();
+  await tab.goto(`${server.base}/console/keys`);
+  await tab.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+  await tab.close();
+  assert.ok(page);
+});
+
+step("a function is run by its form, as a user, and what does not fit is told at its field", async ({ page }) => {
+  await open(page, "Functions");
+  await page.getByRole("searchbox", { name: "Find a function" }).fill("createMeeting");
+  await page.getByRole("link", { name: "createMeeting", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "createMeeting" }).waitFor();
+  await page.getByLabel("title", { exact: false }).first().fill("Made in the console");
+  await page.getByLabel("As the user").fill("ada");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".reply .badge.good").waitFor();
+  assert.match(await page.locator(".reply pre").first().innerText(), /"meetingId": "meeting_/);
+  await page.getByLabel("title", { exact: false }).first().fill(" ");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".reply .badge.bad").waitFor();
+  await page.locator(".field .wrong").waitFor();
+});
+
+step("a call copies as a command, and a query is watched as it changes", async ({ page, context, server, ada }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.base });
+  await page.goto(`${server.base}/console/functions/meetings/queries/listUserMeetings`);
+  await page.getByRole("button", { name: "Copy as curl" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(copied, /^curl -s http:\/\/127\.0\.0\.1:\d+\/api\/run\/meetings\/queries\/listUserMeetings/);
+  await page.getByLabel("As the user").fill("ada");
+  await page.getByRole("button", { name: "Watch", exact: true }).click();
+  await page.getByText("result 1,").waitFor();
+  const live = await context.newPage();
+  await live.goto(`${server.base}/console/live`);
+  await live.getByText("meetings/queries/listUserMeetings").first().waitFor();
+  await succeeded(ada("meetings/lifecycle/createMeeting", { title: "Seen by the one who watches" }));
+  await page.getByText("result 2,").waitFor();
+  await page.locator(".results").getByText("Seen by the one who watches").first().waitFor();
+  await live.getByRole("button", { name: "End", exact: true }).first().click();
+  await confirm(live, "End it");
+  await page.locator(".reply .badge.bad").waitFor();
+  await live.getByText("Nobody has live queries now.").waitFor();
+  await live.close();
+});
+
+step("a call arrives among the calls by itself, and is found by its filters", async ({ page, ada }) => {
+  await open(page, "Calls");
+  await page.locator(".call").first().waitFor();
+  await succeeded(ada("meetings/queries/listUserMeetings", {}));
+  const arrived = page.locator(".call", { hasText: "meetings/queries/listUserMeetings" });
+  await arrived.first().waitFor();
+  await page.getByLabel("Outcome").fill("error");
+  await page.getByLabel("Outcome").press("Enter");
+  await page.locator(".call .badge.bad").first().waitFor();
+  assert.equal(await page.locator(".call .badge.good").count(), 0);
+  assert.match(page.url(), /outcome=error/);
+  await page.goBack();
+  await page.goForward();
+  await page.locator(".call").first().click();
+  await page.locator(".details").getByText("Request id").waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Go on" }).click();
+});
+
+step("a row is changed, refused where it does not fit, added and deleted", async ({ page }) => {
+  await open(page, "Data");
+  await page.getByRole("link", { name: "meetings", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
+  await page.getByLabel("Only where").fill("title=Made in the console");
+  await page.getByLabel("Only where").press("Enter");
+  await page.locator("tbody tr").first().getByRole("link").first().click();
+  const title = page.getByLabel("title", { exact: false });
+  await title.fill("Changed in the console");
+  await page.getByRole("button", { name: "Save" }).click();
+  await confirm(page, "Change it");
+  await page.locator("input").filter({ visible: true }).first().waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll("input")].some((input) => input.value === "Changed in the console"));
+  await page.reload();
+  await page.waitForFunction(() => [...document.querySelectorAll("input")].some((input) => input.value === "Changed in the console"));
+  await page.getByLabel("maxParticipants", { exact: false }).fill("-1");
+  await page.getByRole("button", { name: "Save" }).click();
+  await confirm(page, "Change it");
+  await page.locator(".field .wrong").waitFor();
+  await page.goto(page.url());
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await confirm(page, "Delete it");
+  await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
+  assert.equal(await page.locator("tbody").getByText("Changed in the console").count(), 0);
+});
+
+step("a table is exported", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/data/meetings`);
+  const [csv] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as CSV" }).click()]);
+  assert.equal(csv.suggestedFilename(), "meetings.csv");
+  const text = fs.readFileSync(await csv.path(), "utf8");
+  assert.match(text, /^_id,_creationTime,organizerId,title/);
+  assert.match(text, /"'=HYPERLINK/, "a formula is a text");
+});
+
+step("a failed job is run again", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/jobs?state=failed`);
+  const row = page.locator("tbody tr", { hasText: "mediaServer" }).first();
+  await row.waitFor();
+  await row.getByRole("button", { name: "Run again" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr th a").length === 0 || !document.body.innerText.includes("failed (1)"));
+});
+
+step("a backup is made with its progress, downloaded and removed", async ({ page }) => {
+  await open(page, "Backups");
+  await page.getByRole("button", { name: "Make a backup" }).click();
+  await page.getByText("Made:").waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).first().click()]);
+  assert.match(file.suggestedFilename(), /^(backup-)?convoke-.*\.db$/);
+  assert.equal(fs.readFileSync(await file.path()).subarray(0, 15).toString(), "SQLite format 3");
+  await page.getByRole("button", { name: "Remove", exact: true }).first().click();
+  await confirm(page, "Remove it");
+  await page.getByText("There is no backup in the data folder yet.").waitFor();
+});
+
+step("a migration is run to its end", async ({ page }) => {
+  await open(page, "Schema");
+  await page.locator("article").first().getByRole("button", { name: "Run", exact: true }).click();
+  await confirm(page, "Run it");
+  await page.locator("article").first().getByText("finished", { exact: true }).waitFor();
+});
+
+step("the keyboard alone is enough", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/keys`);
+  await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+  const press = async (until) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(until)) return;
+    }
+    throw new Error(`the keyboard never came to ${until}`);
+  };
+  await press("document.activeElement.textContent === 'Make a key'");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+});
+
+step("somebody's text is text on every page", async ({ page, server, nasty }) => {
+  // No path has a slash within a part.
+  const part = encodeURIComponent(NASTY.replaceAll("/", "|"));
+  const pages = [
+    "calls",
+    `calls?${new URLSearchParams({ function: NASTY })}`,
+    "data/meetings",
+    `data/meetings/${nasty.meetingId}`,
+    "data/users",
+    `data/meetings?${new URLSearchParams({ where: `title=${NASTY}` })}`,
+    `functions?${new URLSearchParams({ find: NASTY })}`,
+    `functions/${part}`,
+    `data/${part}`,
+    `jobs/${part}`,
+    part,
+    "jobs?state=failed",
+    "keys",
+  ];
+  for (const path of pages) {
+    await page.goto(`${server.base}/console/${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.waitForTimeout(300);
+    for (const call of await page.locator(".call").all()) await call.click();
+    const found = await page.evaluate(() => ({
+      broken: window.broken,
+      made: document.querySelectorAll("main script, main img, main b").length,
+      raw: /[\u001b\u202e]/.test(document.body.innerText),
+    }));
+    assert.deepEqual(found, { broken: undefined, made: 0, raw: false }, path);
+  }
+  await page.goto(`${server.base}/console/data/meetings`);
+  await page.getByText("<script>window.broken=1").first().waitFor();
+});
+
+step("what a key may not do is no button, and the server refuses it", async ({ context, server }) => {
+  const key = server.key("looks", "data,logs");
+  const visitors = await context.browser().newContext();
+  const guest = new Watched(visitors, server.base);
+  const page = await visitors.newPage();
+  await page.goto(`${server.base}/console/data/meetings`);
+  await page.getByLabel("Deploy key").fill(key);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
+  const names = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allInnerTexts();
+  assert.deepEqual(names, ["Overview", "Calls", "Data", "Settings"]);
+  assert.equal(await page.getByRole("link", { name: "Add a row" }).count(), 0);
+  await page.locator("tbody tr").first().getByRole("link").first().click();
+  await page.getByText("Copy the id").waitFor();
+  assert.equal(await page.getByRole("button", { name: /Save|Delete/ }).count(), 0);
+  const refused = await page.evaluate(async () => {
+    const headers = { "x-convoke-console": sessionStorage.getItem("convoke-console") };
+    const id = location.pathname.split("/").pop();
+    return (await fetch(`/console/api/admin/tables/meetings/${id}`, { method: "DELETE", headers })).status;
+  });
+  assert.equal(refused, 403);
+  guest.quiet();
+  await visitors.close();
+});
+
+step("who revokes the key that they use is logged out", async ({ context, server }) => {
+  const key = server.key("mine", "keys");
+  const visitors = await context.browser().newContext();
+  const guest = new Watched(visitors, server.base);
+  const page = await visitors.newPage();
+  await page.goto(`${server.base}/console/keys`);
+  await page.getByLabel("Deploy key").fill(key);
+  await page.getByRole("button", { name: "Log in" }).click();
+  const row = page.locator("tr", { hasText: "you" });
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await confirm(page, "Revoke it");
+  await page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
+  await page.getByLabel("Deploy key").fill(key);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("deploy key was revoked").waitFor();
+  guest.quiet();
+  await visitors.close();
+});
+
+step("axe-core finds nothing serious on any page, and none is wider than the screen", async ({ page, server, nasty }) => {
+  const pages = [
+    "overview",
+    "functions",
+    "functions/meetings/lifecycle/createMeeting",
+    "functions/meetings/queries/getMeeting",
+    "calls",
+    "data",
+    "data/meetings",
+    `data/meetings/${nasty.meetingId}`,
+    "data/meetings/new",
+    "data/_keyUses",
+    "jobs",
+    "live",
+    "schema",
+    "keys",
+    "backups",
+    "settings",
+    "nothing",
+  ];
+  const found = [];
+  for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
+    await page.setViewportSize({ width, height: 850 });
+    await page.emulateMedia({ colorScheme });
+    for (const path of pages) {
+      await page.goto(`${server.base}/console/${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForTimeout(200);
+      found.push(...(await looked(page)).map((one) => `${path} ${width} ${colorScheme}: ${one}`));
+      const surplus = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (surplus > 0) found.push(`${path} ${width}: ${surplus} pixels too wide`);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 850 });
+  await page.goto(`${server.base}/console/keys`);
+  await page.getByRole("button", { name: "Make a key" }).click();
+  found.push(...(await looked(page)).map((one) => `a dialog: ${one}`));
+  await page.keyboard.press("Escape");
+  assert.deepEqual(found, []);
+});
+
+/** What axe-core finds that is serious. It is handed to the page from outside: the page's own policy runs no strangers. */
+async function looked(page) {
+  await page.evaluate(fs.readFileSync(AXE, "utf8"));
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target} ${failureSummary}`).join(" | ")}`);
+}
+
+step("logging out ends it", async ({ page }) => {
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
+});
+
+async function main() {
+  const [binary, folder] = process.argv.slice(2);
+  const { server, ada, nasty } = await furnished(binary, folder);
+  const chromium = await browser();
+  let shown;
+  try {
+    const context = await chromium.newContext({ viewport: { width: 1280, height: 850 }, acceptDownloads: true });
+    const watched = new Watched(context, server.base);
+    const page = await context.newPage();
+    shown = { page, watched };
+    for (const [name, does] of steps) {
+      await does({ page, context, server, ada, nasty });
+      watched.quiet();
+      console.log(`ok: ${name}`);
+    }
+  } catch (error) {
+    await shown?.page.screenshot({ path: `${folder}/failed.png` }).catch(() => {});
+    console.error(shown?.watched.complaints, shown?.watched.elsewhere, shown?.page.url());
+    throw error;
+  } finally {
+    await chromium.close();
+    await server.stop();
+  }
+  console.log(`${steps.length} passed, 0 failed`);
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
