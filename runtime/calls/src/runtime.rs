@@ -24,7 +24,9 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
-use convoke_store::{Disk, EngineFactory, Flow, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk};
+use convoke_store::{
+    Disk, EngineFactory, Flow, Nodes, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
+};
 
 /// A running runtime. Clones share it; it offers its [`Services`] as its own.
 #[derive(Clone)]
@@ -127,9 +129,14 @@ impl Runtime {
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         // An id begins with the milliseconds at which it was made.
         let newest = Millis(i64::try_from(store.greatest_id() >> 80).unwrap_or(0));
-        let mut boot = [0; 4];
-        getrandom::fill(&mut boot).map_err(|error| StartError::Setting(error.to_string()))?;
-        let boot = u32::from_le_bytes(boot);
+        let boot = match store.nodes() {
+            Nodes::Many { own, .. } => own,
+            Nodes::Alone => {
+                let mut boot = [0; 4];
+                getrandom::fill(&mut boot).map_err(|error| StartError::Setting(error.to_string()))?;
+                u32::from_le_bytes(boot)
+            }
+        };
         let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, boot };
         Ok(Self::of(Services::new(services), crons, newest))
     }

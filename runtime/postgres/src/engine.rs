@@ -31,7 +31,7 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, Engine, EngineStart, Flow, NamedStat, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError,
+    Commits, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError,
     TableDef, WriteJob,
 };
 
@@ -315,6 +315,10 @@ impl Engine for PgEngine {
 
     fn greatest_id(&self) -> u128 {
         self.greatest_id
+    }
+
+    fn nodes(&self) -> Nodes {
+        self.presence.nodes()
     }
 
     fn health(&self) -> Result<(), String> {

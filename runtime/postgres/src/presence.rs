@@ -11,7 +11,8 @@ use super::failure::Failure;
 use super::own;
 use super::server::Server;
 use super::session::Session;
-use convoke_store::Value;
+use super::value::Bits;
+use convoke_store::{Nodes, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
@@ -41,6 +42,8 @@ pub(crate) struct Presence {
 struct Shared {
     ended: Mutex<bool>,
     wake: Condvar,
+    /// The numbers of those who lived at the last renewal.
+    living: Mutex<Vec<u32>>,
     /// Why the last renewal failed.
     trouble: Mutex<Option<String>>,
 }
@@ -80,8 +83,9 @@ impl Presence {
             return Err(Refused::Others(names.join(", ")));
         }
         enter_row(session, id, company)?;
+        let living = Mutex::new(living(session)?);
         session.run("COMMIT")?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { living, ..Shared::default() });
         let keeper = { Keeper { id, server: server.clone(), shared: shared.clone(), session: None, cleaned: 0 } };
         let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
         let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
@@ -91,6 +95,11 @@ impl Presence {
     /// Its id.
     pub(crate) fn id(&self) -> u128 {
         self.id
+    }
+
+    /// Its number, and those of all who live.
+    pub(crate) fn nodes(&self) -> Nodes {
+        Nodes::Many { own: number(self.id), living: self.shared.living.lock().clone() }
     }
 
     /// Why the server does not answer, if it does not.
@@ -115,6 +124,17 @@ impl Drop for Presence {
     fn drop(&mut self) {
         self.leave();
     }
+}
+
+/// The number of a node, which tells it from others.
+fn number(id: u128) -> u32 {
+    u32::try_from(id & u128::from(u32::MAX)).unwrap_or(0)
+}
+
+fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
+    let sql = format!("SELECT id FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'");
+    let rows = session.rows(&sql, Vec::new())?;
+    Ok(rows.iter().filter_map(|row| row.try_get::<_, Bits>(0).ok()).map(|id| number(id.0)).collect())
 }
 
 /// Writes the row.
@@ -163,6 +183,7 @@ impl Keeper {
             None => Session::open(&self.server)?,
         };
         session.change("UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1", vec![own::id(self.id)])?;
+        *self.shared.living.lock() = living(&mut session)?;
         self.cleaned += 1;
         if self.cleaned.is_multiple_of(60) {
             session.run(format!(

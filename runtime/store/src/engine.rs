@@ -161,6 +161,11 @@ pub trait Engine: Send + Sync + 'static {
     /// The greatest id of any row when the database was opened; 0 if there was none.
     fn greatest_id(&self) -> u128;
 
+    /// Who serves the database.
+    fn nodes(&self) -> Nodes {
+        Nodes::Alone
+    }
+
     /// Whether calls that the gate lets through can be expected to be served.
     ///
     /// # Errors
@@ -194,6 +199,27 @@ pub trait Engine: Send + Sync + 'static {
     /// Takes no more work, answers what waits, and ends its threads; blocks until then. Reads that have begun go on. A
     /// second call does nothing.
     fn close(&self);
+}
+
+/// Who serves a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// This process alone, as long as it holds the database.
+    Alone,
+    /// Several processes, each by a number that no other one has, also none before it.
+    Many {
+        /// This one.
+        own: u32,
+        /// All that are known to live, lately.
+        living: Vec<u32>,
+    },
+}
+
+impl Nodes {
+    /// Whether the process of this number may still be at work.
+    pub fn may_live(&self, number: u32) -> bool {
+        matches!(self, Nodes::Many { own, living } if *own == number || living.contains(&number))
+    }
 }
 
 /// A read: it is handed its reader, and keeps its result itself.

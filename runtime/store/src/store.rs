@@ -13,7 +13,9 @@ use tokio::sync::oneshot;
 use super::change_recorder::RecordedJob;
 use super::commits::Commits;
 use super::disk::{Disk, SystemDisk};
-use super::engine::{Access, Engine, EngineFactory, EngineStart, Files, Progress, Ran, ReadJob, Stuck, WriteJob};
+use super::engine::{
+    Access, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
+};
 use super::error::{OpenError, StoreError};
 use super::flow::Flow;
 use super::gate::Gate;
@@ -242,6 +244,11 @@ impl Store {
     /// The mutation that does not return and so holds up all others, if there is one, and how long it has been running.
     pub fn stuck(&self) -> Option<(String, Duration)> {
         self.inner.engine.stuck()
+    }
+
+    /// Who serves the database.
+    pub fn nodes(&self) -> Nodes {
+        self.inner.engine.nodes()
     }
 
     /// What the store counts about itself.

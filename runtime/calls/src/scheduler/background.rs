@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 
 use super::Scheduler;
+use super::cron::Crons;
 use super::due;
 use super::job::{Cron, Job, JobKind};
 use super::run::Ended;
@@ -78,7 +79,7 @@ struct Due {
     next: Option<Millis>,
 }
 
-fn look(db: &Db, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due> {
+fn look(db: &Db, crons: &Crons, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due> {
     let mut due = Due { crons: Vec::new(), jobs: Vec::new(), next: None };
     let mut sooner = |time: Option<Millis>| due.next = [due.next, time].into_iter().flatten().min();
     for (kind, free, running) in free {
@@ -88,23 +89,32 @@ fn look(db: &Db, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due>
             sooner(due::next(db, kind, now)?);
         }
     }
-    let crons = db.query(Cron::by_next).range(..=now).take(SLOTS)?;
-    due.crons.extend(crons.iter().map(|cron| (cron.id(), cron.next_at)));
+    let first = db.query(Cron::by_next).range(..=now).take(usize::MAX)?;
+    due.crons.extend(first.iter().filter(|cron| crons.has(cron)).take(SLOTS).map(|cron| (cron.id(), cron.next_at)));
     if due.crons.is_empty() {
-        sooner(due::next_cron(db)?.map(|cron| cron.next_at));
+        sooner(due::next_cron(db, crons)?.map(|cron| cron.next_at));
     }
     Ok(due)
 }
 
+/// Between two looks for actions whose node has ended.
+const RECOVERY: Duration = Duration::from_secs(5);
 /// Between two lines in the log that say that the store refuses.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// Runs scheduled work until `stop` says so; then waits for what is running, at most the drain time.
 pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<bool>) {
     let mut running = Running::default();
-    let mut silent_until = Millis(0);
+    let (mut silent_until, mut recover_at) = (Millis(0), Millis(0));
     while !*stop.borrow_and_update() {
         scheduler.services().alarm().looks();
+        let now = scheduler.services().clock().now();
+        if now >= recover_at && scheduler.has_company() {
+            recover_at = now + RECOVERY;
+            if let Err(error) = scheduler.recover().await {
+                tracing::warn!(target: "convoke::job", "what nodes have left running is not looked at: {}", error.chain());
+            }
+        }
         let until = match start_due(&scheduler, &mut running).await {
             Ok(until) => until,
             Err(error) => {
@@ -153,7 +163,8 @@ async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<
         let busy = running.of(kind);
         (kind, SLOTS - busy, busy)
     });
-    let due = scheduler.services().database().read(move |db| look(db, now, free)).await?;
+    let crons = scheduler.crons.clone();
+    let due = scheduler.services().database().read(move |db| look(db, &crons, now, free)).await?;
     for (id, due_at) in &due.crons {
         scheduler.fire(*id, *due_at).await?;
     }

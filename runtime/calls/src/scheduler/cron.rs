@@ -53,17 +53,26 @@ impl Crons {
         Ok(Self(crons.into()))
     }
 
+    /// Whether the program has it.
+    pub(crate) fn has(&self, cron: &Cron) -> bool {
+        self.find(cron).is_some()
+    }
+
     fn find(&self, cron: &Cron) -> Option<&Declared> {
         self.0.iter().find(|declared| *declared.path == *cron.path && declared.expression == cron.expression)
     }
 
     /// Adds rows for crons that are new in the program, removes those of crons that are gone from it, and brings forward
     /// what lies too far ahead: the clock was set back since it was stored.
-    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis) -> Result<()> {
+    ///
+    /// A cron that this program lacks stays where nodes of another release may have it.
+    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis, has_company: bool) -> Result<()> {
         let mut known = HashSet::new();
         for row in db.scan::<Cron>().take(usize::MAX)? {
             let Some(declared) = self.find(&row) else {
-                db.delete(row.id())?;
+                if !has_company {
+                    db.delete(row.id())?;
+                }
                 continue;
             };
             known.insert((row.path.clone(), row.expression.clone()));

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::Scheduler;
+use super::cron::Crons;
 use super::job::{Cron, Job, JobKind};
 use super::run::Ended;
 use convoke_core::clock::Millis;
@@ -24,9 +25,10 @@ pub(crate) fn next(db: &Db, kind: JobKind, now: Millis) -> Result<Option<Millis>
     Ok(db.query(Job::by_due).eq(kind).range(later).first()?.map(|job| job.run_at))
 }
 
-/// The cron that is due next.
-pub(crate) fn next_cron(db: &Db) -> Result<Option<Doc<Cron>>> {
-    Ok(db.query(Cron::by_next).first()?)
+/// The cron that is due next, of those that the program has.
+pub(crate) fn next_cron(db: &Db, crons: &Crons) -> Result<Option<Doc<Cron>>> {
+    let all = db.query(Cron::by_next).take(usize::MAX)?;
+    Ok(all.into_iter().find(|cron| crons.has(cron)))
 }
 
 /// The first work by time; at one time crons come before jobs, and jobs in the order of their ids.
@@ -44,14 +46,14 @@ impl First {
     }
 }
 
-fn first(db: &Db) -> Result<Option<First>> {
+fn first(db: &Db, crons: &Crons) -> Result<Option<First>> {
     let end = Millis(i64::MAX);
     let mut first: Option<Doc<Job>> = None;
     for kind in [JobKind::Mutation, JobKind::Action] {
         let job = jobs(db, kind, end, 1)?.pop();
         first = [first, job].into_iter().flatten().min_by_key(|job| (job.run_at, job.id()));
     }
-    let cron = next_cron(db)?.filter(|cron| first.as_ref().is_none_or(|job| cron.next_at <= job.run_at));
+    let cron = next_cron(db, crons)?.filter(|cron| first.as_ref().is_none_or(|job| cron.next_at <= job.run_at));
     Ok(match cron {
         Some(cron) => Some(First::Cron(cron.id(), cron.next_at)),
         None => first.map(|job| First::Job(Box::new(job))),
@@ -68,9 +70,7 @@ impl Scheduler {
         self.prepare().await?;
         self.follow_clock().await?;
         let mut ran = 0;
-        while let Some(first) =
-            self.services().database().read(first).await?.filter(|first| first.time() <= self.services().clock().now())
-        {
+        while let Some(first) = self.first().await?.filter(|first| first.time() <= self.services().clock().now()) {
             match first {
                 First::Cron(id, due_at) => self.fire(id, due_at).await?,
                 First::Job(job) => {
@@ -87,6 +87,11 @@ impl Scheduler {
         Ok(ran)
     }
 
+    async fn first(&self) -> Result<Option<First>> {
+        let crons = self.crons.clone();
+        self.services().database().read(move |db| first(db, &crons)).await
+    }
+
     /// When the next scheduled work is due, crons included.
     ///
     /// # Errors
@@ -94,7 +99,7 @@ impl Scheduler {
     pub async fn next_due(&self) -> Result<Option<Millis>> {
         self.prepare().await?;
         self.follow_clock().await?;
-        Ok(self.services().database().read(first).await?.map(|first| first.time()))
+        Ok(self.first().await?.map(|first| first.time()))
     }
 
     /// Makes the job of a cron that is due.
@@ -117,7 +122,7 @@ impl Scheduler {
     /// Has the table of crons agree with the program and the clock: at start, and when the clock was set back.
     pub(super) async fn enter_crons(&self) -> Result<()> {
         let crons = self.crons.clone();
-        let now = self.services().clock().now();
-        self.services().database().write("enter the crons", move |db| crons.enter(db, now)).await
+        let (now, has_company) = (self.services().clock().now(), self.has_company());
+        self.services().database().write("enter the crons", move |db| crons.enter(db, now, has_company)).await
     }
 }

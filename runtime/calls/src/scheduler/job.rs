@@ -149,6 +149,14 @@ pub(crate) fn claim(db: &mut DbMut, id: Id<Job>, run_at: Millis, boot: u32, now:
     Ok(true)
 }
 
+/// Ends an action that process `boot` has run. What another one has started meanwhile, since this one seemed dead, stays.
+pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
+    if db.get(id)?.is_some_and(|job| job.state == JobState::Running && job.boot == Some(boot)) {
+        db.delete(id)?;
+    }
+    Ok(())
+}
+
 /// What becomes of a job whose attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
@@ -165,8 +173,8 @@ pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, n
     let Some(job) = db.get(id)? else { return Ok(Failed::Gone) };
     let attempts = match job.state {
         JobState::Pending if job.run_at == failure.run_at => job.attempts + 1,
-        JobState::Running => job.attempts,
-        JobState::Pending | JobState::Failed => return Ok(Failed::Gone),
+        JobState::Running if job.boot == failure.boot => job.attempts,
+        JobState::Running | JobState::Pending | JobState::Failed => return Ok(Failed::Gone),
     };
     let again = !failure.for_good && attempts < tries;
     // A running action gave its key free; the job that took it meanwhile does this one's work.
@@ -198,6 +206,8 @@ pub(crate) struct Failure {
     pub run_at: Millis,
     /// The code and the chain of causes, cut.
     pub text: String,
+    /// The process that started it, of an action: another one may have it by now.
+    pub boot: Option<u32>,
     /// Whether another attempt would fail the same way.
     pub for_good: bool,
 }
@@ -206,7 +216,7 @@ impl Failure {
     pub(crate) fn of(error: &Error, run_at: Millis) -> Self {
         let mut text = format!("{}: {}", error.code(), error.chain());
         text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
-        Self { run_at, text, for_good: false }
+        Self { run_at, text, boot: None, for_good: false }
     }
 }
 

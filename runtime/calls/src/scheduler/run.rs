@@ -21,7 +21,7 @@ use crate::observe::{By, settled};
 use crate::registry::Registered;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
-use convoke_store::{Doc, Flow, StoreError};
+use convoke_store::{Doc, Flow, Nodes, StoreError};
 
 /// The first and the longest pause before the end of an action is tried to be written again.
 const SETTLE_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -42,6 +42,10 @@ impl Scheduler {
     /// A failure of the store while the end of the attempt was to be written.
     pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<Ended> {
         let Some(function) = self.services().registry().get(&job.path).cloned() else {
+            if self.has_company() {
+                // A node of another release has it.
+                return Ok(self.no_room());
+            }
             let error = Error::internal(format!("no function {}", job.path));
             return self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await;
         };
@@ -121,7 +125,7 @@ impl Scheduler {
     /// Writes how an action ended, again and again until it is written: what is left as running counts as interrupted after
     /// a restart, and keeps its cron from being fired until then.
     async fn settle(&self, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<Ended> {
-        let id = job.id();
+        let (id, boot) = (job.id(), self.services().boot());
         let tries = job::tries(function.def);
         let mut pause = SETTLE_PAUSES.0;
         loop {
@@ -129,10 +133,13 @@ impl Scheduler {
                 Ok(()) => self
                     .services()
                     .database()
-                    .write("end a job", move |db| Ok(db.delete(id)?))
+                    .write("end a job", move |db| job::end(db, id, boot))
                     .await
-                    .map(|_| Ended::Ran),
-                Err(error) => self.failed(job, tries, Failure::of(error, job.run_at)).await,
+                    .map(|()| Ended::Ran),
+                Err(error) => {
+                    let failure = Failure { boot: Some(boot), ..Failure::of(error, job.run_at) };
+                    self.failed(job, tries, failure).await
+                }
             };
             match settled {
                 Ok(ended) => return Ok(ended),
@@ -174,24 +181,32 @@ impl Scheduler {
         Ok(Ended::Ran)
     }
 
-    /// Fails, or makes pending again, the actions that were running when the process before this one ended.
+    /// Whether other processes may serve the database beside this one.
+    pub(super) fn has_company(&self) -> bool {
+        matches!(self.services().store().nodes(), Nodes::Many { .. })
+    }
+
+    /// Fails, or makes pending again, the actions whose process has ended: the one before this one, or a node that has not
+    /// been heard of.
     ///
     /// # Errors
     /// A failure of the store.
     pub(crate) async fn recover(&self) -> Result<()> {
-        let boot = self.services().boot();
+        let (boot, nodes) = (self.services().boot(), self.services().store().nodes());
+        let has_ended =
+            move |job: &Doc<Job>| job.boot != Some(boot) && !job.boot.is_some_and(|boot| nodes.may_live(boot));
         let left = self
             .services()
             .database()
             .read(move |db| {
                 let running = db.query(Job::by_state).eq(JobState::Running).take(usize::MAX)?;
-                Ok(running.into_iter().filter(|job| job.boot != Some(boot)).collect::<Vec<_>>())
+                Ok(running.into_iter().filter(has_ended).collect::<Vec<_>>())
             })
             .await?;
         for job in left {
             let tries = self.services().registry().get(&job.path).map_or(1, |function| job::tries(function.def));
             let text = "INTERNAL: interrupted by a restart".to_owned();
-            self.failed(&job, tries, Failure { run_at: job.run_at, text, for_good: false }).await?;
+            self.failed(&job, tries, Failure { run_at: job.run_at, text, boot: job.boot, for_good: false }).await?;
         }
         Ok(())
     }
@@ -201,6 +216,18 @@ impl Scheduler {
 fn is_of_the_store(error: &Error) -> bool {
     use std::error::Error as _;
     let failure = error.source().and_then(|cause| cause.downcast_ref::<StoreError>());
-    use StoreError::{Closed, CommitUnknown, Disk, NoRoom, QueueFull, ShareFull};
-    matches!(failure, Some(QueueFull(_) | ShareFull(_) | Closed(_) | CommitUnknown(_) | Disk(_) | NoRoom(_)))
+    use StoreError::{Closed, CommitUnknown, Contended, Disk, NoRoom, QueueFull, ShareFull, Unreachable};
+    matches!(
+        failure,
+        Some(
+            QueueFull(_)
+                | ShareFull(_)
+                | Closed(_)
+                | CommitUnknown(_)
+                | Contended(_)
+                | Disk(_)
+                | NoRoom(_)
+                | Unreachable(_)
+        )
+    )
 }

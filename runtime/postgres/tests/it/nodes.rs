@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use convoke_store::conformance::support::{Account, TestStore, balance, db, open, open_with, patient};
-use convoke_store::{Access, Commit, ReadSet, RecordingReader, Store, Table};
+use convoke_store::{Access, Commit, Nodes, ReadSet, RecordingReader, Store, Table};
 
 use crate::postgres;
 
@@ -128,4 +128,21 @@ fn on<R: Send + 'static>(
     start(store, move |writer| run(&mut convoke_store::DbMut::new(writer, reads(), ids.clone(), now)).map(drop))
         .wait()
         .unwrap();
+}
+
+#[test]
+fn nodes_know_each_other_until_one_leaves() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let number = |store: &Store| match store.nodes() {
+        Nodes::Many { own, .. } => own,
+        Nodes::Alone => panic!("it is a node among others"),
+    };
+    let (one, other) = (number(&first), number(&second));
+    assert_ne!(one, other);
+    assert!(second.nodes().may_live(one), "who comes later knows who is there");
+    until("the first node hears of the second one", || first.nodes().may_live(other));
+    second.close();
+    until("the first node hears that the second one has left", || !first.nodes().may_live(other));
+    assert!(first.nodes().may_live(one));
 }
