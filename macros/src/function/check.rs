@@ -1,5 +1,7 @@
 //! Everything that can be wrong with a registered function, found at once.
 
+use std::time::Duration;
+
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type};
@@ -41,6 +43,10 @@ pub(super) struct Options {
     pub tries: Option<u32>,
     /// Runs when an identity is first seen or changed.
     pub identity_hook: bool,
+    /// Whether its results are kept; none = as it is by default.
+    pub cache: Option<bool>,
+    /// How often it is run again as a live query.
+    pub refresh: Option<Duration>,
 }
 
 /// Checks a function.
@@ -93,7 +99,22 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
                     errors.at(&choice.name, "the identity hook writes what it learns; make it a #[mutation]");
                 }
             }
-            _ => attributes::unknown(choice, &["internal", "admin", "rate", "tries", "identity_hook"], errors),
+            "cache" => {
+                options.cache = truth(choice, errors);
+                if kind != Kind::Query {
+                    errors.at(&choice.name, "only results of a #[query] are kept");
+                }
+            }
+            "refresh" => {
+                options.refresh = time(choice, errors);
+                if kind != Kind::Query {
+                    errors.at(&choice.name, "only a #[query] can be live, and be run again");
+                }
+            }
+            _ => {
+                let known = ["internal", "admin", "rate", "tries", "identity_hook", "cache", "refresh"];
+                attributes::unknown(choice, &known, errors);
+            }
         }
     }
     if options.internal && options.admin {
@@ -101,6 +122,32 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
         errors.at(admin, "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`");
     }
     options
+}
+
+fn truth(choice: &Choice, errors: &mut Errors) -> Option<bool> {
+    let value = choice.expression(errors)?;
+    match &value {
+        Expr::Lit(ExprLit { lit: Lit::Bool(truth), .. }) => Some(truth.value),
+        _ => {
+            errors.at(&value, "write `cache = false` for a query whose results are not to be kept");
+            None
+        }
+    }
+}
+
+fn time(choice: &Choice, errors: &mut Errors) -> Option<Duration> {
+    let value = choice.text(errors)?;
+    match humantime::parse_duration(&value.value()) {
+        Ok(time) if time >= Duration::from_millis(100) => Some(time),
+        Ok(_) => {
+            errors.at(&value, "a live query is run again every 100 ms at most");
+            None
+        }
+        Err(_) => {
+            errors.at(&value, "write a time, such as `refresh = \"10s\"`");
+            None
+        }
+    }
 }
 
 fn tries(choice: &Choice, errors: &mut Errors) -> Option<u32> {

@@ -68,6 +68,11 @@ fn registration(function: &Checked<'_>) -> TokenStream {
         None => quote!(::core::option::Option::None),
     };
     let identity_hook = function.options.identity_hook;
+    let cache = function.kind == Kind::Query && function.options.cache.unwrap_or(true);
+    let refresh = match function.options.refresh.and_then(|time| u64::try_from(time.as_millis()).ok()) {
+        Some(millis) => quote!(::core::option::Option::Some(::core::time::Duration::from_millis(#millis))),
+        None => quote!(::core::option::Option::None),
+    };
     quote! {
         #[automatically_derived]
         impl ::convoke::__private::Function for #name {
@@ -86,6 +91,8 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 rate: #rate,
                 tries: #tries,
                 identity_hook: #identity_hook,
+                cache: #cache,
+                refresh: #refresh,
                 args_schema: ::convoke::__private::args_schema::<Self>,
                 output_schema: ::convoke::__private::output_schema::<Self>,
             };

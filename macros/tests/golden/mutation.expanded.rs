@@ -30,6 +30,8 @@ const _: () = {
             rate: ::core::option::Option::Some("cleaning"),
             tries: ::core::option::Option::None,
             identity_hook: false,
+            cache: false,
+            refresh: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -81,6 +83,8 @@ const _: () = {
             rate: ::core::option::Option::None,
             tries: ::core::option::Option::None,
             identity_hook: true,
+            cache: false,
+            refresh: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

@@ -20,7 +20,9 @@ use crate::rate::Payment;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Access, Flow, LatencyClass, Reader, StoreError, WriteJob, Writer};
+use convoke_store::{
+    Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer,
+};
 
 /// Runs a query's work on one snapshot.
 ///
@@ -33,6 +35,29 @@ pub(crate) async fn query<R: Send + 'static>(
     work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
     read(call, capture, &function.latency, work).await
+}
+
+/// As [`query`]; returns also what was read.
+///
+/// # Errors
+/// As [`query`].
+pub(crate) async fn recorded_query<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+) -> Result<(R, ReadSet)> {
+    let its = call.clone();
+    let noted_max = call.services.limits().live_reads_noted_max;
+    let run = move |reader: Rc<dyn Reader>| {
+        let reader = Rc::new(RecordingReader::new(reader, noted_max));
+        let ctx = QueryCtx::new(its.clone(), its.services.database().db(reader.clone()));
+        let value = capture
+            .within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx))))
+            .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))?;
+        Ok((value, reader.take()))
+    };
+    call.services.store().read(access(&call), call.flow, &function.latency, run).await.map_err(Error::from).flatten()
 }
 
 async fn read<R: Send + 'static>(
@@ -143,14 +168,14 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         let charges = &self.call.charges;
         charges.again_from(*asked_before.get_or_insert_with(|| charges.asked()));
         let services = &self.call.services;
-        let start = services.clock().monotonic();
+        let (start, measured) = (services.clock().monotonic(), self.function.latency.begin());
         let db = services.database().db_mut(writer, self.call.now);
         let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
         let result = self
             .capture
             .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))
             .unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
-        self.function.latency.record(services.clock().monotonic().saturating_sub(start));
+        self.function.latency.record(services.clock().monotonic().saturating_sub(start), measured.waited());
         let written = ctx.db_mut().writer().bytes_written();
         let (after_commit, mut prepared) = ctx.into_parts();
         let asked = prepared.take_asked();
@@ -210,7 +235,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
 /// While the store is closed for a schema that does not fit, only the operator's functions run: the migration. While the
 /// disk has too little room, the operator's calls and the runtime's own work go on: they are what makes room. Jobs do,
 /// whomever they run as: those that were kept waiting would take the places of those that make room.
-fn access(call: &Call) -> Access {
+pub(crate) fn access(call: &Call) -> Access {
     match (call.def.visibility, &call.caller) {
         (Visibility::Admin, Caller::DeployKey(_) | Caller::System) => Access::Admin,
         (_, Caller::System) => Access::System,

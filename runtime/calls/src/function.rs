@@ -3,6 +3,8 @@
 //! The attributes write the implementations beside the untouched function; a call names the type
 //! (`ctx.run::<leave_meeting>(args)`), so rustc checks that the function exists, its kind, and its arguments.
 
+use std::time::Duration;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -78,6 +80,11 @@ pub struct FunctionDef {
     pub rate: Option<&'static str>,
     /// How often the scheduler tries it; none = five times a mutation, once an action.
     pub tries: Option<u32>,
+    /// Whether its results may be kept until something that they rest on is changed: a query's.
+    pub cache: bool,
+    /// As a live query, how often it is run again although nothing it read was changed; none = as the setting says, where
+    /// its result grows old by itself.
+    pub refresh: Option<Duration>,
     /// Whether it is the mutation that runs when an identity is first seen or its claims changed.
     pub identity_hook: bool,
     /// The JSON schema of its arguments.

@@ -228,7 +228,12 @@ impl Capture {
         }
     }
 
-    /// The lines so far.
+    /// The lines so far, which stay.
+    pub(crate) fn so_far(&self) -> LogLines {
+        self.0.lines.lock().clone()
+    }
+
+    /// Takes the lines so far.
     pub(crate) fn take(&self) -> LogLines {
         std::mem::take(&mut self.0.lines.lock())
     }

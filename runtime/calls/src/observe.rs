@@ -43,6 +43,8 @@ pub struct CompletedCall<'a> {
     pub error: Option<&'a Error>,
     /// What its function logged.
     pub log_lines: &'a LogLines,
+    /// Whether it was given a result that was kept.
+    pub is_kept: bool,
 }
 
 /// What a call led to.

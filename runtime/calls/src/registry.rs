@@ -46,6 +46,13 @@ pub struct Shared {
     bytes_within: OnceLock<Option<BytesWithin>>,
 }
 
+impl Registered {
+    /// Its place among the functions, the same as long as the process runs.
+    pub(crate) fn place(&self) -> usize {
+        self.0.place
+    }
+}
+
 impl Deref for Registered {
     type Target = Shared;
 
@@ -329,6 +336,8 @@ mod tests {
             rate: None,
             tries: None,
             identity_hook: false,
+            cache: false,
+            refresh: None,
             args_schema: |generator| generator.subschema_for::<()>(),
             output_schema: |generator| generator.subschema_for::<()>(),
         }
@@ -356,6 +365,8 @@ mod tests {
     fn every_mistake_is_told_at_once_each_with_its_place() {
         let hook = |line| FunctionDef {
             identity_hook: true,
+            cache: false,
+            refresh: None,
             ..entry("app::hooks", if line == 5 { "one" } else { "two" }, line)
         };
         let told = collected(vec![

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::call::dispatch::{Dispatcher, Outcome, Request};
 use crate::call::idempotency::Repeatable;
-use crate::call_log::CallLog;
+use crate::cache::ResultCache;
+use crate::call_log::{CallLines, CallLog};
 use crate::codec::Format;
 use crate::execute::Run;
 use crate::function::Function;
@@ -69,6 +70,8 @@ pub struct RuntimeOptions {
     pub stuck: Stuck,
     /// `convoke.toml`, for the sections of the application and `[rates]`.
     pub settings: toml::Table,
+    /// Where the line of each call goes; without it, it is an event of `tracing`.
+    pub call_lines: Option<Arc<dyn CallLines>>,
 }
 
 impl RuntimeOptions {
@@ -83,6 +86,7 @@ impl RuntimeOptions {
             disk: Arc::new(SystemDisk),
             stuck: Stuck::Report,
             settings: toml::Table::new(),
+            call_lines: None,
         }
     }
 }
@@ -115,7 +119,8 @@ impl Runtime {
     /// # Errors
     /// [`StartError`], each saying what to change.
     pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
-        let RuntimeOptions { data, engine, limits, clock, predictable_ids, disk, settings, stuck } = options;
+        let RuntimeOptions { data, engine, limits, clock, predictable_ids, disk, settings, stuck, call_lines } =
+            options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         if let Some(problem) = section_problems(&settings).into_iter().next() {
@@ -138,15 +143,15 @@ impl Runtime {
             }
         };
         let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, boot };
-        Ok(Self::of(Services::new(services), crons, newest))
+        Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines)))
     }
 
-    fn of(services: Services, crons: Crons, newest: Millis) -> Self {
+    fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog) -> Self {
         let totals = Arc::new(CallTotals::new(services.registry()));
         let recent_calls = Arc::<RecentCalls>::default();
         let rejections = Arc::new(Rejections::new(services.clock().clone()));
         let own: [Arc<dyn CallObserver>; 5] =
-            [services.history().clone(), totals.clone(), Arc::new(CallLog), recent_calls.clone(), rejections.clone()];
+            [services.history().clone(), totals.clone(), Arc::new(call_log), recent_calls.clone(), rejections.clone()];
         let submitted = inventory::iter::<SubmittedObserver>().map(|submitted| (submitted.0)(&services));
         let observers = Observers::new(own.into_iter().chain(submitted));
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
@@ -198,6 +203,11 @@ impl Runtime {
     /// Takes in a request that was rejected before there was a call: for its counter, the log, and those who follow.
     pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
         self.0.dispatcher.rejected(rejection, request_id, caller, error);
+    }
+
+    /// Results of queries that are kept.
+    pub fn cache(&self) -> &ResultCache {
+        self.0.dispatcher.cache()
     }
 
     /// Live queries.

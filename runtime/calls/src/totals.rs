@@ -176,6 +176,8 @@ mod tests {
             rate: None,
             tries: None,
             identity_hook: false,
+            cache: false,
+            refresh: None,
             args_schema: |generator| generator.subschema_for::<()>(),
             output_schema: |generator| generator.subschema_for::<()>(),
         };
@@ -198,6 +200,7 @@ mod tests {
                             elapsed: Duration::ZERO,
                             error,
                             log_lines: &LogLines::default(),
+                            is_kept: false,
                         };
                         assert!(totals.completed(&call).is_none());
                     }

@@ -15,7 +15,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use super::{Failure, Log, executor, install_log};
+use super::operator_log::OperatorLog;
+use super::{Failure, executor};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret_file::open_to_others;
 use convoke_calls::runtime::{Runtime, StartError};
@@ -71,7 +72,7 @@ pub(crate) struct Connection {
     transport: Transport,
     config: Config,
     executor: tokio::runtime::Runtime,
-    _log: Log,
+    _log: OperatorLog,
 }
 
 enum Transport {
@@ -101,7 +102,7 @@ impl ConnectArgs {
         };
         let config = Config::resolve(&flags, self.env, Environment::Production)?;
         // A call's own lines are printed by the command; those of the runtime would only stand between them.
-        let log = install_log(&config, "warn,convoke::function=off")?;
+        let log = OperatorLog::install(&config, "warn,convoke::function=off")?;
         let executor = executor()?;
         let transport = match &self.url {
             Some(url) => remote(url, self.deploy_key_file.as_ref())?,

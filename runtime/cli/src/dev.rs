@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::Failure;
+use super::operator_log::OperatorLog;
 use super::serve::{Hangup, Serving, in_force, open_issuer};
-use super::{Failure, install_log};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -28,7 +29,7 @@ impl Dev {
     pub(super) fn run(mut self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
-        let _log = install_log(&config, "info")?;
+        let log = OperatorLog::install(&config, "info")?;
         let issuer = open_issuer(&config)?;
         config.auth.providers.push(issuer.provider());
         let database = config.engine(engines)?.files(&config.data).database.into_iter().next();
@@ -37,7 +38,7 @@ impl Dev {
             matches,
             &[("environment", "\"development\""), ("console", "true"), ("log_lines", "\"always\"")],
         )?;
-        let (server, started) = Serving::start(config, settings, engines)?;
+        let (server, started) = Serving::start(config, settings, engines, &log)?;
         let ada = DevelopmentUser {
             email: Some("ada@example.com".to_owned()),
             email_verified: true,

@@ -22,7 +22,7 @@ pub mod import;
 pub mod live;
 mod local;
 mod logs;
-mod one_line;
+mod operator_log;
 mod progress;
 pub mod restore;
 pub(crate) mod connect;
@@ -37,7 +37,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use convoke_server::config::{Config, LogFormat};
 use convoke_store::Engines;
 
 /// Serves functions: HTTP calls as JSON, one binary, one data folder.
@@ -161,32 +160,4 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The multi-threaded executor of a serving process.
 fn executor() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
-}
-
-/// Lines that wait for anyone who reads standard error; more are left out.
-const LOG_LINES_WAITING_MAX: usize = 16_384;
-
-/// The operator's log, as long as it is kept: what was logged last is written when it is dropped.
-#[must_use]
-struct Log(#[expect(dead_code, reason = "it is kept for its end")] tracing_appender::non_blocking::WorkerGuard);
-
-/// Installs the operator's log: to standard error, as text or as JSON lines. `unless_told` is its filter.
-///
-/// A thread of its own writes it: no call waits for anyone who reads standard error, or fails because nobody does.
-fn install_log(config: &Config, unless_told: &str) -> Result<Log, Failure> {
-    let filter = config.log.as_deref().unwrap_or(unless_told);
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)
-        .map_err(|error| Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`")))?;
-    let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
-        .buffered_lines_limit(LOG_LINES_WAITING_MAX)
-        .finish(std::io::stderr());
-    convoke_server::metrics::watch_log(writer.error_counter());
-    let colored = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let writer = one_line::OneLine::new(writer, colored);
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colored);
-    match config.log_format {
-        LogFormat::Text => log.with_target(false).compact().init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
-    }
-    Ok(Log(guard))
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::Failure;
 use super::connect::ConnectArgs;
-use super::one_line::visible;
+use super::operator_log::visible;
 use convoke_calls::recent_calls::Wanted;
 use convoke_store::Engines;
 

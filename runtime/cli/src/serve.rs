@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Failure, executor, install_log, supervisor};
+use super::operator_log::OperatorLog;
+use super::{Failure, executor, supervisor};
 use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::runtime::{Runtime, RuntimeOptions};
 use convoke_core::clock::SystemClock;
@@ -41,14 +42,14 @@ impl Serve {
     /// `matches` are those of this command: they know what came from the environment.
     pub(super) fn run(self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
-        let _log = install_log(&config, "info")?;
+        let log = OperatorLog::install(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
             let issuer = open_issuer(&config)?;
             config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
         let settings = in_force(&self.flags, matches, &[])?;
-        let (server, _) = Serving::start(config, settings, engines)?;
+        let (server, _) = Serving::start(config, settings, engines, &log)?;
         server.announce();
         server.run(Hangup::Stays)
     }
@@ -84,6 +85,7 @@ impl Serving {
         config: Config,
         settings: Vec<SettingInForce>,
         engines: &Engines,
+        log: &OperatorLog,
     ) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
@@ -94,7 +96,9 @@ impl Serving {
         let drain = config.limits.drain_timeout;
         let (limits, environment, console) = (config.limits.clone(), config.environment, config.console.clone());
         // Nothing acknowledged is lost, and its supervisor starts it again.
-        let runtime = Runtime::start(RuntimeOptions { stuck: Stuck::EndProcess, ..config.into_options(engines)? })?;
+        let options = config.into_options(engines)?;
+        let options = RuntimeOptions { stuck: Stuck::EndProcess, call_lines: log.calls.clone(), ..options };
+        let runtime = Runtime::start(options)?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
         let is_on_main = console.on_main;

@@ -12,6 +12,10 @@
 // The attributes emit absolute paths (`::convoke::…`), and so do the examples in this crate's documentation.
 extern crate self as convoke;
 
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod attributes;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -22,8 +26,9 @@ pub mod testing;
 pub use convoke_calls::__private;
 #[doc(inline)]
 pub use convoke_calls::{
-    background, call, codec, context, execute, function, gauge, interface, leases, live, logs, migration, observe,
-    outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler, services, totals,
+    background, cache, call, call_log, codec, context, execute, function, gauge, interface, leases, live, logs, migration,
+    observe, outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler, services,
+    totals,
 };
 #[cfg(feature = "cli")]
 #[doc(inline)]

@@ -1,6 +1,6 @@
 //! What every part of Convoke speaks of: errors, time, ids, identities, limits, and values as they are on the wire.
 //!
-//! Nothing here opens a file or a socket. Its modules, in reading order:
+//! Nothing here opens a file of an installation, or a socket. Its modules, in reading order:
 
 extern crate self as convoke;
 
@@ -10,6 +10,7 @@ pub mod error;
 pub mod wire;
 pub mod clock;
 pub mod priority;
+pub mod core_wait;
 pub mod id;
 pub mod identity;
 pub mod limits;

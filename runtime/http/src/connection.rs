@@ -83,15 +83,16 @@ impl<H: Handler> Connection<H> {
     pub(super) async fn serve(self: Arc<Self>, socket: Socket) {
         let socket = match socket {
             Socket::Tcp(socket) => socket,
-            Socket::Local(socket) => return self.serve_stream(socket).await,
+            // What most connections are not stands on the heap: an idle one costs what it needs itself.
+            Socket::Local(socket) => return Box::pin(self.serve_stream(socket)).await,
         };
         // Responses are written whole; waiting to fill a packet would only delay them.
         let _ = socket.set_nodelay(true);
         let tls = self.server.tls.as_ref().filter(|_| self.listener != Listener::Ops);
         let Some(tls) = tls else { return self.serve_stream(socket).await };
-        let handshake = TlsAcceptor::from(tls.config()).accept(socket);
+        let handshake = Box::pin(TlsAcceptor::from(tls.config()).accept(socket));
         match tokio::time::timeout(self.server.limits.header_timeout, handshake).await {
-            Ok(Ok(stream)) => self.serve_stream(stream).await,
+            Ok(Ok(stream)) => Box::pin(self.serve_stream(stream)).await,
             Ok(Err(error)) => {
                 self.server.traffic.count_handshake_failure();
                 tracing::debug!(peer = %self.peer, %error, "TLS handshake failed");
@@ -117,7 +118,7 @@ impl<H: Handler> Connection<H> {
             Protocol::Http1 => {
                 let connection = Arc::clone(&self);
                 let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
-                self.drive(self.server.http1.serve_connection(wire, service)).await;
+                self.drive(pin!(self.server.http1.serve_connection(wire, service))).await;
             }
             Protocol::Http2 => {
                 let connection = Arc::clone(&self);
@@ -125,15 +126,15 @@ impl<H: Handler> Connection<H> {
                     let call = service::answer(Arc::clone(&connection), request);
                     Detach::new(call, Arc::clone(&connection.activity))
                 });
-                self.drive(self.server.http2.serve_connection(wire, service)).await;
+                let mut connection = Box::pin(self.server.http2.serve_connection(wire, service));
+                self.drive(connection.as_mut()).await;
             }
         }
     }
 
     /// Polls a connection of hyper's to its end, tells it to finish when the server drains or it was idle too long,
     /// and drops it when the drain's time is over.
-    async fn drive<C: Graceful>(&self, connection: C) {
-        let mut connection = pin!(connection);
+    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) {
         let mut drain = pin!(self.server.drain.notified());
         let mut cut = pin!(self.server.cut.notified());
         let mut given_up = pin!(self.activity.given_up.notified());

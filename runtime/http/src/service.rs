@@ -171,7 +171,9 @@ async fn exchange<H: Handler>(
             *body = None;
         }
     }
-    AssertUnwindSafe(server.handler.call(request)).catch_unwind().await.map_err(|_| {
+    // On the heap: it is large, and would be copied from future to future before it runs.
+    let call = Box::pin(server.handler.call(request));
+    AssertUnwindSafe(call).catch_unwind().await.map_err(|_| {
         tracing::error!(request_id = %id, "a call panicked outside of its function");
         PANICKED
     })

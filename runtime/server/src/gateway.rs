@@ -68,11 +68,14 @@ impl Gateway {
             return self.console_caller(incoming, browser).await;
         }
         let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
-            return if incoming.is_operator { self.operator(incoming).await } else { Ok(Caller::Nobody) };
+            return if incoming.is_operator { Box::pin(self.operator(incoming)).await } else { Ok(Caller::Nobody) };
         };
         match self.authenticator.remembered(header) {
             Some(caller) => Ok(caller),
-            None => self.authenticator.authenticate(Some(header)).await.map_err(|error| self.reject(incoming, error)),
+            None => {
+                let authenticated = Box::pin(self.authenticator.authenticate(Some(header))).await;
+                authenticated.map_err(|error| self.reject(incoming, error))
+            }
         }
     }
 
@@ -163,14 +166,11 @@ impl Gateway {
                 return failed(&error);
             }
         };
+        // The operator's lines of this call stand in the caller's trace.
+        let trace = incoming.trace_parent.as_ref();
+        let span = trace.map(|trace| tracing::info_span!(target: "convoke::call", "trace", parent = %trace));
         let call = self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
-        let (outcome, format) = match incoming.trace_parent {
-            // The operator's lines of this call stand in the caller's trace.
-            Some(trace) => {
-                call.instrument(tracing::info_span!(target: "convoke::call", "trace", parent = %trace)).await
-            }
-            None => call.await,
-        };
+        let (outcome, format) = call.instrument(span.unwrap_or_else(tracing::Span::none)).await;
         let log_lines = if incoming.is_operator { LogLinesOn::Always } else { self.log_lines };
         reply(outcome, format, log_lines)
     }
@@ -321,7 +321,8 @@ impl Handler for Gateway {
                 self.function(&incoming, Request::Run { path: incoming.param(0), body: &incoming.body }).await
             }
             Endpoint::Kind(kind) => self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await,
-            Endpoint::Live => self.live(&incoming).await,
+            // What most calls are not stands on the heap: each call's future is as large as the largest of these.
+            Endpoint::Live => Box::pin(self.live(&incoming)).await,
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
             Endpoint::Metrics => {
@@ -329,9 +330,9 @@ impl Handler for Gateway {
                 let page = metrics::Page { runtime: &self.runtime, authenticator, traffic };
                 Reply { content_type: metrics::CONTENT_TYPE, ..Reply::json(200, page.text().await) }
             }
-            Endpoint::Admin(route) => self.admin(&incoming, Some(route)).await,
-            Endpoint::NoAdminRoute => self.admin(&incoming, None).await,
-            Endpoint::Console(route) => self.console(&incoming, route).await,
+            Endpoint::Admin(route) => Box::pin(self.admin(&incoming, Some(route))).await,
+            Endpoint::NoAdminRoute => Box::pin(self.admin(&incoming, None)).await,
+            Endpoint::Console(route) => Box::pin(self.console(&incoming, route)).await,
         }
     }
 

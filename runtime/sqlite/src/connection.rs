@@ -61,7 +61,7 @@ pub(crate) struct Common {
     /// The size of a page in a new database, in bytes.
     pub page_bytes: u32,
     /// The page cache of a connection, in KiB.
-    pub cache_kib: u32,
+    pub cache_kib: u64,
     /// The pages of a database of bounded size; none = as large as the disk.
     pub pages_max: Option<u32>,
     /// The WAL's file is cut to this size when it starts anew, in bytes.

@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use super::Sqlite;
 use super::connection::{Common, Connection, Purpose};
 use super::failure::{self, Offline as _};
+use super::page_cache;
 use super::schema;
 use super::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
@@ -39,7 +40,7 @@ pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
         path: path.into(),
         synchronous: defaults.synchronous,
         page_bytes: defaults.page_bytes,
-        cache_kib: defaults.cache_kib,
+        cache_kib: page_cache::FILE_KIB,
         pages_max: None,
         wal_bytes_kept: defaults.checkpoint_bytes,
         clock,

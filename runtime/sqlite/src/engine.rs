@@ -16,6 +16,7 @@ use super::counters::Counters;
 use super::data_dir::DataDir;
 use super::database_file::DatabaseFile;
 use super::disk_watch::Watched;
+use super::page_cache;
 use super::queue::{NotQueued, Queue, Whole};
 use super::readers::Readers;
 use super::schema;
@@ -65,7 +66,7 @@ impl SqliteEngine {
             path: folder.database().into(),
             synchronous: settings.synchronous,
             page_bytes: settings.page_bytes,
-            cache_kib: settings.cache_kib,
+            cache_kib: page_cache::kib_of_each(limits),
             pages_max: settings.pages_max,
             wal_bytes_kept: settings.checkpoint_bytes,
             clock: clock.clone(),

@@ -14,6 +14,7 @@ mod engine;
 mod failure;
 mod installation;
 mod interrupt;
+mod page_cache;
 mod queue;
 mod readers;
 mod row;
@@ -46,8 +47,6 @@ pub struct Sqlite {
     /// 1 KiB a transfer between two accounts of 100,000 writes 8 KB and with 4 KiB 25 KB, for reads that cost a tenth
     /// more. There is one writer and one disk, and reads have all cores.
     pub page_bytes: u32,
-    /// The page cache of each connection, in KiB.
-    pub cache_kib: u32,
     /// Bytes of the log after which it is copied back into the database. A page that was written many times is copied
     /// once: 10 MiB instead of 32 MiB make a fifth more bytes written.
     pub checkpoint_bytes: u64,
@@ -60,7 +59,6 @@ impl Default for Sqlite {
         Self {
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
-            cache_kib: 8 * 1_024,
             checkpoint_bytes: 32 * 1_024 * 1_024,
             pages_max: None,
         }

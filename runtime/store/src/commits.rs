@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use super::error::StoreError;
+use super::read_set::ReadSet;
 use super::table::TableDef;
 use convoke_core::clock::{Clock, Millis};
 
@@ -33,6 +34,8 @@ impl fmt::Display for Commit {
 const ROWS_MAX: usize = 10_000;
 /// Rows and tables in the log of recent commits.
 const LOG_MAX: usize = 50_000;
+/// Rows and tables that are looked at to find whether something read still stands: beyond, it is sooner read again.
+const LOOKED_AT_MAX: usize = 2_000;
 /// For a commit that is under way, before a snapshot whose number is known is given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -156,6 +159,8 @@ pub struct Commits {
     /// Held while a commit is made, and while a snapshot is opened whose number is to be known.
     making: Mutex<()>,
     newest: AtomicU64,
+    /// Grows when a commit is begun and when it is published.
+    moment: AtomicU64,
     log: RwLock<Log>,
     published: watch::Sender<Commit>,
     /// How many want to be told the rows of a table.
@@ -164,6 +169,8 @@ pub struct Commits {
 
 struct Log {
     commits: VecDeque<Arc<Committed>>,
+    /// What the commit that is being made changes.
+    pending: Option<ChangeSet>,
     weight: usize,
     /// All commits behind this one are in it.
     from: Commit,
@@ -177,7 +184,8 @@ impl Commits {
             clock,
             making: Mutex::default(),
             newest: AtomicU64::new(newest.0),
-            log: RwLock::new(Log { commits: VecDeque::new(), weight: 0, from: newest }),
+            moment: AtomicU64::new(1),
+            log: RwLock::new(Log { commits: VecDeque::new(), pending: None, weight: 0, from: newest }),
             published: watch::Sender::new(newest),
             watched: tables.iter().map(|table| (table.name, AtomicUsize::new(0))).collect(),
         }
@@ -206,26 +214,39 @@ impl Commits {
     /// Those of `make`.
     pub fn commit<T, E>(&self, changes: ChangeSet, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let _making = self.making.lock();
+        self.announce(changes);
         let made = make();
-        let changes = if made.is_ok() { changes } else { ChangeSet::everything() };
-        if !changes.is_empty() {
-            self.publish(changes);
-        }
+        self.publish(made.is_ok());
         made
     }
 
     /// Runs what may change anything without a [`Writer`](super::Writer).
     pub fn change_everything<R>(&self, work: impl FnOnce() -> R) -> R {
         let _making = self.making.lock();
+        self.announce(ChangeSet::everything());
         let done = work();
-        self.publish(ChangeSet::everything());
+        self.publish(true);
         done
     }
 
-    fn publish(&self, changes: ChangeSet) {
+    /// Before anybody can see the changes: who knows them already would otherwise be given less by the next one they ask.
+    fn announce(&self, changes: ChangeSet) {
+        if !changes.is_empty() {
+            let mut log = self.log.write();
+            log.pending = Some(changes);
+            self.moment.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn publish(&self, is_made: bool) {
+        let mut log = self.log.write();
+        let changes = log.pending.take().unwrap_or_default();
+        let changes = if is_made { changes } else { ChangeSet::everything() };
+        if changes.is_empty() {
+            return;
+        }
         let next = self.newest.load(Ordering::Relaxed) + 1;
         let commit = Commit(next.max(nanos(self.clock.now())));
-        let mut log = self.log.write();
         log.weight += changes.weight();
         log.commits.push_back(Arc::new(Committed { commit, changes }));
         while log.weight > LOG_MAX
@@ -236,6 +257,7 @@ impl Commits {
         }
         // Under the lock, so that one who knows the number finds the commit.
         self.newest.store(commit.0, Ordering::Release);
+        self.moment.fetch_add(1, Ordering::Release);
         drop(log);
         if self.published.receiver_count() > 0 {
             self.published.send_replace(commit);
@@ -263,6 +285,34 @@ impl Commits {
         }
         let first = log.commits.partition_point(|committed| committed.commit <= commit);
         Some(log.commits.iter().skip(first).cloned().collect())
+    }
+
+    /// A number that is the same as long as no commit is begun or published.
+    pub fn moment(&self) -> u64 {
+        self.moment.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing that was read as of a commit, or later, has changed since, nor is changed by the commit that is
+    /// being made: then the newest commit, and the [`Commits::moment`] at which that was so. A look at very many changes
+    /// is not taken, and what they have touched is not known.
+    pub fn stands(&self, reads: &ReadSet, since: Commit) -> Option<(Commit, u64)> {
+        let log = self.log.read();
+        if since < log.from {
+            return None;
+        }
+        let first = log.commits.partition_point(|committed| committed.commit <= since);
+        let mut left = LOOKED_AT_MAX;
+        for committed in log.commits.range(first..) {
+            left = left.checked_sub(committed.changes.weight())?;
+            if reads.is_touched_by(&committed.changes) {
+                return None;
+            }
+        }
+        if log.pending.as_ref().is_some_and(|pending| reads.is_touched_by(pending)) {
+            return None;
+        }
+        // Under the lock: neither moves meanwhile.
+        Some((self.newest(), self.moment()))
     }
 
     /// Tells of commits from now on: the newest one.

@@ -1,10 +1,13 @@
 //! How long a function takes lately: whether a read of it is worth another thread, a mutation a batch of its own.
 //!
-//! What is measured is the time by the clock, and on a busy machine a quick function now and then takes milliseconds
-//! because its thread had to wait for a core. So one long call says nothing yet, unless it is longer than any such wait.
+//! The time by the clock alone does not tell: on a busy machine a quick function now and then takes milliseconds because
+//! its thread waited for a core, and handing its calls over would make the machine busier still. So a call that took long
+//! only makes suspicious; of the next ones it is measured how long they waited for a core, which is no work of theirs.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
+
+use convoke_core::core_wait::CoreWait;
 
 /// Below this a query runs on the task that called it: handing a read of 5 µs to another thread costs more than it.
 const QUICK: Duration = Duration::from_micros(200);
@@ -12,20 +15,25 @@ const QUICK: Duration = Duration::from_micros(200);
 /// Above this a mutation begins a batch of its own: those before it are answered first.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// No thread waits that long for a core on a machine that can still serve.
+/// One such call is enough.
 const CERTAIN: Duration = Duration::from_millis(20);
+
+/// Calls that are measured after one that took long.
+const SUSPECTED: u32 = 32;
 
 /// The latency class of one function.
 #[derive(Debug)]
 pub struct LatencyClass {
     not_quick: LongCalls,
     slow: LongCalls,
+    /// Calls that are still to be measured.
+    suspected: AtomicU32,
 }
 
 impl LatencyClass {
     /// Of a function that never ran: it is handed over the first time.
     pub const fn unknown() -> Self {
-        Self { not_quick: LongCalls::new(LongCalls::UNKNOWN), slow: LongCalls::new(0) }
+        Self { not_quick: LongCalls::new(LongCalls::UNKNOWN), slow: LongCalls::new(0), suspected: AtomicU32::new(0) }
     }
 
     /// Whether it is quick lately.
@@ -38,10 +46,25 @@ impl LatencyClass {
         self.slow.are_enough()
     }
 
-    /// Takes in how long a call took.
-    pub fn record(&self, elapsed: Duration) {
-        self.not_quick.record(elapsed > QUICK, elapsed > CERTAIN);
-        self.slow.record(elapsed > SLOW, elapsed > CERTAIN);
+    /// Begins to measure a call on the thread that runs it, if it is to be measured.
+    pub fn begin(&self) -> CoreWait {
+        if !self.is_quick() || self.suspected.load(Relaxed) > 0 { CoreWait::begin() } else { CoreWait::unmeasured() }
+    }
+
+    /// Takes in how long a call took, of which it waited for a core so long, if that was measured.
+    pub fn record(&self, elapsed: Duration, waited: Option<Duration>) {
+        let worked = match waited {
+            Some(waited) => elapsed.saturating_sub(waited),
+            None if elapsed <= QUICK => elapsed,
+            None => return self.suspected.store(SUSPECTED, Relaxed),
+        };
+        let suspected = self.suspected.load(Relaxed);
+        if suspected > 0 {
+            // Two calls at once may count as one.
+            self.suspected.store(if worked > QUICK { SUSPECTED } else { suspected - 1 }, Relaxed);
+        }
+        self.not_quick.record(worked > QUICK, worked > CERTAIN);
+        self.slow.record(worked > SLOW, worked > CERTAIN);
     }
 }
 
@@ -93,34 +116,54 @@ mod tests {
     use super::*;
 
     const SHORT: Duration = Duration::from_micros(20);
+    const LONG: Duration = Duration::from_millis(8);
+
+    /// A call that took so long without waiting for a core, measured if its class asks for it.
+    fn call(class: &LatencyClass, elapsed: Duration) {
+        let is_measured = class.begin().is_measured();
+        class.record(elapsed, is_measured.then_some(Duration::ZERO));
+    }
 
     fn quick() -> LatencyClass {
         let class = LatencyClass::unknown();
         assert!(!class.is_quick());
-        class.record(SHORT);
+        call(&class, SHORT);
         assert!(class.is_quick());
         class
     }
 
     #[test]
-    fn a_call_that_waited_for_a_core_changes_nothing() {
+    fn calls_that_waited_for_a_core_change_nothing() {
         let class = quick();
-        for _ in 0..10 {
-            class.record(Duration::from_millis(8));
+        for _ in 0..100 {
+            let waited = class.begin().is_measured().then_some(LONG - SHORT);
+            class.record(LONG, waited);
             assert!(class.is_quick() && !class.is_slow());
-            (0..40).for_each(|_| class.record(SHORT));
         }
     }
 
     #[test]
-    fn two_long_calls_of_a_few_are_believed_until_they_are_long_ago() {
+    fn a_quick_function_is_not_measured() {
         let class = quick();
-        class.record(Duration::from_millis(8));
-        class.record(SHORT);
-        class.record(Duration::from_millis(8));
+        call(&class, SHORT);
+        assert!(!class.begin().is_measured());
+        call(&class, LONG);
+        assert!(class.begin().is_measured());
+        (0..SUSPECTED).for_each(|_| call(&class, SHORT));
+        assert!(!class.begin().is_measured());
+    }
+
+    #[test]
+    fn long_calls_of_a_few_are_believed_until_they_are_long_ago() {
+        let class = quick();
+        call(&class, LONG);
+        for _ in 0..2 {
+            call(&class, SHORT);
+            call(&class, LONG);
+        }
         assert!(!class.is_quick() && class.is_slow());
         let calls = (1..).find(|_| {
-            class.record(SHORT);
+            call(&class, SHORT);
             class.is_quick()
         });
         assert!((10..100).contains(&calls.unwrap()));
@@ -128,9 +171,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_longer_than_any_wait_is_believed_at_once() {
+    fn a_call_that_is_much_too_long_is_believed_as_soon_as_it_is_measured() {
         let class = quick();
-        class.record(Duration::from_millis(50));
+        call(&class, Duration::from_millis(50));
+        call(&class, Duration::from_millis(50));
         assert!(!class.is_quick() && class.is_slow());
     }
 }

@@ -26,6 +26,7 @@ use super::stats::{NamedStat, Stats};
 use super::table::TableDef;
 use super::transaction::Reader;
 use convoke_core::clock::{Clock, Millis};
+use convoke_core::core_wait::CoreWait;
 use convoke_core::limits::Limits;
 
 /// How a store is opened.
@@ -173,18 +174,20 @@ impl Store {
     {
         self.may_read(access)?;
         let mut once = Once::new(read);
-        if latency.is_quick()
-            && let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| once.run(reader))?
-        {
-            latency.record(ran.elapsed);
-            return once.result(ran.outcome);
+        if latency.is_quick() {
+            let measured = latency.begin();
+            if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| once.run(reader))? {
+                latency.record(ran.elapsed, measured.waited());
+                return once.result(ran.outcome);
+            }
         }
         let (reply, answer) = oneshot::channel();
-        self.inner.engine.read_in_turn(flow, Box::new(Waiting { read: once.read, result: None, reply }))?;
-        let Answer { result, ran } = answer.await.map_err(|_| shutting_down())?;
+        let job = Waiting { read: once.read, result: None, waited: Duration::ZERO, reply };
+        self.inner.engine.read_in_turn(flow, Box::new(job))?;
+        let Answer { result, waited, ran } = answer.await.map_err(|_| shutting_down())?;
         let result = result.transpose().unwrap_or_else(|panic| resume_unwind(panic));
         let ran = ran?;
-        latency.record(ran.elapsed);
+        latency.record(ran.elapsed, Some(waited));
         ran.outcome?;
         result.ok_or_else(not_run)
     }
@@ -200,7 +203,11 @@ impl Store {
         once.result(ran.outcome)
     }
 
-    fn may_read(&self, access: Access) -> Result<(), StoreError> {
+    /// Whether the store serves reads of this access now: what [`Store::read`] asks first.
+    ///
+    /// # Errors
+    /// [`StoreError::Closed`].
+    pub fn may_read(&self, access: Access) -> Result<(), StoreError> {
         self.inner.gate.refuses_read(access).map_or(Ok(()), |reason| Err(StoreError::Closed(reason)))
     }
 
@@ -213,6 +220,11 @@ impl Store {
             return Err((job, StoreError::Closed(reason)));
         }
         self.inner.engine.write(Box::new(RecordedJob::new(job, self.inner.commits.clone())))
+    }
+
+    /// Whether this process alone writes to the database.
+    pub fn is_alone(&self) -> bool {
+        self.inner.engine.is_alone()
     }
 
     /// What is committed, with its number and what it changed.
@@ -360,12 +372,15 @@ fn not_run() -> StoreError {
 struct Waiting<F, R> {
     read: Option<F>,
     result: Option<thread::Result<R>>,
+    /// How long it waited for a core.
+    waited: Duration,
     reply: oneshot::Sender<Answer<R>>,
 }
 
 struct Answer<R> {
     /// What the function returned, or its panic; `None` if it did not run.
     result: Option<thread::Result<R>>,
+    waited: Duration,
     ran: Result<Ran, StoreError>,
 }
 
@@ -375,13 +390,15 @@ impl<R: Send, F: FnOnce(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
     }
 
     fn run(&mut self, reader: Rc<dyn Reader>) {
+        let measured = CoreWait::begin();
         let read = self.read.take();
         self.result = read.map(|read| catch_unwind(AssertUnwindSafe(|| read(reader))));
+        self.waited = measured.waited().unwrap_or_default();
     }
 
     fn finish(self: Box<Self>, ran: Result<Ran, StoreError>) {
-        let Self { result, reply, .. } = *self;
+        let Self { result, waited, reply, .. } = *self;
         // Whoever asked may be gone.
-        let _ = reply.send(Answer { result, ran });
+        let _ = reply.send(Answer { result, waited, ran });
     }
 }

@@ -5,7 +5,7 @@
 //! credentials) is `http`'s and `auth`'s; who is answered how is `envelope`'s.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -14,6 +14,7 @@ use tracing::dispatcher;
 use super::flow::flow_of;
 use super::idempotency::{Repeatable, Replayed, Sent};
 use super::provision::{self, IdentityCache, provision_identity};
+use crate::cache::{Kept, Plan, ResultCache};
 use crate::codec::decode::{self, Body, Envelope};
 use crate::codec::{Format, convex_json};
 use crate::context::MutationCtx;
@@ -91,6 +92,7 @@ pub struct Dispatcher {
     handlers: Handlers,
     observers: Observers,
     identities: IdentityCache,
+    cache: ResultCache,
     /// Whether this process has applied of the schema what a migration needs.
     is_expanded: AtomicBool,
 }
@@ -99,6 +101,7 @@ impl Dispatcher {
     pub(crate) fn new(services: Services, observers: Observers) -> Self {
         Self {
             handlers: Handlers::collect(services.registry()),
+            cache: ResultCache::new(services.registry(), services.limits(), services.store()),
             services,
             observers,
             identities: IdentityCache::new(provision::REMEMBERED_MAX),
@@ -108,6 +111,10 @@ impl Dispatcher {
 
     pub(crate) fn services(&self) -> &Services {
         &self.services
+    }
+
+    pub(crate) fn cache(&self) -> &ResultCache {
+        &self.cache
     }
 
     pub(crate) fn handlers(&self) -> &Handlers {
@@ -190,6 +197,7 @@ impl Dispatcher {
             elapsed: clock.monotonic().saturating_sub(call.began),
             error,
             log_lines,
+            is_kept: call.is_kept.load(Ordering::Relaxed),
         };
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
@@ -218,6 +226,7 @@ impl Dispatcher {
             elapsed: Duration::ZERO,
             error: Some(error),
             log_lines: &LogLines::default(),
+            is_kept: false,
         })
     }
 
@@ -283,6 +292,17 @@ impl Dispatcher {
         call: Arc<Call>,
         capture: &Capture,
     ) -> Result<Replayed> {
+        let asked = self.cache.asked(function, args);
+        if let Some(asked) = &asked
+            && self.cache.find(asked, &call.caller).is_some()
+        {
+            // The arguments fitted before. Taking in an identity may change what the result rests on.
+            provision_identity(&self.identities, &self.handlers, &call).await?;
+            require_rights(function, &call.caller)?;
+            if let Some(kept) = self.cache.find(asked, &call.caller) {
+                return self.kept(&kept, &call, capture).map(anew);
+            }
+        }
         let prepared = match self.handlers.prepare(function, args) {
             // What is no call at all shows nobody: the body names no arguments, or not as an object.
             Err(error) if error.code().status() == 400 => return Err(error),
@@ -299,7 +319,19 @@ impl Dispatcher {
                     query.run(ctx, &mut out)?;
                     out.finish()
                 };
-                execute::query(call, capture, function, work).await.map(anew)
+                let Some(asked) = asked else { return execute::query(call, capture, function, work).await.map(anew) };
+                let result = match self.cache.plan(asked, &call.caller).await {
+                    Err(kept) => self.kept(&kept, &call, &capture),
+                    Ok(Plan::Run) => execute::query(call, capture, function, work).await,
+                    Ok(Plan::RunAndKeep(keeping)) => {
+                        let ran = execute::recorded_query(call.clone(), capture.clone(), function, work).await;
+                        ran.map(|(result, reads)| {
+                            keeping.keep(&result, &capture.so_far(), reads, &call);
+                            result
+                        })
+                    }
+                };
+                result.map(anew)
             }
             Prepared::Mutation(mutation) => {
                 if function.is_migration() {
@@ -328,6 +360,14 @@ impl Dispatcher {
                 done.map(anew).map_err(begun)
             }
         }
+    }
+
+    /// Gives a call a kept result, as far as the store serves it.
+    fn kept(&self, kept: &Kept, call: &Call, capture: &Capture) -> Result<Pieces> {
+        self.services.store().may_read(execute::access(call))?;
+        let (result, log_lines) = self.cache.give(kept, call)?;
+        capture.append(log_lines);
+        Ok(result)
     }
 
     /// The query at a path, for a caller from outside.

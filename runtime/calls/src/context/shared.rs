@@ -36,6 +36,8 @@ pub struct Call {
     pub(crate) is_part: Arc<AtomicBool>,
     /// What its function asked for beside its arguments and the database.
     pub(crate) inputs: InputsNoted,
+    /// Whether it was given a result that was kept.
+    pub(crate) is_kept: AtomicBool,
 }
 
 impl Call {
@@ -60,6 +62,7 @@ impl Call {
             payment: Payment::Now,
             is_part,
             inputs: InputsNoted::default(),
+            is_kept: AtomicBool::new(false),
         }
     }
 
@@ -87,6 +90,7 @@ impl Call {
             payment: self.payment,
             is_part: self.is_part.clone(),
             inputs: InputsNoted::default(),
+            is_kept: AtomicBool::new(false),
         }
     }
 }
@@ -154,7 +158,7 @@ impl Charges {
     }
 
     /// Pays for the call itself, unless that is done.
-    fn ask_for_call(&self, pay: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(crate) fn ask_for_call(&self, pay: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_free {
             return Ok(());
         }
@@ -167,7 +171,7 @@ impl Charges {
     }
 
     /// Asks for `cost`, and pays what is not paid yet.
-    fn ask(&self, cost: u32, pay: impl FnOnce(u32) -> Result<()>) -> Result<()> {
+    pub(crate) fn ask(&self, cost: u32, pay: impl FnOnce(u32) -> Result<()>) -> Result<()> {
         if self.is_free {
             return Ok(());
         }
@@ -179,6 +183,11 @@ impl Charges {
         }
         self.asked.store(asked, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether the call itself was paid.
+    pub(crate) fn is_call_paid(&self) -> bool {
+        *self.call.lock()
     }
 
     /// What was asked for so far, for [`Charges::again_from`].

@@ -383,7 +383,11 @@ impl LiveConnection {
                 };
                 runs.fetch_add(1, Relaxed);
             }
-            subscription.refresh_at = run.ages().then(|| Instant::now() + limits.live_refresh);
+            let refresh = match subscription.function.def.refresh {
+                Some(time) => Some(time),
+                None => run.ages().then_some(limits.live_refresh),
+            };
+            subscription.refresh_at = refresh.map(|time| Instant::now() + time);
             if subscription.told.as_ref() != Some(&run.told) {
                 let is_first = subscription.told.replace(run.told.clone()).is_none();
                 if is_first && resumed.is_some_and(|since| state.stands_since(&run, since)) {

@@ -1,14 +1,15 @@
-//! The work: accounts that are read, listed, and between which money moves. Path: `bank/<function>`.
+//! The work, written as the developer's guide teaches it: accounts that are read, listed, and between which money moves,
+//! and messages that are stored. Path: `bank/<function>`.
 
 use convoke::prelude::*;
-use convoke::{Encoded, args, mutation, query, table};
+use convoke::{args, mutation, query, table};
 
-/// Accounts in every database.
-pub(crate) const ACCOUNTS: i64 = 1_000;
-/// What each holds at first.
+/// What each account holds at first.
 pub(crate) const BALANCE: i64 = 1_000_000;
 /// Accounts of one owner: what a list returns.
 pub(crate) const LISTED: i64 = 50;
+/// Accounts that one mutation opens.
+pub(crate) const OPENED_AT_ONCE: i64 = 5_000;
 
 /// An account.
 #[table(name = "accounts", prefix = "account")]
@@ -19,6 +20,20 @@ pub(crate) struct Account {
     pub owner: String,
     pub balance: i64,
     pub note: String,
+}
+
+/// A message of somebody.
+#[table(name = "messages", prefix = "message")]
+#[index(by_author(author))]
+pub(crate) struct Message {
+    pub author: i64,
+    pub text: String,
+}
+
+/// Does nothing.
+#[query]
+pub(crate) fn nothing(_ctx: &QueryCtx) -> Result<i64> {
+    Ok(BALANCE)
 }
 
 #[args]
@@ -40,8 +55,8 @@ pub(crate) struct ListAccounts {
 
 /// Lists the accounts of an owner.
 #[query]
-pub(crate) fn list_accounts(ctx: &QueryCtx, args: ListAccounts) -> Result<Encoded<Vec<Doc<Account>>>> {
-    Ok(ctx.db().query(Account::by_owner).eq(&args.owner).encode(usize::try_from(LISTED).unwrap_or(0))?)
+pub(crate) fn list_accounts(ctx: &QueryCtx, args: ListAccounts) -> Result<Vec<Doc<Account>>> {
+    Ok(ctx.db().query(Account::by_owner).eq(&args.owner).take(usize::try_from(LISTED).unwrap_or(0))?)
 }
 
 #[args]
@@ -65,10 +80,27 @@ pub(crate) fn transfer(ctx: &mut MutationCtx, args: Transfer) -> Result<i64> {
     Ok(from.balance)
 }
 
-/// Opens every account.
+#[args]
+pub(crate) struct PostMessage {
+    pub author: i64,
+    pub text: String,
+}
+
+/// Stores a message.
 #[mutation]
-pub(crate) fn open_accounts(ctx: &mut MutationCtx) -> Result<Vec<Id<Account>>> {
-    (0..ACCOUNTS)
+pub(crate) fn post_message(ctx: &mut MutationCtx, args: PostMessage) -> Result<Id<Message>> {
+    Ok(ctx.db_mut().insert(Message { author: args.author, text: args.text })?)
+}
+
+#[args]
+pub(crate) struct OpenAccounts {
+    pub first: i64,
+}
+
+/// Opens accounts from a number on.
+#[mutation]
+pub(crate) fn open_accounts(ctx: &mut MutationCtx, args: OpenAccounts) -> Result<Vec<Id<Account>>> {
+    (args.first..args.first + OPENED_AT_ONCE)
         .map(|number| {
             let owner = format!("owner-{}", number / LISTED);
             let note = "an account like every other".to_owned();
@@ -77,9 +109,15 @@ pub(crate) fn open_accounts(ctx: &mut MutationCtx) -> Result<Vec<Id<Account>>> {
         .collect()
 }
 
-/// Adds up all balances.
+#[args]
+pub(crate) struct Total {
+    pub first: i64,
+    pub count: i64,
+}
+
+/// Adds up the balances of some accounts.
 #[query]
-pub(crate) fn total(ctx: &QueryCtx) -> Result<i64> {
-    let all = ctx.db().scan::<Account>().take(usize::try_from(ACCOUNTS).unwrap_or(0))?;
-    Ok(all.iter().map(|account| account.balance).sum())
+pub(crate) fn total(ctx: &QueryCtx, args: Total) -> Result<i64> {
+    let accounts = ctx.db().query(Account::by_number).range(args.first..args.first + args.count);
+    Ok(accounts.take(usize::try_from(args.count).unwrap_or(0))?.iter().map(|account| account.balance).sum())
 }

@@ -1,19 +1,31 @@
-//! The load: connections that send one request after the other and read each answer to its end.
+//! The load: connections that send requests and read each answer to its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rand::distr::weighted::WeightedIndex;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::bank::{ACCOUNTS, LISTED};
+use crate::bank::LISTED;
 use crate::contenders::Server;
 use crate::report::Turn;
+
+/// Connections of the load.
+pub(crate) const CONNECTIONS: usize = 64;
+/// Different requests of one connection; they are sent over and over.
+const REQUESTS: usize = 2_048;
+/// How unequal contended accounts are: the n-th is met with a weight of n to the power of minus this.
+const ALPHA: f64 = 1.5;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
+    /// A function that does nothing.
+    Nothing,
     /// One account by its id.
     Get,
     /// The same, with a token.
@@ -22,41 +34,95 @@ pub(crate) enum Work {
     List,
     /// Money from one account to another.
     Transfer,
+    /// The same, mostly between the same few.
+    ContendedTransfer,
+    /// A new row.
+    Insert,
+}
+
+/// How requests travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// One after the other on each connection.
+    Http1,
+    /// So many at once on each connection.
+    Http2(usize),
 }
 
 /// One turn of one contender.
 pub(crate) struct Load<'a> {
     pub server: &'a Server,
     pub work: Work,
-    pub connections: usize,
+    pub wire: Wire,
     pub time: Duration,
+}
+
+/// A request's path and body.
+struct Prepared {
+    path: &'static str,
+    body: String,
 }
 
 impl Load<'_> {
     pub(crate) async fn run(&self) -> Turn {
         let done = Arc::new(AtomicBool::new(false));
         let requests = Arc::new(AtomicU64::new(0));
-        let tasks: Vec<_> = (0..self.connections)
-            .map(|i| {
-                let (done, requests) = (done.clone(), requests.clone());
-                let (address, bodies) = (self.server.address, self.bodies(i));
-                tokio::spawn(async move {
+        let address = self.server.address;
+        let mut tasks = Vec::new();
+        let chosen = Chosen::new(self.server.accounts);
+        for connection in 0..CONNECTIONS {
+            let bodies = Arc::new(self.requests(connection, &chosen));
+            let (done, requests) = (done.clone(), requests.clone());
+            let token = (self.work == Work::GetWithToken).then(|| self.server.token.clone());
+            match self.wire {
+                Wire::Http1 => tasks.push(tokio::spawn(async move {
+                    let token = token.map_or(String::new(), |token| format!("authorization: Bearer {token}\r\n"));
                     let mut stream = TcpStream::connect(address).await.unwrap();
                     stream.set_nodelay(true).unwrap();
                     let mut buffer = Vec::with_capacity(64 * 1024);
-                    for body in bodies.iter().cycle() {
+                    let mut head = Vec::with_capacity(1_024);
+                    for Prepared { path, body } in bodies.iter().cycle() {
                         if done.load(Ordering::Relaxed) {
                             break;
                         }
-                        stream.write_all(body).await.unwrap();
+                        head.clear();
+                        let length = body.len();
+                        std::io::Write::write_fmt(
+                            &mut head,
+                            format_args!(
+                                "POST /api/run/bank/{path} HTTP/1.1\r\nhost: localhost\r\n\
+                                 content-type: application/json\r\n{token}content-length: {length}\r\n\r\n{body}"
+                            ),
+                        )
+                        .unwrap();
+                        stream.write_all(&head).await.unwrap();
                         read_response(&mut stream, &mut buffer).await;
                         requests.fetch_add(1, Ordering::Relaxed);
                     }
-                })
-            })
-            .collect();
-        // Connections are made and statements prepared before the time runs.
-        tokio::time::sleep(self.time / 10).await;
+                })),
+                Wire::Http2(at_once) => {
+                    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+                    for at in 0..at_once {
+                        let (client, bodies) = (client.clone(), bodies.clone());
+                        let (done, requests) = (done.clone(), requests.clone());
+                        tasks.push(tokio::spawn(async move {
+                            for Prepared { path, body } in bodies.iter().cycle().skip(at).step_by(at_once) {
+                                if done.load(Ordering::Relaxed) {
+                                    break;
+                                }
+                                let url = format!("http://{address}/api/run/bank/{path}");
+                                let request = client.post(url).header("content-type", "application/json");
+                                let answer = request.body(body.clone()).send().await.unwrap().bytes().await.unwrap();
+                                require_success(&answer);
+                                requests.fetch_add(1, Ordering::Relaxed);
+                            }
+                        }));
+                    }
+                }
+            }
+        }
+        // Connections are made, statements prepared and pages read before the time runs.
+        tokio::time::sleep(self.time / 5).await;
         let (start, cpu, before) = (Instant::now(), self.server.cpu(), requests.load(Ordering::Relaxed));
         tokio::time::sleep(self.time).await;
         let (elapsed, cpu_end, after) = (start.elapsed(), self.server.cpu(), requests.load(Ordering::Relaxed));
@@ -69,42 +135,59 @@ impl Load<'_> {
         Turn { rate: count / elapsed.as_secs_f64(), cpu_us: cpu * 1e6 / count }
     }
 
-    /// The requests of one connection, ready to be sent over and over.
-    fn bodies(&self, connection: usize) -> Vec<Vec<u8>> {
-        let connection = i64::try_from(connection).unwrap();
-        (0..97)
-            .map(|i| {
-                // Different accounts each time, the same ones in every run.
-                let at = (connection * 97 + i) * 7_919;
+    /// The requests of one connection: different accounts each time, the same ones in every run.
+    fn requests(&self, connection: usize, chosen: &Chosen) -> Vec<Prepared> {
+        let mut random = SmallRng::seed_from_u64(connection as u64);
+        (0..REQUESTS)
+            .map(|_| {
                 let (path, args) = match self.work {
+                    Work::Nothing => ("nothing", "{}".to_owned()),
                     Work::Get | Work::GetWithToken => {
                         let ids = &self.server.ids;
-                        let id = &ids[usize::try_from(at).unwrap() % ids.len()];
-                        ("getAccount", format!("{{\"id\":\"{id}\"}}"))
+                        ("getAccount", format!("{{\"id\":\"{}\"}}", ids[random.random_range(0..ids.len())]))
                     }
-                    Work::List => ("listAccounts", format!("{{\"owner\":\"owner-{}\"}}", at % (ACCOUNTS / LISTED))),
-                    Work::Transfer => {
-                        let (from, to) = (at % ACCOUNTS, (at + 1 + i) % ACCOUNTS);
-                        ("transfer", format!("{{\"from\":{from},\"to\":{to},\"amount\":1}}"))
+                    Work::List => {
+                        let owner = random.random_range(0..self.server.accounts / LISTED);
+                        ("listAccounts", format!("{{\"owner\":\"owner-{owner}\"}}"))
+                    }
+                    Work::Transfer => transfer([(); 2].map(|()| random.random_range(0..self.server.accounts))),
+                    Work::ContendedTransfer => transfer([(); 2].map(|()| chosen.account(&mut random))),
+                    Work::Insert => {
+                        let author = random.random_range(0..self.server.accounts);
+                        ("postMessage", format!("{{\"author\":{author},\"text\":\"a message like every other\"}}"))
                     }
                 };
-                let body = format!("{{\"args\":{args}}}");
-                let token = match self.work {
-                    Work::GetWithToken => format!("authorization: Bearer {}\r\n", self.server.token),
-                    Work::Get | Work::List | Work::Transfer => String::new(),
-                };
-                format!(
-                    "POST /api/run/bank/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-                     {token}content-length: {}\r\n\r\n{body}",
-                    body.len()
-                )
-                .into_bytes()
+                Prepared { path, body: format!("{{\"args\":{args}}}") }
             })
             .collect()
     }
 }
 
-/// Reads one response to its end; anything but a success stops the run.
+/// Two accounts that are the same one are taken apart.
+fn transfer([from, to]: [i64; 2]) -> (&'static str, String) {
+    let to = if to == from { from ^ 1 } else { to };
+    ("transfer", format!("{{\"from\":{from},\"to\":{to},\"amount\":1}}"))
+}
+
+/// Which accounts are met when some are met more often than others.
+struct Chosen(WeightedIndex<f64>);
+
+impl Chosen {
+    fn new(accounts: i64) -> Self {
+        Self(WeightedIndex::new((1..=accounts.min(100_000)).map(|rank| (rank as f64).powf(-ALPHA))).unwrap())
+    }
+
+    fn account(&self, random: &mut SmallRng) -> i64 {
+        i64::try_from(random.sample(&self.0)).unwrap()
+    }
+}
+
+/// Anything but a success stops the run.
+fn require_success(body: &[u8]) {
+    assert!(memchr::memmem::find(body, b"\"status\":\"success\"").is_some(), "{}", String::from_utf8_lossy(body));
+}
+
+/// Reads one response to its end.
 async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) {
     buffer.clear();
     let mut expected = None;
@@ -121,9 +204,7 @@ async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) {
             expected = Some(head + 4 + length.unwrap());
         }
         if expected.is_some_and(|expected| buffer.len() >= expected) {
-            let failed = memchr::memmem::find(buffer, b"\"status\":\"error\"").is_some();
-            assert!(!failed, "{}", String::from_utf8_lossy(buffer));
-            return;
+            return require_success(buffer);
         }
         assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the server hung up");
     }

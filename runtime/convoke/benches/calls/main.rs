@@ -1,15 +1,18 @@
 //! What a call costs, beside the same work written by hand.
 //!
 //! ```sh
-//! cargo bench -p convoke --bench calls            # all rounds, a few minutes
-//! cargo bench -p convoke --bench calls -- --quick # one short round, to see that it runs
+//! cargo bench -p convoke --bench calls              # all rows, about half an hour
+//! cargo bench -p convoke --bench calls -- --quick   # short rounds, held against `recorded.toml`; within two minutes
+//! cargo bench -p convoke --bench calls -- list      # the rows whose name contains this
+//! cargo bench -p convoke --bench calls -- --quick --record
 //! ```
 //!
-//! Every contender is a process of its own on a database of its own; 64 connections of this process load one at a
-//! time. The contenders of a comparison take turns, round after round, so that a noisy moment meets both; what is
-//! printed is the ratio of the rounds: its median, least and greatest. The CPU time of the server a request is printed
-//! beside it: it is the steadier figure. After the transfers every balance is added up: money that appeared or vanished
-//! fails the run.
+//! Convoke is `serve` of this very program with its default settings, on functions and tables as the guide teaches them;
+//! its log goes to a file. Every contender is a process of its own on a database of its own; 64 connections of this
+//! process load one at a time. The contenders of a comparison take turns, round after round, so that a noisy moment meets
+//! both; what is printed is the ratio of the rounds: its median, least and greatest. The CPU time of the server a request
+//! is printed beside it: it is the steadier figure, and the one that `--quick` is held to. After the transfers every
+//! balance is added up: money that appeared or vanished fails the run.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark stops at the first surprise and prints")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures the machine's time")]
@@ -17,64 +20,204 @@
 mod bank;
 mod contenders;
 mod load;
+mod neighbour;
 mod report;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use contenders::{Contender, Server};
-use load::{Load, Work};
-use report::{Comparison, print_head};
+use load::{Load, Wire, Work};
+use neighbour::Neighbours;
+use report::{Comparison, Recorded, print_head};
 
-/// Connections of the load.
-const CONNECTIONS: usize = 64;
+/// Rows of each table that is read.
+const ROWS: i64 = 100_000;
+/// The same where no cache holds them.
+const MANY_ROWS: i64 = 10_000_000;
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    if let [_, flag, name, folder] = args.as_slice()
-        && flag == "--contender"
-    {
-        return contenders::serve(name.parse().unwrap(), Path::new(folder));
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        // This program as Convoke: `serve` and its options.
+        Some("serve") => return convoke::cli::main(),
+        Some("--contender") => {
+            let [_, name, accounts, folder] = args.as_slice() else { return ExitCode::FAILURE };
+            contenders::serve(name.parse().unwrap(), Path::new(folder), accounts.parse().unwrap());
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
-    let quick = args.iter().any(|arg| arg == "--quick" || arg == "--test");
-    let (rounds, time) = if quick { (1, Duration::from_millis(300)) } else { (7, Duration::from_secs(3)) };
-    print_head(rounds, time, CONNECTIONS);
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let quick = has("--quick") || has("--test");
+    let only = args.iter().find(|arg| !arg.starts_with("--")).cloned().unwrap_or_default();
+    let (rounds, time) = if quick { (3, Duration::from_millis(800)) } else { (7, Duration::from_secs(3)) };
+    print_head(rounds, time, load::CONNECTIONS);
 
-    let convoke = Server::start(Contender::Convoke);
-    let echo = Server::start(Contender::Echo);
-    let axum = Server::start(Contender::Axum);
-    let grouped = Server::start(Contender::AxumGrouped);
-    let executor = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let load =
-        |server: &Server, work: Work| executor.block_on(Load { server, work, connections: CONNECTIONS, time }.run());
+    let mut bench = Bench::new(rounds, time, only);
+    bench.usual();
+    if !quick {
+        bench.with_neighbours();
+        bench.many_at_once();
+        bench.many_rows();
+    }
+    let recorded = Recorded::read();
+    if has("--record") {
+        recorded.write(&bench.comparisons);
+        return ExitCode::SUCCESS;
+    }
+    if quick && !recorded.still_holds(&bench.comparisons) {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
 
-    let mut comparisons = Vec::new();
-    let mut compare = |title, target, ours: (&Server, Work), theirs: (&Server, Work)| {
+/// Who does what.
+type Side<'a> = (&'a Server, Work, Wire);
+
+struct Bench {
+    rounds: usize,
+    time: Duration,
+    only: String,
+    executor: tokio::runtime::Runtime,
+    comparisons: Vec<Comparison>,
+}
+
+impl Bench {
+    fn new(rounds: usize, time: Duration, only: String) -> Self {
+        let executor = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self { rounds, time, only, executor, comparisons: Vec::new() }
+    }
+
+    fn compare(&mut self, title: impl Into<String>, target: f64, ours: Side<'_>, theirs: Side<'_>) {
+        let title = title.into();
+        if !title.contains(&self.only) {
+            return;
+        }
+        let load =
+            |(server, work, wire): Side<'_>| self.executor.block_on(Load { server, work, wire, time: self.time }.run());
         let mut comparison = Comparison::new(title, target);
-        for round in 0..=rounds {
-            let (first, second) = (load(ours.0, ours.1), load(theirs.0, theirs.1));
+        for round in 0..=self.rounds {
+            let (first, second) = (load(ours), load(theirs));
             // The first round warms caches and pools.
-            if round > 0 || quick {
+            if round > 0 {
                 comparison.add(first, second);
             }
         }
         comparison.print();
-        comparisons.push(comparison);
-    };
-    compare("query by id / bare hyper echo", 0.80, (&convoke, Work::Get), (&echo, Work::Get));
-    compare("list of 50 rows / axum + rusqlite", 1.5, (&convoke, Work::List), (&axum, Work::List));
-    compare("transfer / axum, group commit", 1.0, (&convoke, Work::Transfer), (&grouped, Work::Transfer));
-    compare("transfer / axum, one transaction a call", 6.0, (&convoke, Work::Transfer), (&axum, Work::Transfer));
-    compare("query with a JWT / without", 0.90, (&convoke, Work::GetWithToken), (&convoke, Work::Get));
-
-    let mut raw = Comparison::new("transfer / raw rusqlite, no HTTP", 0.75);
-    for _ in 0..rounds {
-        raw.add(load(&convoke, Work::Transfer), contenders::raw::transfers(time, CONNECTIONS));
+        self.comparisons.push(comparison);
     }
-    raw.print();
 
-    for server in [&convoke, &axum, &grouped] {
-        server.check_balances();
+    /// The ratio of a comparison that was made before; nothing if it was left out.
+    fn ratio(&self, title: &str) -> Option<f64> {
+        self.comparisons.iter().find(|comparison| comparison.title() == title).map(Comparison::ratio)
     }
-    println!("\nbalances: every account added up to what was put in");
+
+    /// What is usual: rows that fit a cache or nearly, one call after the other on each connection.
+    fn usual(&mut self) {
+        let peers = Peers::start(ROWS);
+        self.against_peers(&peers, "", &TARGETS);
+        let convoke = &peers.convoke;
+        let (token, without) = ((convoke, Work::GetWithToken, Wire::Http1), (convoke, Work::Get, Wire::Http1));
+        self.compare("with a JWT / without", 0.95, token, without);
+        peers.check_balances();
+    }
+
+    fn against_peers(&mut self, peers: &Peers, suffix: &str, targets: &[f64; 7]) {
+        use Work::{ContendedTransfer, Get, Insert, List, Nothing, Transfer};
+        let Peers { convoke, echo, axum, grouped } = peers;
+        let rows: [(_, Work, &Server, Work); 7] = [
+            ("query that does nothing / bare hyper echo", Nothing, echo, Nothing),
+            ("query by id / bare hyper echo", Get, echo, Nothing),
+            ("list of 50 / axum + rusqlite", List, axum, List),
+            ("transfer / axum, group commit", Transfer, grouped, Transfer),
+            ("transfer, contended / axum, group commit", ContendedTransfer, grouped, ContendedTransfer),
+            ("insert / axum, group commit", Insert, grouped, Insert),
+            ("transfer / axum, one transaction a call", Transfer, axum, Transfer),
+        ];
+        for ((title, ours, peer, theirs), target) in rows.into_iter().zip(targets) {
+            let title = format!("{title}{suffix}");
+            self.compare(title, *target, (convoke, ours, Wire::Http1), (peer, theirs, Wire::Http1));
+        }
+    }
+
+    /// The same with a thread on each core that does nothing but count.
+    fn with_neighbours(&mut self) {
+        let peers = Peers::start(ROWS);
+        let neighbours = Neighbours::start();
+        self.against_peers(&peers, BUSY, &[0.0; 7]);
+        drop(neighbours);
+        for title in TITLES {
+            if let (Some(busy), Some(quiet)) = (self.ratio(&format!("{title}{BUSY}")), self.ratio(title)) {
+                report::print_ratio(&format!("{title}: busy / quiet"), 0.9, busy / quiet);
+            }
+        }
+        peers.check_balances();
+    }
+
+    fn many_at_once(&mut self) {
+        let convoke = Server::convoke(ROWS, &[]);
+        let side = |at_once| (&convoke, Work::Transfer, Wire::Http2(at_once));
+        self.compare("transfer, HTTP/2: 64 × 12 at once / 64 × 1", 1.5, side(12), side(1));
+        convoke.check_balances();
+    }
+
+    /// Rows that no cache holds.
+    fn many_rows(&mut self) {
+        if !"10 M rows".contains(&self.only) {
+            return;
+        }
+        let (few, many) = (Server::convoke(ROWS, &[]), Server::convoke(MANY_ROWS, &[]));
+        let works = [("query by id", Work::Get), ("list of 50", Work::List), ("transfer", Work::Transfer)];
+        self.only.clear();
+        for (name, work) in works {
+            let title = format!("{name}, 10 M rows / 100,000");
+            self.compare(title, 0.7, (&many, work, Wire::Http1), (&few, work, Wire::Http1));
+        }
+        println!(
+            "resident with 10 M rows: {} MiB, with 100,000: {} MiB",
+            many.resident_kib() / 1_024,
+            few.resident_kib() / 1_024
+        );
+    }
+}
+
+/// What is added to a title.
+const BUSY: &str = " (busy)";
+
+const TITLES: [&str; 4] = [
+    "query that does nothing / bare hyper echo",
+    "query by id / bare hyper echo",
+    "list of 50 / axum + rusqlite",
+    "transfer / axum, group commit",
+];
+
+/// What each comparison with a peer is to reach, in their order.
+const TARGETS: [f64; 7] = [0.85, 0.75, 1.5, 1.0, 1.3, 1.0, 6.0];
+
+/// Convoke and whom it is compared with.
+struct Peers {
+    convoke: Server,
+    echo: Server,
+    axum: Server,
+    grouped: Server,
+}
+
+impl Peers {
+    fn start(accounts: i64) -> Self {
+        Self {
+            convoke: Server::convoke(accounts, &[]),
+            echo: Server::peer(Contender::Echo, accounts),
+            axum: Server::peer(Contender::Axum, accounts),
+            grouped: Server::peer(Contender::AxumGrouped, accounts),
+        }
+    }
+
+    fn check_balances(&self) {
+        for server in [&self.convoke, &self.axum, &self.grouped] {
+            server.check_balances();
+        }
+        println!("balances: every account added up to what was put in");
+    }
 }

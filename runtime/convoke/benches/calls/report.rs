@@ -1,6 +1,11 @@
-//! What is printed: a line a comparison.
+//! What is printed, a line a comparison, and what was recorded of it.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
+
+/// How much dearer a call may become beside its peer before `--quick` fails: a machine's noise stays far below.
+const MARGIN: f64 = 1.5;
 
 /// One contender's turn.
 #[derive(Clone, Copy, Debug)]
@@ -13,13 +18,13 @@ pub(crate) struct Turn {
 
 /// A contender beside another.
 pub(crate) struct Comparison {
-    title: &'static str,
+    title: String,
     target: f64,
     turns: Vec<(Turn, Turn)>,
 }
 
 impl Comparison {
-    pub(crate) fn new(title: &'static str, target: f64) -> Self {
+    pub(crate) fn new(title: String, target: f64) -> Self {
         Self { title, target, turns: Vec::new() }
     }
 
@@ -27,22 +32,47 @@ impl Comparison {
         self.turns.push((ours, theirs));
     }
 
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The median of the rounds' ratios.
+    pub(crate) fn ratio(&self) -> f64 {
+        median(&sorted(self.turns.iter().map(|(ours, theirs)| ours.rate / theirs.rate)))
+    }
+
+    /// CPU time of a request beside the peer's.
+    fn cpu_ratio(&self) -> f64 {
+        median(&sorted(self.turns.iter().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us)))
+    }
+
     pub(crate) fn print(&self) {
         let ratios = sorted(self.turns.iter().map(|(ours, theirs)| ours.rate / theirs.rate));
         let (Some(least), Some(greatest)) = (ratios.first(), ratios.last()) else { return };
-        let ratio = median(&ratios);
         let ours = |of: fn(&Turn) -> f64| median(&sorted(self.turns.iter().map(|(ours, _)| of(ours))));
         let theirs = |of: fn(&Turn) -> f64| median(&sorted(self.turns.iter().map(|(_, theirs)| of(theirs))));
         println!(
-            "{:42} {ratio:5.2} [{least:5.2} … {greatest:5.2}]  ≥ {:4.2} {}  {:>8.0} {:>8.0}  {:>7.1} {:>7.1}",
+            "{:54} {:5.2} [{least:5.2} … {greatest:5.2}]  {}  {:>8.0} {:>8.0}  {:>7.1} {:>7.1}",
             self.title,
-            self.target,
-            if ratio >= self.target { "yes" } else { "NO " },
+            self.ratio(),
+            target(self.target, self.ratio()),
             ours(|turn| turn.rate),
             theirs(|turn| turn.rate),
             ours(|turn| turn.cpu_us),
             theirs(|turn| turn.cpu_us),
         );
+    }
+}
+
+/// A line of a ratio alone.
+pub(crate) fn print_ratio(title: &str, least: f64, ratio: f64) {
+    println!("{title:54} {ratio:5.2} {:18} {}", "", target(least, ratio));
+}
+
+fn target(target: f64, ratio: f64) -> String {
+    match target {
+        0.0 => " ".repeat(10),
+        target => format!("≥ {target:4.2} {}", if ratio >= target { "yes" } else { "NO " }),
     }
 }
 
@@ -52,9 +82,49 @@ pub(crate) fn print_head(rounds: usize, time: Duration, connections: usize) {
     println!("{rounds} rounds of {time:?} a contender, {connections} connections, {cores} cores, load on one of them");
     println!("SQLite in WAL with synchronous=FULL: every acknowledged write is on disk\n");
     println!(
-        "{:42} {:5} [{:5} … {:5}]  {:10}  {:>8} {:>8}  {:>7} {:>7}",
+        "{:54} {:5} [{:5} … {:5}]  {:10}  {:>8} {:>8}  {:>7} {:>7}",
         "", "ratio", "least", "most", "target", "ours/s", "theirs/s", "µs CPU", "theirs"
     );
+}
+
+/// CPU time of a call beside the peer's as it was when somebody last looked, by title.
+pub(crate) struct Recorded(BTreeMap<String, f64>);
+
+impl Recorded {
+    pub(crate) fn read() -> Self {
+        let text = std::fs::read_to_string(Self::file()).unwrap_or_default();
+        Self(toml::from_str(&text).expect("recorded.toml has a number for each title"))
+    }
+
+    fn file() -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/calls/recorded.toml")
+    }
+
+    /// Whether no call has become much dearer; says which.
+    pub(crate) fn still_holds(&self, comparisons: &[Comparison]) -> bool {
+        let mut holds = true;
+        for comparison in comparisons {
+            let (now, Some(before)) = (comparison.cpu_ratio(), self.0.get(comparison.title())) else { continue };
+            if now > before * MARGIN {
+                holds = false;
+                println!(
+                    "{}: {now:.2} times the CPU of the peer, recorded were {before:.2}. If it is meant, record it anew: \
+                     cargo bench -p convoke --bench calls -- --quick --record",
+                    comparison.title()
+                );
+            }
+        }
+        holds
+    }
+
+    pub(crate) fn write(self, comparisons: &[Comparison]) {
+        let mut all = self.0;
+        let rounded = |ratio: f64| (ratio * 100.0).round() / 100.0;
+        all.extend(comparisons.iter().map(|one| (one.title().to_owned(), rounded(one.cpu_ratio()))));
+        let text = toml::to_string(&all).expect("numbers by title are a table");
+        let head = "# CPU time of a call beside its peer's, as `cargo bench -p convoke --bench calls -- --quick --record` saw it.\n";
+        std::fs::write(Self::file(), format!("{head}{text}")).unwrap();
+    }
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

@@ -4,6 +4,7 @@
 
 mod admin;
 mod auth;
+mod cache;
 mod call;
 mod http;
 mod live;

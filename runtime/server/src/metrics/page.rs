@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus::TextEncoder;
 
 use super::family::Families;
-use super::{calls, gauge, http, jobs, live, process, store};
+use super::{cache, calls, gauge, http, jobs, live, process, store};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -36,6 +36,7 @@ impl Page<'_> {
         if let Some(authenticator) = self.authenticator {
             http::tokens(&mut families, authenticator);
         }
+        cache::write(&mut families, self.runtime);
         live::write(&mut families, self.runtime);
         store::write(&mut families, self.runtime);
         jobs::write(&mut families, self.runtime).await;

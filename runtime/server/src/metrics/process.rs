@@ -1,17 +1,16 @@
 //! The process and its build.
 
-use std::sync::OnceLock;
-
-use tracing_appender::non_blocking::ErrorCounter;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::family::Families;
 use convoke_calls::runtime::Runtime;
 
 /// The operator's log of this process, once it is installed.
-static LOG: OnceLock<ErrorCounter> = OnceLock::new();
+static LOG: OnceLock<Arc<AtomicU64>> = OnceLock::new();
 
 /// Shows from now on how many lines the operator's log has left out.
-pub fn watch_log(left_out: ErrorCounter) {
+pub fn watch_log(left_out: Arc<AtomicU64>) {
     // There is one log a process.
     let _ = LOG.set(left_out);
 }
@@ -25,7 +24,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
         families.counter(
             "convoke_log_lines_dropped_total",
             "Lines of the operator's log that were left out because nobody read it fast enough.",
-            left_out.dropped_lines() as u64,
+            left_out.load(Ordering::Relaxed),
         );
     }
     families.extend(standard());

@@ -160,9 +160,9 @@ async fn a_function_that_is_quick_runs_on_the_calling_thread() {
     let here = std::thread::current().id();
     let thread = |_: Rc<dyn Reader>| std::thread::current().id();
     assert_ne!(store.store.read(Access::Everyone, Flow::SYSTEM, &pace, thread).await.unwrap(), here);
-    pace.record(Duration::from_micros(1));
+    pace.record(Duration::from_micros(1), None);
     while !pace.is_quick() {
-        pace.record(Duration::from_micros(1));
+        pace.record(Duration::from_micros(1), None);
     }
     assert_eq!(store.store.read(Access::Everyone, Flow::SYSTEM, &pace, thread).await.unwrap(), here);
 }

@@ -38,7 +38,7 @@ struct App {
 #[derive(Clone)]
 enum Writer {
     Each(Arc<Mutex<Connection>>),
-    Grouped(SyncSender<(Transfer, oneshot::Sender<i64>)>),
+    Grouped(SyncSender<(Change, oneshot::Sender<Value>)>),
 }
 
 #[derive(Deserialize)]
@@ -51,6 +51,33 @@ struct Transfer {
     from: i64,
     to: i64,
     amount: i64,
+}
+
+#[derive(Deserialize)]
+struct Post {
+    author: i64,
+    text: String,
+}
+
+/// What the writer does.
+enum Change {
+    Transfer(Transfer),
+    Post(Post),
+}
+
+impl Change {
+    fn make(self, connection: &Connection) -> Value {
+        match self {
+            Change::Transfer(Transfer { from, to, amount }) => json!(raw::transfer(connection, from, to, amount)),
+            Change::Post(Post { author, text }) => json!(raw::post_message(connection, author, &text)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Part {
+    first: i64,
+    count: i64,
 }
 
 #[derive(Deserialize)]
@@ -71,12 +98,12 @@ struct Account {
     note: String,
 }
 
-pub(crate) fn serve(folder: &Path, commit: Commit) {
+pub(crate) fn serve(folder: &Path, commit: Commit, accounts: i64) {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     executor.block_on(async {
         let file = folder.join("bank.db");
         let connection = raw::open(&file);
-        raw::fill(&connection);
+        raw::fill(&connection, accounts);
         let manager = SqliteConnectionManager::file(&file)
             .with_init(|connection| connection.execute_batch("PRAGMA query_only = 1; PRAGMA cache_size = -16000"));
         let readers = r2d2::Pool::builder().max_size(8).test_on_check_out(false).build(manager).unwrap();
@@ -91,10 +118,11 @@ pub(crate) fn serve(folder: &Path, commit: Commit) {
         let app = Router::new()
             .route("/api/run/bank/listAccounts", post(list_accounts))
             .route("/api/run/bank/transfer", post(transfer))
+            .route("/api/run/bank/postMessage", post(post_message))
             .route("/api/run/bank/total", post(total))
             .with_state(App { readers, writer });
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-        announce(listener.local_addr().unwrap(), "", &[]);
+        announce(listener.local_addr().unwrap());
         axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| stream.set_nodelay(true).unwrap()), app)
             .await
             .unwrap();
@@ -126,43 +154,54 @@ async fn list_accounts(State(app): State<App>, Json(envelope): Json<Envelope<Lis
 }
 
 async fn transfer(State(app): State<App>, Json(envelope): Json<Envelope<Transfer>>) -> Json<Value> {
-    let left = match app.writer {
-        Writer::Each(connection) => tokio::task::spawn_blocking(move || {
-            let connection = connection.lock().unwrap();
-            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let left = raw::transfer(&connection, envelope.args.from, envelope.args.to, envelope.args.amount);
-            connection.execute_batch("COMMIT").unwrap();
-            left
-        })
-        .await
-        .unwrap(),
-        Writer::Grouped(sender) => {
-            let (reply, answer) = oneshot::channel();
-            assert!(sender.try_send((envelope.args, reply)).is_ok(), "64 connections never fill the queue");
-            answer.await.unwrap()
-        }
-    };
-    success(left)
+    success(app.change(Change::Transfer(envelope.args)).await)
 }
 
-/// Takes what waits, runs it in one transaction, and answers after the commit.
-fn commit_what_waits(connection: &Connection, waiting: &Receiver<(Transfer, oneshot::Sender<i64>)>) {
-    while let Ok(first) = waiting.recv() {
-        let mut answers = Vec::new();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let mut next = Some(first);
-        while let Some((transfer, reply)) = next {
-            answers.push((reply, raw::transfer(connection, transfer.from, transfer.to, transfer.amount)));
-            next = if answers.len() < 256 { waiting.try_recv().ok() } else { None };
-        }
-        connection.execute_batch("COMMIT").unwrap();
-        for (reply, left) in answers {
-            let _ = reply.send(left);
+async fn post_message(State(app): State<App>, Json(envelope): Json<Envelope<Post>>) -> Json<Value> {
+    success(app.change(Change::Post(envelope.args)).await)
+}
+
+impl App {
+    async fn change(self, change: Change) -> Value {
+        match self.writer {
+            Writer::Each(connection) => tokio::task::spawn_blocking(move || {
+                let connection = connection.lock().unwrap();
+                connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                let value = change.make(&connection);
+                connection.execute_batch("COMMIT").unwrap();
+                value
+            })
+            .await
+            .unwrap(),
+            Writer::Grouped(sender) => {
+                let (reply, answer) = oneshot::channel();
+                assert!(sender.try_send((change, reply)).is_ok(), "64 connections never fill the queue");
+                answer.await.unwrap()
+            }
         }
     }
 }
 
-async fn total(State(app): State<App>) -> Json<Value> {
+/// Takes what waits, runs it in one transaction, and answers after the commit.
+fn commit_what_waits(connection: &Connection, waiting: &Receiver<(Change, oneshot::Sender<Value>)>) {
+    while let Ok(first) = waiting.recv() {
+        let mut answers = Vec::new();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let mut next = Some(first);
+        while let Some((change, reply)) = next {
+            answers.push((reply, change.make(connection)));
+            next = if answers.len() < 256 { waiting.try_recv().ok() } else { None };
+        }
+        connection.execute_batch("COMMIT").unwrap();
+        for (reply, value) in answers {
+            let _ = reply.send(value);
+        }
+    }
+}
+
+async fn total(State(app): State<App>, Json(envelope): Json<Envelope<Part>>) -> Json<Value> {
     let connection = app.readers.get().unwrap();
-    success(connection.query_row("SELECT sum(balance) FROM accounts", [], |row| row.get::<_, i64>(0)).unwrap())
+    let Part { first, count } = envelope.args;
+    let sql = "SELECT sum(balance) FROM accounts WHERE number >= ? AND number < ?";
+    success(connection.query_row(sql, [first, first + count], |row| row.get::<_, i64>(0)).unwrap())
 }

@@ -1,40 +1,61 @@
-//! This runtime, put together as `serve` does.
+//! This runtime: the program's own `serve` with its default settings, its log going to a file.
 
-use std::net::SocketAddr;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::admin::Admin;
+use convoke::auth::Environment;
 use convoke::auth::development::{DevelopmentIssuer, DevelopmentUser};
-use convoke::auth::key_source::http_client;
-use convoke::auth::{AuthConfig, Authenticator, Environment};
-use convoke::call::envelope::LogLinesOn;
-use convoke::gateway::Gateway;
-use convoke::http::{HttpOptions, Server};
-use convoke::{Caller, NoArgs, Runtime, RuntimeOptions};
+use convoke::clock::SystemClock;
+use convoke::{Caller, Runtime, RuntimeOptions};
 
-use super::announce;
-use crate::bank;
+use super::{Server, Started};
+use crate::bank::{self, OPENED_AT_ONCE, OpenAccounts};
 
-pub(crate) fn serve(folder: &Path) {
+/// Fills a database and serves it. What is given as `args` is added to the command.
+pub(crate) fn start(folder: &Path, accounts: i64, args: &[&str]) -> Started {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    executor.block_on(async {
+    let ids = executor.block_on(async {
         let runtime = Runtime::start(RuntimeOptions::in_folder(folder, convoke::default_engine())).unwrap();
-        let ids = runtime.run::<bank::open_accounts>(Caller::Nobody, NoArgs {}).await.unwrap();
-        let clock = runtime.clock().clone();
-        let issuer = DevelopmentIssuer::ephemeral(clock.clone()).unwrap();
-        let auth = AuthConfig {
-            environment: Environment::Development,
-            providers: vec![issuer.provider()],
-            ..AuthConfig::default()
-        };
-        let limits = runtime.limits().clone();
-        let authenticator = Authenticator::new(auth, clock, &limits, http_client().build().unwrap()).unwrap();
-        let options = HttpOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let gateway = Gateway::new(Admin::new(runtime, Environment::Development), authenticator, LogLinesOn::Error);
-        let server = Server::bind(options, gateway).await.unwrap();
-        let token = issuer.mint(&DevelopmentUser::new("ada"), Duration::from_secs(3_600)).unwrap();
-        announce(server.local_addr(), &token, &ids.iter().map(ToString::to_string).collect::<Vec<_>>());
-        server.run(std::future::pending()).await;
+        let mut ids = Vec::new();
+        for first in (0..accounts).step_by(usize::try_from(OPENED_AT_ONCE).unwrap()) {
+            ids.extend(runtime.run::<bank::open_accounts>(Caller::Nobody, OpenAccounts { first }).await.unwrap());
+        }
+        runtime.store().close();
+        ids.iter().map(ToString::to_string).collect()
     });
+    let log = folder.join("serve.log");
+    // Without a provider of identities, the environment of development has an issuer of its own; nothing else differs.
+    let process = Command::new(std::env::current_exe().unwrap())
+        .args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--data"])
+        .arg(folder)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let address = loop {
+        let said = BufReader::new(File::open(&log).unwrap()).lines().map_while(Result::ok);
+        let address =
+            said.filter_map(|line| line.split_once("listening on http://").map(|(_, at)| at.to_owned())).next();
+        if let Some(address) = address {
+            break address.parse().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let issuer = DevelopmentIssuer::open(folder, Environment::Development, Arc::new(SystemClock::new())).unwrap();
+    let token = issuer.mint(&DevelopmentUser::new("ada"), Duration::from_secs(3_600)).unwrap();
+    Started { process, address, token, ids }
+}
+
+impl Server {
+    /// Resident memory of the process, in KiB.
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
 }

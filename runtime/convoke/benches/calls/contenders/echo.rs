@@ -22,7 +22,7 @@ pub(crate) fn serve() {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     executor.block_on(async {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-        announce(listener.local_addr().unwrap(), "", &["account_01h455vb4pex5vsknk084sn02q".to_owned()]);
+        announce(listener.local_addr().unwrap());
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             stream.set_nodelay(true).unwrap();

@@ -15,45 +15,50 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::bank::{ACCOUNTS, BALANCE};
+use crate::bank::{BALANCE, OPENED_AT_ONCE};
 
 /// A contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contender {
-    /// This runtime, as `serve` runs it.
-    Convoke,
     /// hyper alone: reads the request and sends an answer of the same bytes as a query's.
     Echo,
     /// axum and rusqlite as they are written by hand: a pool, `spawn_blocking`, one transaction a call.
     Axum,
-    /// The same with a writer thread that commits many transfers at once.
+    /// The same with a writer thread that commits at once what waits.
     AxumGrouped,
 }
 
 impl FromStr for Contender {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
-        [Contender::Convoke, Contender::Echo, Contender::Axum, Contender::AxumGrouped]
+        [Contender::Echo, Contender::Axum, Contender::AxumGrouped]
             .into_iter()
             .find(|contender| format!("{contender:?}") == name)
             .ok_or_else(|| name.to_owned())
     }
 }
 
-/// Serves as this contender until its parent ends it. Says one line: its address, a token, and the accounts' ids.
-pub(crate) fn serve(contender: Contender, folder: &Path) {
+/// Serves so many accounts as this contender until its parent ends it. Says one line: its address.
+pub(crate) fn serve(contender: Contender, folder: &Path, accounts: i64) {
     match contender {
-        Contender::Convoke => convoke::serve(folder),
         Contender::Echo => echo::serve(),
-        Contender::Axum => axum::serve(folder, axum::Commit::Each),
-        Contender::AxumGrouped => axum::serve(folder, axum::Commit::Grouped),
+        Contender::Axum => axum::serve(folder, axum::Commit::Each, accounts),
+        Contender::AxumGrouped => axum::serve(folder, axum::Commit::Grouped, accounts),
     }
 }
 
 /// What a contender says once it serves.
-pub(crate) fn announce(address: SocketAddr, token: &str, ids: &[String]) {
-    println!("{}", json!({ "address": address, "token": token, "ids": ids }));
+pub(crate) fn announce(address: SocketAddr) {
+    println!("{}", json!({ "address": address }));
     std::io::stdout().flush().unwrap();
+}
+
+/// A process that serves.
+pub(crate) struct Started {
+    process: Child,
+    address: SocketAddr,
+    token: String,
+    ids: Vec<String>,
 }
 
 /// A contender that serves.
@@ -61,30 +66,39 @@ pub(crate) struct Server {
     process: Child,
     pub address: SocketAddr,
     pub token: String,
+    /// The accounts' ids, where accounts are asked for by them.
     pub ids: Vec<String>,
+    pub accounts: i64,
     _folder: TempDir,
 }
 
 impl Server {
-    pub(crate) fn start(contender: Contender) -> Self {
+    /// Starts a peer.
+    pub(crate) fn peer(contender: Contender, accounts: i64) -> Self {
+        Self::of(accounts, |folder| {
+            let mut process = Command::new(std::env::current_exe().unwrap())
+                .args(["--contender", &format!("{contender:?}"), &accounts.to_string()])
+                .arg(folder)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut line = String::new();
+            BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            let said: Value = serde_json::from_str(&line).unwrap();
+            let address = said["address"].as_str().unwrap().parse().unwrap();
+            Started { process, address, token: String::new(), ids: Vec::new() }
+        })
+    }
+
+    /// Starts `serve` of this program.
+    pub(crate) fn convoke(accounts: i64, args: &[&str]) -> Self {
+        Self::of(accounts, |folder| convoke::start(folder, accounts, args))
+    }
+
+    fn of(accounts: i64, start: impl FnOnce(&Path) -> Started) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--contender", &format!("{contender:?}")])
-            .arg(folder.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: Value = serde_json::from_str(&line).unwrap();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        Self {
-            process,
-            address: text(&said["address"]).parse().unwrap(),
-            token: text(&said["token"]),
-            ids: said["ids"].as_array().unwrap().iter().map(text).collect(),
-            _folder: folder,
-        }
+        let Started { process, address, token, ids } = start(folder.path());
+        Self { process, address, token, ids, accounts, _folder: folder }
     }
 
     /// CPU time of the process so far, by the kernel's count.
@@ -100,13 +114,18 @@ impl Server {
     pub(crate) fn check_balances(&self) {
         let url = format!("http://{}/api/run/bank/total", self.address);
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let body = executor.block_on(async {
-            let client = reqwest::Client::new();
-            let request = client.post(url).header("content-type", "application/json").body(r#"{"args":{}}"#);
-            request.send().await.unwrap().bytes().await.unwrap()
-        });
-        let reply: Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!(reply["value"], json!(ACCOUNTS * BALANCE), "money appeared or vanished: {reply}");
+        let client = reqwest::Client::new();
+        let total: i64 = (0..self.accounts)
+            .step_by(usize::try_from(OPENED_AT_ONCE).unwrap())
+            .map(|first| {
+                let args = json!({ "args": { "first": first, "count": OPENED_AT_ONCE } }).to_string();
+                let request = client.post(&url).header("content-type", "application/json").body(args);
+                let body = executor.block_on(async { request.send().await.unwrap().bytes().await.unwrap() });
+                let reply: Value = serde_json::from_slice(&body).unwrap();
+                reply["value"].as_i64().unwrap_or_else(|| panic!("{reply}"))
+            })
+            .sum();
+        assert_eq!(total, self.accounts * BALANCE, "money appeared or vanished");
     }
 }
 

@@ -1,13 +1,10 @@
-//! rusqlite alone: no HTTP, no JSON, one thread, as many transfers a transaction as there are connections elsewhere.
+//! rusqlite as the peers by hand use it: the same durability as everybody's, prepared statements.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::bank::{BALANCE, LISTED};
 use rusqlite::{Connection, params};
-use tempfile::TempDir;
-
-use crate::bank::{ACCOUNTS, BALANCE, LISTED};
-use crate::report::Turn;
 
 /// Opens a database with the same durability as everybody's.
 pub(crate) fn open(file: &Path) -> Connection {
@@ -21,18 +18,20 @@ pub(crate) fn open(file: &Path) -> Connection {
 }
 
 /// Makes the table and the accounts.
-pub(crate) fn fill(connection: &Connection) {
+pub(crate) fn fill(connection: &Connection, accounts: i64) {
     connection
         .execute_batch(
             "CREATE TABLE accounts (id TEXT PRIMARY KEY, created INTEGER, number INTEGER, owner TEXT, balance INTEGER,
              note TEXT) STRICT;
              CREATE UNIQUE INDEX by_number ON accounts (number);
              CREATE INDEX by_owner ON accounts (owner, id);
+             CREATE TABLE messages (id TEXT PRIMARY KEY, created INTEGER, author INTEGER, text TEXT) STRICT;
+             CREATE INDEX by_author ON messages (author, id);
              BEGIN",
         )
         .unwrap();
     let mut insert = connection.prepare("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)").unwrap();
-    for number in 0..ACCOUNTS {
+    for number in 0..accounts {
         let (id, owner) = (format!("account_01h455vb4pex5vsknk{number:08}"), format!("owner-{}", number / LISTED));
         let note = "an account like every other";
         insert.execute(params![id, 1_767_225_600_000_i64, number, owner, BALANCE, note]).unwrap();
@@ -58,23 +57,11 @@ pub(crate) fn transfer(connection: &Connection, from: i64, to: i64, amount: i64)
     from_balance - amount
 }
 
-/// Transfers for a while, `batch` a transaction.
-pub(crate) fn transfers(time: Duration, batch: usize) -> Turn {
-    let folder = TempDir::new().unwrap();
-    let connection = open(&folder.path().join("raw.db"));
-    fill(&connection);
-    let start = Instant::now();
-    let mut done = 0;
-    while start.elapsed() < time {
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        for _ in 0..batch {
-            let from = done * 7_919 % ACCOUNTS;
-            transfer(&connection, from, (from + 1 + done % 97) % ACCOUNTS, 1);
-            done += 1;
-        }
-        connection.execute_batch("COMMIT").unwrap();
-    }
-    let total: i64 = connection.query_row("SELECT sum(balance) FROM accounts", [], |row| row.get(0)).unwrap();
-    assert_eq!(total, ACCOUNTS * BALANCE);
-    Turn { rate: done as f64 / start.elapsed().as_secs_f64(), cpu_us: f64::NAN }
+/// Stores a message under a new id.
+pub(crate) fn post_message(connection: &Connection, author: i64, text: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let id = format!("message_01h455vb4pex5vs{:011}", NEXT.fetch_add(1, Relaxed));
+    let mut insert = connection.prepare_cached("INSERT INTO messages VALUES (?, ?, ?, ?)").unwrap();
+    insert.execute(params![id, 1_767_225_600_000_i64, author, text]).unwrap();
+    id
 }

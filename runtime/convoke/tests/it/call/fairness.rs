@@ -213,19 +213,19 @@ fn while_others_wait_one_identity_has_an_eighth_of_the_queue_and_alone_all_of_it
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
     for token in [&hog, &ada] {
-        server.call(Some(token), "call/functions/nothing", &json!({})).value();
+        server.call(Some(token), "call/functions/keptBefore", &json!({})).value();
     }
     thread::scope(|scope| {
         let _at_the_end = ReleaseAll(&kept);
         let flood = calls(scope, &server, Some(&hog), "keepAReader", ["flood"; 17]);
         until(&app, |figures| figures.reader_queue == 16);
-        let beyond = server.call(Some(&hog), "call/functions/nothing", &json!({}));
+        let beyond = server.call(Some(&hog), "call/functions/keptBefore", &json!({}));
         assert_eq!((beyond.status, beyond.code()), (503, "OVERLOADED"));
 
         let adas = calls(scope, &server, Some(&ada), "keepAReader", ["adas"; 2]);
         until(&app, |figures| figures.reader_share_rejections == 2);
         for token in [&hog, &ada] {
-            let reply = server.call(Some(token), "call/functions/nothing", &json!({}));
+            let reply = server.call(Some(token), "call/functions/keptBefore", &json!({}));
             assert_eq!((reply.status, reply.code()), (503, "OVERLOADED"));
             let message = reply.body["errorMessage"].as_str().unwrap();
             assert_eq!(message, "Too many of your calls are waiting while others wait too; send fewer at once");

@@ -55,7 +55,7 @@ impl<W: Write> Write for Event<W> {
 }
 
 /// The event with its control characters made visible; `None` if it has none.
-fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
+pub(super) fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     // Beyond ASCII they begin with one of two bytes, which much ordinary text has too.
     let suspicious = |byte: &u8| *byte < b' ' || *byte == 0x7f || *byte == 0xc2 || *byte == 0xe2;
@@ -74,7 +74,7 @@ fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
 }
 
 /// A text whose control characters, line breaks too, are written as escapes.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     made_visible(text, false)
 }
 

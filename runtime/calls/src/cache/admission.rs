@@ -1,0 +1,46 @@
+//! What was asked lately: a result is kept from the second time on, so that a scan over everything neither sweeps out what
+//! is asked for often, nor pays for being kept.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Questions that are remembered, at most.
+const REMEMBERED: usize = 16 * 1024;
+
+/// The hashes of questions that were asked lately, each in the one place that it has.
+#[derive(Debug)]
+pub(super) struct Admission(Box<[AtomicU32]>);
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self((0..REMEMBERED).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl Admission {
+    /// Notes that this was asked; says whether it was asked lately.
+    pub(super) fn is_second_sight(&self, hash: u64) -> bool {
+        // The low bits say where, the high ones what. Another question in the same place takes it over.
+        let place = usize::try_from(hash % REMEMBERED as u64).unwrap_or(0);
+        let mark = u32::try_from(hash >> 32).unwrap_or(0) | 1;
+        let seen = &self.0[place];
+        seen.load(Relaxed) == mark || {
+            seen.store(mark, Relaxed);
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_again_is_admitted_and_a_scan_is_not() {
+        let admission = Admission::default();
+        let hash = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        assert!(!admission.is_second_sight(hash(1)));
+        assert!(admission.is_second_sight(hash(1)));
+        let admitted = (2..200_000).filter(|n| admission.is_second_sight(hash(*n))).count();
+        assert!(admitted < 10, "{admitted}");
+    }
+}

@@ -1,0 +1,168 @@
+//! The line of a call: the form that `tracing` gives an event of these fields, made without its machinery. It is the one
+//! line of which there are as many as calls.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use convoke_calls::call_log::{CallLine, CallLines};
+use convoke_server::config::LogFormat;
+
+use super::one_line::escaped;
+use super::writer::Writer;
+
+/// Writes the lines of calls.
+pub(super) struct Lines {
+    writer: Writer,
+    format: LogFormat,
+}
+
+impl Lines {
+    /// Into this log, in its format.
+    pub(super) fn new(writer: Writer, format: LogFormat) -> Self {
+        Self { writer, format }
+    }
+}
+
+thread_local! {
+    static BUFFER: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+impl CallLines for Lines {
+    fn write(&self, call: &CallLine<'_>) {
+        BUFFER.with_borrow_mut(|line| {
+            line.clear();
+            match self.format {
+                LogFormat::Text => text(call, SystemTime::now(), line),
+                LogFormat::Json => json(call, SystemTime::now(), line),
+            }
+            line.push('\n');
+            match escaped(line.as_bytes(), false) {
+                None => self.writer.add(line.as_bytes()),
+                Some(escaped) => self.writer.add(escaped.as_bytes()),
+            }
+        });
+    }
+}
+
+fn text(call: &CallLine<'_>, time: SystemTime, line: &mut String) {
+    let CallLine { request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
+    // Nothing fails that writes into a text.
+    let _ = write!(line, "{}  INFO call request_id={request_id:?}", humantime::format_rfc3339_micros(time));
+    let _ = write!(line, " function={function:?} kind={kind:?} outcome={outcome:?} took_us={took_us}");
+    if let Some(subject) = subject {
+        let _ = write!(line, " subject={subject:?}");
+    }
+    if let Some(key) = deploy_key {
+        let _ = write!(line, " deploy_key={key:?}");
+    }
+    if *scheduled {
+        line.push_str(" scheduled=true");
+    }
+    if *cached {
+        line.push_str(" cached=true");
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Json<'a> {
+    timestamp: String,
+    level: &'static str,
+    message: &'static str,
+    #[serde(flatten)]
+    call: &'a CallLine<'a>,
+    target: &'static str,
+}
+
+fn json(call: &CallLine<'_>, time: SystemTime, line: &mut String) {
+    let timestamp = humantime::format_rfc3339_micros(time).to_string();
+    let event = Json { timestamp, level: "INFO", message: "call", call, target: "convoke::call" };
+    // Texts and numbers are always JSON.
+    line.push_str(&serde_json::to_string(&event).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    fn lines() -> [CallLine<'static>; 2] {
+        let line = CallLine {
+            request_id: "0123456789abcdef",
+            function: "users/queries/getCurrentUser",
+            kind: "query",
+            outcome: "OK",
+            took_us: 42,
+            subject: None,
+            deploy_key: None,
+            scheduled: false,
+            cached: false,
+        };
+        let other = CallLine {
+            outcome: "CONFLICT",
+            subject: Some("a \"quoted\" é user\u{1b}[2J"),
+            deploy_key: Some("ci"),
+            scheduled: true,
+            cached: true,
+            ..line
+        };
+        [line, other]
+    }
+
+    /// What `tracing` writes of it.
+    fn event(call: &CallLine<'_>, format: LogFormat) -> String {
+        #[derive(Clone, Default)]
+        struct Out(Arc<Mutex<Vec<u8>>>);
+        impl std::io::Write for Out {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.lock().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let out = Out::default();
+        let writer = out.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
+        match format {
+            LogFormat::Text => {
+                tracing::subscriber::with_default(log.with_target(false).compact().finish(), || call.emit());
+            }
+            LogFormat::Json => {
+                tracing::subscriber::with_default(log.json().flatten_event(true).finish(), || call.emit())
+            }
+        }
+        let bytes = out.0.lock().clone();
+        String::from_utf8(bytes).unwrap().trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_line_of_text_is_the_one_that_tracing_writes() {
+        for call in lines() {
+            let mut line = String::new();
+            text(&call, SystemTime::now(), &mut line);
+            let without_time = |line: &str| line.split_once('Z').unwrap().1.to_owned();
+            let theirs = event(&call, LogFormat::Text);
+            assert_eq!(without_time(&line), without_time(&theirs));
+            assert_eq!(line.find('Z'), theirs.find('Z'), "the time is as exact");
+        }
+    }
+
+    #[test]
+    fn a_line_of_json_has_the_members_that_tracing_writes() {
+        for call in lines() {
+            let mut line = String::new();
+            json(&call, SystemTime::now(), &mut line);
+            let members = |line: &str| {
+                let mut members: serde_json::Map<_, _> = serde_json::from_str(line).unwrap();
+                assert!(members.remove("timestamp").unwrap().is_string());
+                members
+            };
+            assert_eq!(members(&line), members(&event(&call, LogFormat::Json)));
+        }
+    }
+}

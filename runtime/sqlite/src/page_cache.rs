@@ -1,0 +1,59 @@
+//! How much memory the connections use to keep pages of the database. Each has a cache of its own, and all together stay
+//! within one bound.
+
+use convoke_core::limits::Limits;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Of the machine's memory, this part is for pages.
+const PART: u64 = 8;
+/// What a small machine gives, and what a large one does not exceed.
+const BOUNDS: (u64, u64) = (64 * MIB, 2_048 * MIB);
+/// The cache of a connection to a file that nobody serves, in KiB.
+pub(crate) const FILE_KIB: u64 = 8 * 1_024;
+
+/// The cache of each connection of a served database, in KiB: its readers' and its writer's.
+pub(crate) fn kib_of_each(limits: &Limits) -> u64 {
+    let bytes = match limits.page_cache_bytes {
+        0 => by_default(memory()),
+        set => set,
+    };
+    let connections = u64::try_from(limits.readers.max(1) + 1).unwrap_or(u64::MAX);
+    (bytes / 1_024 / connections).max(64)
+}
+
+fn by_default(memory: Option<u64>) -> u64 {
+    memory.map_or(BOUNDS.0, |memory| (memory / PART).clamp(BOUNDS.0, BOUNDS.1))
+}
+
+/// What this process can have: the container's memory, or else the machine's.
+#[cfg(target_os = "linux")]
+fn memory() -> Option<u64> {
+    let system = rustix::system::sysinfo();
+    let machine = u64::from(system.mem_unit).saturating_mul(system.totalram);
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    Some(container.and_then(|text| text.trim().parse().ok()).map_or(machine, |container: u64| container.min(machine)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_machine_has_enough_and_a_large_one_keeps_most_for_others() {
+        let of = |mib: u64| by_default(Some(mib * MIB)) / MIB;
+        assert_eq!([of(256), of(1_024), of(8_192), of(1_048_576)], [64, 128, 1_024, 2_048]);
+        assert_eq!(by_default(None), 64 * MIB);
+    }
+
+    #[test]
+    fn a_setting_is_shared_out() {
+        let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
+        assert_eq!(kib_of_each(&limits), 10 * 1_024);
+    }
+}
