@@ -20,9 +20,7 @@ use crate::rate::Payment;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{
-    Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer,
-};
+use convoke_store::{Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer};
 
 /// Runs a query's work on one snapshot.
 ///

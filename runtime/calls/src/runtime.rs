@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::cache::ResultCache;
 use crate::call::dispatch::{Dispatcher, Outcome, Request};
 use crate::call::idempotency::Repeatable;
-use crate::cache::ResultCache;
 use crate::call_log::{CallLines, CallLog};
 use crate::codec::Format;
 use crate::execute::Run;

@@ -26,9 +26,9 @@ pub mod testing;
 pub use convoke_calls::__private;
 #[doc(inline)]
 pub use convoke_calls::{
-    background, cache, call, call_log, codec, context, execute, function, gauge, interface, leases, live, logs, migration,
-    observe, outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler, services,
-    totals,
+    background, cache, call, call_log, codec, context, execute, function, gauge, interface, leases, live, logs,
+    migration, observe, outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler,
+    services, totals,
 };
 #[cfg(feature = "cli")]
 #[doc(inline)]

@@ -71,7 +71,8 @@ fn a_store_that_keeps_results_answers_as_one_that_keeps_none() {
     };
     runner.run(&proptest::collection::vec(step(), 200..400), run).unwrap();
     let stats = keeping.runtime().cache().stats();
-    let met = [&stats.hits, &stats.misses, &stats.evicted_changed, &stats.evicted_size].map(|count| count.load(Relaxed));
+    let met =
+        [&stats.hits, &stats.misses, &stats.evicted_changed, &stats.evicted_size].map(|count| count.load(Relaxed));
     assert!(met.iter().all(|count| *count > 0), "hits, misses, changed, size: {met:?}");
     println!("hits, misses, changed, size: {met:?}");
 }
