@@ -6,9 +6,10 @@
 //! ```
 //!
 //! It needs `reqwest`, `serde` with `derive`, `serde_json` with
-//! `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, calls with an
-//! `idempotency_key`, and whatever certainly did not run. Nothing else is ever sent twice. Members of results that this
-//! file does not know are passed over, so that it outlives additions to the server.
+//! `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, mutations (each
+//! call carries a key of its own, by which the server does its work once), actions with an `idempotency_key`, and whatever
+//! certainly did not run. Nothing else is ever sent twice. Members of results that this file does not know are passed over,
+//! so that it outlives additions to the server.
 
 #![allow(dead_code, reason = "a program calls some of the functions")]
 #![allow(clippy::all, clippy::pedantic, reason = "made by a program, for every server")]
@@ -137,11 +138,24 @@ impl Client {
     fn call<T>(&self, path: &'static str, kind: Kind, args: &impl Serialize) -> Call<'_, T> {
         // Types made from schemas have no map whose keys are no texts: they can always be written.
         let args = serde_json::to_value(args).unwrap_or_default();
+        let idempotency_key = (kind == Kind::Mutation).then(random_id);
         let keyed = args.get("idempotencyKey").and_then(Value::as_str).is_some_and(|key| !key.is_empty());
         let body = serde_json::json!({ "args": args }).to_string();
         let (timeout, retries) = (self.timeout.unwrap_or(kind.timeout()), self.retries);
         let request_id = random_id();
-        Call { client: self, path, kind, body, keyed, timeout, retries, request_id, token: None, value: PhantomData }
+        Call {
+            client: self,
+            path,
+            kind,
+            body,
+            idempotency_key,
+            keyed,
+            timeout,
+            retries,
+            request_id,
+            token: None,
+            value: PhantomData,
+        }
     }
 }
 
@@ -170,6 +184,9 @@ pub struct Call<'c, T> {
     path: &'static str,
     kind: Kind,
     body: String,
+    /// A mutation's.
+    idempotency_key: Option<String>,
+    /// Whether the arguments have one.
     keyed: bool,
     timeout: Duration,
     retries: u32,
@@ -218,6 +235,14 @@ impl<T: DeserializeOwned> Call<'_, T> {
         self
     }
 
+    /// The same mutation, known to the server by this key when it is sent again: 1 … 255 visible characters of ASCII, at
+    /// least 16 without an identity. Made up unless given; give one to repeat a mutation in another process. It does its
+    /// work once a week. Queries and actions have none.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = (self.kind == Kind::Mutation).then(|| key.into());
+        self
+    }
+
     /// The same call by whom this token names, where one program calls for many.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
@@ -262,7 +287,7 @@ impl<T: DeserializeOwned> Call<'_, T> {
                     Some(_) | None => return Err(self.failed(told, state)),
                 }
             }
-            let safe = self.kind == Kind::Query || self.keyed || !told.may_have_run;
+            let safe = self.kind != Kind::Action || self.keyed || !told.may_have_run;
             let pause = told.wait.unwrap_or_default() + backoff(state.attempts);
             let in_time = tokio::time::Instant::now() + pause < ends;
             if !safe || !told.may_pass || state.attempts > self.retries || !in_time {
@@ -300,6 +325,9 @@ impl<T: DeserializeOwned> Call<'_, T> {
         let url = format!("{}/api/run/{}", self.client.url, self.path);
         let mut request = self.client.http.post(url).header("content-type", "application/json");
         request = request.header("x-request-id", &self.request_id).body(self.body.clone());
+        if let Some(key) = &self.idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
         if let Some((scheme, secret)) = credentials {
             request = request.header("authorization", format!("{scheme} {secret}"));
         }
@@ -349,7 +377,7 @@ impl<T: DeserializeOwned> Call<'_, T> {
                     data: envelope.error_data,
                     log_lines: envelope.log_lines,
                     may_have_run,
-                    // With a key (or for a query) asking again is the way to find out what happened.
+                    // A mutation's key makes asking again the way to find out what happened.
                     may_pass: code.retryable() || unknown,
                     ..Attempt::new(code, envelope.error_message)
                 })
@@ -983,8 +1011,6 @@ pub mod modules {
         /// - `NOT_FOUND`: there is no such book.
         /// - `CONFLICT`: somebody has it.
         /// - `FAILED_PRECONDITION`: the person has as many as they may.
-        ///
-        /// With an `idempotency_key` it is repeated when its answer is lost; without one it is sent once.
         pub fn borrow_book(&self, args: &BorrowBook) -> Call<'c, LoanId> {
             self.0.call("loans/borrowBook", Kind::Mutation, args)
         }

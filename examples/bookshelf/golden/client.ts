@@ -7,8 +7,9 @@
 //   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
 //
 // It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with "ES2022" and "DOM".
-// What is safe to repeat is repeated when it may pass: queries, calls with an `idempotencyKey`, and whatever certainly
-// did not run. Nothing else is ever sent twice.
+// What is safe to repeat is repeated when it may pass: queries, mutations (each call carries a key of its own, by which the
+// server does its work once), actions with an `idempotencyKey`, and whatever certainly did not run. Nothing else is ever
+// sent twice.
 
 // ---- The functions, by their path ----------------------------------------------------------------------------------
 
@@ -43,8 +44,6 @@ export interface Client {
      * - `NOT_FOUND`: there is no such book.
      * - `CONFLICT`: somebody has it.
      * - `FAILED_PRECONDITION`: the person has as many as they may.
-     *
-     * With an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.
      */
     readonly borrowBook: ServerFunction<"mutation", BorrowBook, LoanId>;
     /**
@@ -319,6 +318,11 @@ export interface CallOptions {
   readonly retries?: number | undefined;
   /** By what the server's log knows it: 1 … 64 of `A-Za-z0-9._-`. Made up unless given. */
   readonly requestId?: string | undefined;
+  /**
+   * By what the server knows a mutation that is sent again: 1 … 255 visible characters of ASCII, at least 16 without an
+   * identity. Made up unless given; give one to repeat a mutation in another process. It does its work once a week.
+   */
+  readonly idempotencyKey?: string | undefined;
   /** Whose call it is, where one process calls for many; `null` for nobody's. */
   readonly token?: TokenSource | null | undefined;
 }
@@ -488,7 +492,8 @@ interface Answer {
 async function run(client: ClientOptions, path: string, kind: FunctionKind, args: unknown, own: CallOptions): Promise<Result<unknown>> {
   const requestId = own.requestId ?? randomId();
   const body = JSON.stringify({ args: args ?? {} });
-  const keyed = hasIdempotencyKey(args);
+  const idempotencyKey = kind === "mutation" ? (own.idempotencyKey ?? randomId()) : undefined;
+  const keyed = idempotencyKey !== undefined || hasIdempotencyKey(args);
   const timeoutMs = own.timeoutMs ?? client.timeoutMs ?? TIMEOUT_MS[kind];
   const retries = own.retries ?? client.retries ?? RETRIES;
   const ends = Date.now() + timeoutMs;
@@ -498,7 +503,7 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
   const aborted = (): void => { stop.abort(own.signal?.reason); };
   if (own.signal?.aborted === true) aborted();
   own.signal?.addEventListener("abort", aborted, { once: true });
-  const send = { client, path, kind, body, requestId, signal: stop.signal };
+  const send = { client, path, kind, body, requestId, idempotencyKey, signal: stop.signal };
   const source = client.deployKey === undefined && own.token !== null ? (own.token ?? client.token) : undefined;
   let rejected: string | undefined;
   let mayHaveRun = false;
@@ -556,12 +561,14 @@ interface Sending {
   readonly kind: FunctionKind;
   readonly body: string;
   readonly requestId: string;
+  readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal;
 }
 
 async function attempt(send: Sending, token: string | undefined): Promise<Answer | Attempt> {
   const { client, path, kind, signal } = send;
   const headers: Record<string, string> = { "Content-Type": "application/json", "X-Request-Id": send.requestId };
+  if (send.idempotencyKey !== undefined) headers["Idempotency-Key"] = send.idempotencyKey;
   if (client.deployKey !== undefined) headers["Authorization"] = `Convoke ${client.deployKey}`;
   else if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
   const changes = kind !== "query";
@@ -598,7 +605,7 @@ async function attempt(send: Sending, token: string | undefined): Promise<Answer
   const told = { ...NOTHING, message, data, status, logLines, requestId, waitMs: typeof asked === "number" ? asked : waitMs };
   const mayHaveRun = changes && mayHaveChanged(kind, status, code);
   if (!isServerErrorCode(code)) return { ...told, code: "UNRECOGNIZED_CODE", mayHaveRun, mayPass: false };
-  // Nobody knows whether it was committed: with a key (or for a query) asking again is the way to find out.
+  // Nobody knows whether it was committed: a mutation's key makes asking again the way to find out.
   return { ...told, code, mayHaveRun, mayPass: RETRYABLE[code] || code === "COMMIT_UNKNOWN" };
 }
 
