@@ -7,10 +7,14 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use crate::observe::{By, CallObserver, Called, CompletedCall};
+use convoke_core::clock::Millis;
 
 /// The line of a call that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CallLine<'a> {
+    /// When it ended.
+    #[serde(skip)]
+    pub at: Millis,
     /// Under which id the caller knows it.
     pub request_id: &'a str,
     /// The function's path.
@@ -38,7 +42,8 @@ pub struct CallLine<'a> {
 impl CallLine<'_> {
     /// Hands it to the log of the program, as an event.
     pub fn emit(&self) {
-        let Self { request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = *self;
+        let Self { at: _, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } =
+            *self;
         let (scheduled, cached) = (scheduled.then_some(true), cached.then_some(true));
         tracing::info!(
             target: "convoke::call",
@@ -81,6 +86,7 @@ impl CallObserver for CallLog {
             return None;
         }
         let line = CallLine {
+            at: call.at,
             request_id,
             function: path,
             kind: function.kind().as_str(),

@@ -68,11 +68,17 @@ mod tests {
         let (done, cores) = (AtomicBool::new(false), std::thread::available_parallelism().map_or(1, usize::from));
         let waited = std::thread::scope(|scope| {
             for _ in 0..4 * cores {
-                scope.spawn(|| while !done.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             let began = CoreWait::begin();
             let deadline = Instant::now() + Duration::from_secs(60);
-            while began.waited().unwrap() < 2 * asleep.max(Duration::from_millis(5)) && Instant::now() < deadline {}
+            while began.waited().unwrap() < 2 * asleep.max(Duration::from_millis(5)) && Instant::now() < deadline {
+                std::hint::spin_loop();
+            }
             done.store(true, Ordering::Relaxed);
             began.waited().unwrap()
         });

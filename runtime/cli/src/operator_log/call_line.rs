@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use convoke_calls::call_log::{CallLine, CallLines};
+use convoke_core::Millis;
 use convoke_server::config::LogFormat;
 
 use super::one_line::escaped;
@@ -33,8 +34,8 @@ impl CallLines for Lines {
         BUFFER.with_borrow_mut(|line| {
             line.clear();
             match self.format {
-                LogFormat::Text => text(call, SystemTime::now(), line),
-                LogFormat::Json => json(call, SystemTime::now(), line),
+                LogFormat::Text => text(call, line),
+                LogFormat::Json => json(call, line),
             }
             line.push('\n');
             match escaped(line.as_bytes(), false) {
@@ -45,10 +46,15 @@ impl CallLines for Lines {
     }
 }
 
-fn text(call: &CallLine<'_>, time: SystemTime, line: &mut String) {
-    let CallLine { request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
+fn stamp(at: Millis) -> humantime::Rfc3339Timestamp {
+    let since = Duration::from_millis(u64::try_from(at.0).unwrap_or(0));
+    humantime::format_rfc3339_micros(SystemTime::UNIX_EPOCH + since)
+}
+
+fn text(call: &CallLine<'_>, line: &mut String) {
+    let CallLine { at, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
     // Nothing fails that writes into a text.
-    let _ = write!(line, "{}  INFO call request_id={request_id:?}", humantime::format_rfc3339_micros(time));
+    let _ = write!(line, "{}  INFO call request_id={request_id:?}", stamp(*at));
     let _ = write!(line, " function={function:?} kind={kind:?} outcome={outcome:?} took_us={took_us}");
     if let Some(subject) = subject {
         let _ = write!(line, " subject={subject:?}");
@@ -74,8 +80,8 @@ struct Json<'a> {
     target: &'static str,
 }
 
-fn json(call: &CallLine<'_>, time: SystemTime, line: &mut String) {
-    let timestamp = humantime::format_rfc3339_micros(time).to_string();
+fn json(call: &CallLine<'_>, line: &mut String) {
+    let timestamp = stamp(call.at).to_string();
     let event = Json { timestamp, level: "INFO", message: "call", call, target: "convoke::call" };
     // Texts and numbers are always JSON.
     line.push_str(&serde_json::to_string(&event).unwrap_or_default());
@@ -91,6 +97,7 @@ mod tests {
 
     fn lines() -> [CallLine<'static>; 2] {
         let line = CallLine {
+            at: Millis(1_767_225_600_123),
             request_id: "0123456789abcdef",
             function: "users/queries/getCurrentUser",
             kind: "query",
@@ -144,7 +151,7 @@ mod tests {
     fn a_line_of_text_is_the_one_that_tracing_writes() {
         for call in lines() {
             let mut line = String::new();
-            text(&call, SystemTime::now(), &mut line);
+            text(&call, &mut line);
             let without_time = |line: &str| line.split_once('Z').unwrap().1.to_owned();
             let theirs = event(&call, LogFormat::Text);
             assert_eq!(without_time(&line), without_time(&theirs));
@@ -156,7 +163,7 @@ mod tests {
     fn a_line_of_json_has_the_members_that_tracing_writes() {
         for call in lines() {
             let mut line = String::new();
-            json(&call, SystemTime::now(), &mut line);
+            json(&call, &mut line);
             let members = |line: &str| {
                 let mut members: serde_json::Map<_, _> = serde_json::from_str(line).unwrap();
                 assert!(members.remove("timestamp").unwrap().is_string());

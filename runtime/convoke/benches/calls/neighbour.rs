@@ -17,7 +17,11 @@ impl Neighbours {
         let threads = (0..cores)
             .map(|_| {
                 let done = done.clone();
-                std::thread::spawn(move || while !done.load(Ordering::Relaxed) {})
+                std::thread::spawn(move || {
+                    while !done.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                })
             })
             .collect();
         Self { done, threads }
