@@ -68,6 +68,45 @@ mod probes {
             Ok(ctx.identity().map(|identity| identity.subject.clone()))
         }
 
+        /// The same, of a mutation.
+        #[mutation]
+        pub(crate) fn who_writes(ctx: &mut MutationCtx) -> Result<Option<String>> {
+            Ok(ctx.identity().map(|identity| identity.subject.clone()))
+        }
+
+        /// How often something was counted.
+        #[table(name = "counters", prefix = "counter")]
+        #[index(by_name(name), unique)]
+        pub(crate) struct Counter {
+            pub name: String,
+            pub count: i64,
+        }
+
+        /// What is counted.
+        #[args]
+        pub(crate) struct Counted {
+            pub name: String,
+        }
+
+        /// How often something was counted.
+        #[query]
+        pub(crate) fn counted(ctx: &QueryCtx, args: Counted) -> Result<i64> {
+            let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
+            Ok(counter.map_or(0, |counter| counter.count))
+        }
+
+        /// Counts one more; returns how many there are by now.
+        #[mutation]
+        pub(crate) fn count(ctx: &mut MutationCtx, args: Counted) -> Result<i64> {
+            let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
+            let count = counter.as_ref().map_or(0, |counter| counter.count) + 1;
+            match counter {
+                Some(counter) => drop(ctx.db_mut().patch(counter.id(), |counter| counter.count = count)?),
+                None => drop(ctx.db_mut().insert(Counter { name: args.name, count })?),
+            }
+            Ok(count)
+        }
+
         /// For operators alone.
         #[query(admin)]
         pub(crate) fn secret(_ctx: &QueryCtx) -> Result<String> {

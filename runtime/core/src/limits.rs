@@ -141,6 +141,16 @@ limits! {
     live_result_bytes_max: usize = 8 * 1024 * 1024;
     /// Live connections of one identity at one address; past it, `OVERLOADED`.
     live_connections_per_caller_max: usize = 100;
+    /// Mutations of one live connection that wait for their turn; past it, nothing more is read from it.
+    live_mutations_queued_max: usize = 64;
+    /// Actions of one live connection that run at once; past it, nothing more is read from it.
+    live_actions_max: usize = 16;
+    /// Bytes of one message from a client on a live connection.
+    live_message_bytes_max: usize = 1024 * 1024;
+    /// For the first message of a client on a live connection.
+    live_connect_timeout: Duration = Duration::from_secs(10);
+    /// Between two signs of life to a client on a live connection. Some clients give up after 30 s of silence.
+    live_ping_interval: Duration = Duration::from_secs(10);
     /// Runs of one live query in a second. What changes more often is run again at the end of its turn.
     live_runs_per_second_max: u32 = 5;
     /// Connections whose live queries run at the same moment, on readers. The others wait.

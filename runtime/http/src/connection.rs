@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use bytes::BytesMut;
@@ -25,6 +25,7 @@ use super::rejection::Rejection;
 use super::routes::Listener;
 use super::server::{Phase, Shared};
 use super::waiting::{Held, Untaken};
+use super::web_socket::{self, BareSocket};
 use super::{body, service};
 use convoke_core::limits::Limits;
 
@@ -59,6 +60,8 @@ pub(super) struct Connection<H: Handler> {
     pub(super) activity: Arc<Activity>,
     /// Accepted while draining: every call is refused.
     pub(super) late: bool,
+    /// What gives the socket back when it is no longer HTTP.
+    pub(super) bare: OnceLock<BareSocket>,
     number: u64,
     _slot: OwnedSemaphorePermit,
     _place: Option<Place>,
@@ -76,7 +79,18 @@ impl<H: Handler> Connection<H> {
         let activity = Arc::new(Activity::new(&server.limits));
         let late = server.phase() != Phase::Serving;
         let number = server.open(Arc::clone(&activity));
-        Arc::new(Self { server, listener, peer, local, activity, late, number, _slot: slot, _place: place })
+        Arc::new(Self {
+            server,
+            listener,
+            peer,
+            local,
+            activity,
+            late,
+            bare: OnceLock::new(),
+            number,
+            _slot: slot,
+            _place: place,
+        })
     }
 
     /// Serves the connection to its end. Nothing that goes wrong with one connection is anybody else's concern.
@@ -118,7 +132,8 @@ impl<H: Handler> Connection<H> {
             Protocol::Http1 => {
                 let connection = Arc::clone(&self);
                 let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
-                self.drive(pin!(self.server.http1.serve_connection(wire, service))).await;
+                let _ = self.bare.set(web_socket::bare::<S>);
+                self.drive(pin!(self.server.http1.serve_connection(wire, service).with_upgrades())).await;
             }
             Protocol::Http2 => {
                 let connection = Arc::clone(&self);
@@ -209,7 +224,7 @@ trait Graceful: Future<Output = hyper::Result<()>> {
     fn graceful_shutdown(self: Pin<&mut Self>);
 }
 
-impl<I, B, S> Graceful for hyper::server::conn::http1::Connection<I, S>
+impl<I, B, S> Graceful for hyper::server::conn::http1::UpgradeableConnection<I, S>
 where
     Self: Future<Output = hyper::Result<()>>,
     I: hyper::rt::Read + hyper::rt::Write + Unpin,
@@ -325,6 +340,13 @@ impl Activity {
     /// Whether it was told to end at once.
     pub(super) fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it is told to end at once.
+    pub(super) async fn given_up(&self) {
+        while !self.is_given_up() {
+            self.given_up.notified().await;
+        }
     }
 
     /// The client takes nothing of a response any more.

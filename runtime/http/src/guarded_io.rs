@@ -146,6 +146,11 @@ impl<S> GuardedIo<S> {
         wire
     }
 
+    /// The socket, and input that nobody has got yet.
+    pub(super) fn into_parts(self) -> (S, BytesMut) {
+        (self.stream, self.held)
+    }
+
     /// Follows `bytes`, the next of the input, and tells how many of them hyper may have. A deploy key in them is taken
     /// out: see [`credentials`](super::credentials).
     ///

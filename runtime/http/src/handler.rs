@@ -16,6 +16,7 @@ use super::response_body::Body;
 use super::routes::{Params, Routes};
 use super::server::Traffic;
 use super::trace::TraceParent;
+use super::web_socket::Upgrade;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::Code;
 
@@ -152,6 +153,10 @@ pub struct Incoming<E> {
     pub trace_parent: Option<TraceParent>,
     /// The client: the socket's peer, or what a trusted proxy says it forwards for.
     pub peer: IpAddr,
+    /// Whether the client is as far as is known a trusted proxy itself: it stands for many.
+    pub is_of_proxy: bool,
+    /// What turns the connection into a WebSocket, where the route's class says so.
+    pub upgrade: Option<Upgrade>,
     /// The whole body; empty where the route takes none, and while [`Handler::room`] is asked.
     pub body: Bytes,
     /// The `Idempotency-Key` field; a request with two of them never gets here.

@@ -31,6 +31,7 @@ mod service;
 mod tls;
 mod trace;
 mod waiting;
+pub mod web_socket;
 mod guarded_io;
 
 pub use browser::Browser;
@@ -45,3 +46,4 @@ pub use routes::{Audience, BodyRule, Caching, Class, Routes};
 pub use server::{BindError, DrainOutcome, Server, Traffic};
 pub use tls::TlsError;
 pub use trace::TraceParent;
+pub use web_socket::{Lost, Received, Upgrade, WebSocket};

@@ -47,5 +47,7 @@ pub fn operator_request<E: Copy>(
         peer: std::net::Ipv4Addr::LOCALHOST.into(),
         body,
         idempotency_key: None,
+        is_of_proxy: false,
+        upgrade: None,
     })
 }

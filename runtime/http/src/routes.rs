@@ -47,6 +47,8 @@ pub struct Class {
     pub resumes: bool,
     /// Whether the server's own pages ask, so that what a browser says of them is handed on.
     pub for_own_pages: bool,
+    /// Whether the connection becomes a WebSocket.
+    pub upgrades: bool,
 }
 
 /// Who is served.
@@ -93,9 +95,12 @@ impl Class {
         while_draining: false,
         resumes: false,
         for_own_pages: false,
+        upgrades: false,
     };
     /// Results that are told as they change: asked for in a body, or in the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };
+    /// A connection on which calls and results go both ways.
+    pub const SYNC: Class = Class { body: BodyRule::None, upgrades: true, ..Class::CALL };
     /// A request of an operator. Deploy keys have no business in a page.
     pub const ADMIN: Class = Class { body: BodyRule::JsonOrNothing, for_pages: false, ..Class::CALL };
     /// A document that is the same for everybody.
@@ -177,10 +182,6 @@ const NO_ANY_KIND: Rejection = Rejection {
     code: Code::RouteNotFound,
     message: "A call names its kind. Use query(), mutation() or action(), or POST /api/run/{module/path}/{function}.",
 };
-const NO_WEB_SOCKET: Rejection = Rejection {
-    code: Code::RouteNotFound,
-    message: "There is no WebSocket interface. Use the HTTP client of the same package.",
-};
 const NOT_UTF8: Rejection = Rejection { code: Code::BadRequest, message: "The path is not percent-encoded UTF-8." };
 const ENCODED_SLASH: Rejection = Rejection {
     code: Code::BadRequest,
@@ -238,13 +239,9 @@ impl<E: Copy> Routes<E> {
         routes.insert(Method::GET, "/healthz", Class::PROBE, Leads::Alive);
         routes.insert(Method::GET, "/readyz", Class::PROBE, Leads::Ready);
         // What the clients of the widespread convention can ask for and is not served here.
-        for (path, why) in [
-            ("/api/query_ts", NO_TIMESTAMPS),
-            ("/api/query_at_ts", NO_TIMESTAMPS),
-            ("/api/function", NO_ANY_KIND),
-            ("/api/sync", NO_WEB_SOCKET),
-            ("/api/{version}/sync", NO_WEB_SOCKET),
-        ] {
+        for (path, why) in
+            [("/api/query_ts", NO_TIMESTAMPS), ("/api/query_at_ts", NO_TIMESTAMPS), ("/api/function", NO_ANY_KIND)]
+        {
             routes.path(path, Class::NOTHING).otherwise = Some(Leads::Nowhere(why));
         }
         routes
@@ -471,9 +468,7 @@ mod tests {
 
     #[test]
     fn what_clients_of_the_convention_ask_for_in_vain_is_told_apart() {
-        for path in
-            ["/api/query_ts", "/api/query_at_ts", "/api/function", "/api/sync", "/api/1.17.0/sync", "/api/query/sync"]
-        {
+        for path in ["/api/query_ts", "/api/query_at_ts", "/api/function"] {
             let (routes, uri) = (table(), path.parse::<Uri>().unwrap());
             let why = routes.find(Listener::Calls, false, &Method::GET, &uri).next.unwrap_err();
             assert!(why.code == Code::RouteNotFound && why != NOT_A_ROUTE, "{path}");

@@ -28,6 +28,7 @@ use super::request_id::{RequestId, X_REQUEST_ID};
 use super::response_body::{Body, ResponseBody};
 use super::routes::{BodyRule, Caching, Class, Found, Leads, Listener, Next};
 use super::server::Phase;
+use super::web_socket::Upgrade;
 use super::{body, client_addr, cors, head, trace::TraceParent};
 use convoke_core::error::{Code, INTERNAL_MESSAGE};
 
@@ -94,7 +95,7 @@ const TWO_KEYS: Rejection =
 const PANICKED: Rejection = Rejection { code: Code::Internal, message: INTERNAL_MESSAGE };
 
 async fn exchange<H: Handler>(
-    connection: &Connection<H>,
+    connection: &Arc<Connection<H>>,
     parts: &Parts,
     found: Found<'_, H::Endpoint>,
     fields: &Headers<'_>,
@@ -149,6 +150,8 @@ async fn exchange<H: Handler>(
         request_id: Arc::from(&*id),
         trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
         peer,
+        is_of_proxy: server.proxies.trust(peer),
+        upgrade: None,
         body: Bytes::new(),
         idempotency_key: fields.idempotency_key.once().cloned(),
         if_none_match: parts.headers.get(IF_NONE_MATCH).filter(|_| is_document).cloned(),
@@ -156,6 +159,12 @@ async fn exchange<H: Handler>(
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
         browser: class.for_own_pages.then(|| Browser::of(connection, parts, fields)),
     };
+    if class.upgrades {
+        match Upgrade::asked(connection, parts, fields)? {
+            Ok(upgrade) => request.upgrade = Some(upgrade),
+            Err(foreign) => return Ok(foreign),
+        }
+    }
     if class.body != BodyRule::None {
         let is_bodiless = body.as_ref().is_none_or(|body| body.is_end_stream());
         if class.body == BodyRule::Json || !is_bodiless {
@@ -318,7 +327,10 @@ impl ResponseHead {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.reserve(6);
-        if status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED {
+        if status != StatusCode::SWITCHING_PROTOCOLS
+            && status != StatusCode::NO_CONTENT
+            && status != StatusCode::NOT_MODIFIED
+        {
             headers.insert(CONTENT_TYPE, content_type(reply.content_type));
             if let Some(length) = length.filter(|_| self.head_only) {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));

@@ -18,6 +18,7 @@ use crate::live::{self, Watcher};
 use crate::metrics;
 use crate::openapi::pages::Pages;
 use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
+use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
@@ -139,7 +140,7 @@ impl Gateway {
         let key_name = key.as_ref().map(|key| key.name.as_str());
         let watcher = Watcher {
             flow: flow_of(&caller, Some(address)),
-            owner: format!("{who:?} {key_name:?} {address}").into(),
+            owner: (!incoming.is_of_proxy).then(|| format!("{who:?} {key_name:?} {address}").into()),
             authorization: incoming.authorization.clone(),
             last_event: incoming.last_event.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned),
             caller,
@@ -148,6 +149,24 @@ impl Gateway {
             Ok(reply) => self.while_logged_in(reply, incoming),
             Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
         }
+    }
+
+    /// A connection for live results and calls. Who calls is said on it.
+    fn sync(&self, mut incoming: Incoming<Endpoint>) -> Reply {
+        let Some(upgrade) = incoming.upgrade.take() else {
+            return failed(&Error::new(Code::BadRequest, "This route is a WebSocket"));
+        };
+        let peer = Peer {
+            admin: self.admin.clone(),
+            authenticator: self.authenticator.clone(),
+            peer: incoming.peer,
+            address: counted_as(incoming.peer),
+            is_counted: !incoming.is_of_proxy,
+            has_origin: upgrade.has_origin(),
+            kind: ClientKind::of(incoming.param(0), upgrade.client()),
+            log_lines: self.log_lines,
+        };
+        upgrade.accept(move |socket| sync::serve(peer, socket))
     }
 
     async fn function(&self, incoming: &Incoming<Endpoint>, request: Request<'_>) -> Reply {
@@ -323,6 +342,8 @@ impl Handler for Gateway {
             Endpoint::Kind(kind) => self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await,
             // What most calls are not stands on the heap: each call's future is as large as the largest of these.
             Endpoint::Live => Box::pin(self.live(&incoming)).await,
+            Endpoint::Sync => self.sync(incoming),
+            Endpoint::Forget => Reply::json(200, &b"{}"[..]),
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
             Endpoint::Metrics => {
@@ -353,7 +374,9 @@ impl Handler for Gateway {
             Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
             Endpoint::Kind(kind) => Some(kind),
             Endpoint::Live => Some(Kind::Query),
-            Endpoint::Admin(_)
+            Endpoint::Sync
+            | Endpoint::Forget
+            | Endpoint::Admin(_)
             | Endpoint::NoAdminRoute
             | Endpoint::Metrics
             | Endpoint::OpenApi
@@ -408,10 +431,11 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         Endpoint::Run => incoming.param(0).into(),
         Endpoint::Kind(kind) => kind.as_str().into(),
         Endpoint::Live => "live".into(),
+        Endpoint::Sync => "sync".into(),
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
         // A ticket is as good as its download until it is spent.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
-        Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs | Endpoint::Console(_) => {
+        Endpoint::Forget | Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs | Endpoint::Console(_) => {
             incoming.uri.path().trim_start_matches('/').into()
         }
     }

@@ -14,6 +14,7 @@ pub mod admin;
 mod live;
 mod page;
 pub mod console;
+mod sync;
 pub mod gateway;
 pub mod routes;
 pub mod openapi;

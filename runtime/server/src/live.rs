@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use crate::auth::Authenticator;
 use convoke_calls::call::envelope;
@@ -34,7 +35,7 @@ pub(crate) struct Watcher {
     pub caller: Caller,
     pub authorization: Option<Authorization>,
     pub flow: Flow,
-    pub owner: Owner,
+    pub owner: Option<Owner>,
     /// The `Last-Event-ID` field.
     pub last_event: Option<String>,
 }
@@ -61,6 +62,7 @@ pub(crate) async fn answer(
     let (sender, body) = Body::stream(Ending::Events);
     let draining = Error::new(Code::NotReady, "The server is shutting down.");
     let body = body.with_farewell(end(&draining));
+    let authorization = authorization.map(|header| Zeroizing::new(header.as_bytes().to_vec()));
     let refused = refused(authenticator.clone(), caller, authorization);
     tokio::spawn(stream(sender, connection, digest, runtime.answers().clone(), refused));
     Ok(Reply::of(200, EVENT_STREAM, body))
@@ -101,7 +103,11 @@ async fn stream(
 }
 
 /// Ends when the credentials are no longer accepted.
-async fn refused(authenticator: Authenticator, caller: Caller, authorization: Option<Authorization>) -> Error {
+pub(crate) async fn refused(
+    authenticator: Authenticator,
+    caller: Caller,
+    authorization: Option<Zeroizing<Vec<u8>>>,
+) -> Error {
     let Some(header) = authorization else { return std::future::pending().await };
     let pause = match caller {
         Caller::DeployKey(_) => KEY_LOOKED_AT,
@@ -109,7 +115,7 @@ async fn refused(authenticator: Authenticator, caller: Caller, authorization: Op
     };
     loop {
         tokio::time::sleep(pause).await;
-        match authenticator.authenticate(Some(header.as_bytes())).await.map_err(Error::from) {
+        match authenticator.authenticate(Some(&header)).await.map_err(Error::from) {
             // That the keys of a provider cannot be reached says nothing of the token.
             Err(error) if error.code().status() != 503 => return error,
             Ok(_) | Err(_) => {}

@@ -27,6 +27,10 @@ pub enum Endpoint {
     Kind(Kind),
     /// To the results of queries, as they change.
     Live,
+    /// To a connection for live results and calls.
+    Sync,
+    /// To nothing: what clients report of themselves is taken and forgotten.
+    Forget,
     /// To an admin handler.
     Admin(AdminRoute),
     /// To the answer that there is no such admin route, for whom it would serve.
@@ -81,6 +85,9 @@ pub(crate) fn table(console: Audience) -> Routes<Endpoint> {
     routes.add(Method::POST, "/api/action", Class::CALL, Endpoint::Kind(Kind::Action));
     routes.add(Method::POST, "/api/live", Class::LIVE, Endpoint::Live);
     routes.add(Method::GET, "/api/live", Class::LIVE, Endpoint::Live);
+    routes.add(Method::GET, "/api/sync", Class::SYNC, Endpoint::Sync);
+    routes.add(Method::GET, "/api/{version}/sync", Class::SYNC, Endpoint::Sync);
+    routes.add(Method::POST, "/api/debug_event", Class::CALL, Endpoint::Forget);
     routes.add(Method::GET, "/openapi.json", Class::DOCUMENT, Endpoint::OpenApi);
     routes.add(Method::GET, "/docs", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/", Class::DOCUMENT, Endpoint::Docs);

@@ -58,6 +58,17 @@ pub enum Request<'a> {
         /// The whole body.
         body: &'a [u8],
     },
+    /// On a connection that is open already: what the body of the one before has, apart.
+    Parts {
+        /// The kind that the message names.
+        kind: Kind,
+        /// `module/path:function` or `module/path/function`.
+        path: &'a str,
+        /// The arguments' JSON: an object. Strictly checked already.
+        args: &'a str,
+        /// How values are written.
+        format: Format,
+    },
     /// In process: the arguments alone.
     Args {
         /// `module/path/function`.
@@ -71,7 +82,7 @@ impl Request<'_> {
     /// What it names before its body is read.
     fn asked(&self) -> &str {
         match self {
-            Request::Run { path, .. } | Request::Args { path, .. } => path,
+            Request::Run { path, .. } | Request::Args { path, .. } | Request::Parts { path, .. } => path,
             Request::OfKind { kind, .. } => kind.as_str(),
         }
     }
@@ -141,6 +152,7 @@ impl Dispatcher {
     ) -> (Outcome, Format) {
         let format = match &request {
             Request::Args { .. } => Ok(Format::Json),
+            Request::Parts { format, .. } => Ok(*format),
             Request::Run { body, .. } | Request::OfKind { body, .. } => self.format(body),
         };
         let (format, found) = match format {
@@ -247,21 +259,27 @@ impl Dispatcher {
                 decode::strict(args.as_bytes(), self.services.limits().json_depth_max)?;
                 Ok((self.find(path)?.clone(), Body::Args(args, Format::Json)))
             }
+            Request::Parts { kind, path, args, format } => Ok((self.find_of(kind, path)?, Body::Args(args, format))),
             Request::OfKind { kind, body } => {
                 let envelope = Envelope::read(body)?;
                 let format = Format::named(envelope.format.as_deref())?;
                 let path = envelope.path.as_deref().ok_or_else(|| {
                     Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
                 })?;
-                let function = self.find(&path.replace(':', "/"))?.clone();
-                if function.kind() != kind {
-                    let (is, asked) = (function.kind().as_str(), kind.as_str());
-                    let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
-                    return Err(Error::new(Code::WrongFunctionKind, message));
-                }
-                Ok((function, Body::Args(envelope.args_or_array()?, format)))
+                Ok((self.find_of(kind, path)?, Body::Args(envelope.args_or_array()?, format)))
             }
         }
+    }
+
+    /// The function of this kind at a path in either notation.
+    fn find_of(&self, kind: Kind, path: &str) -> Result<Registered> {
+        let function = self.find(&path.replace(':', "/"))?.clone();
+        if function.kind() != kind {
+            let (is, asked) = (function.kind().as_str(), kind.as_str());
+            let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
+            return Err(Error::new(Code::WrongFunctionKind, message));
+        }
+        Ok(function)
     }
 
     /// The function at a path, for a caller from outside: an internal one is as unknown as one that is not there.

@@ -30,11 +30,16 @@ pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, P
         Err(error) => {
             let error = match format {
                 Format::Json => error,
-                Format::ConvexEncoded => error.with_data(convex_json::encode_members),
+                Format::ConvexEncoded => encoded_error(error),
             };
             (error.code().status(), Bytes::from(failure(&error, &outcome.log_lines)).into())
         }
     }
+}
+
+/// An error with its data in the values of the widespread convention.
+pub fn encoded_error(error: Error) -> Error {
+    error.with_data(convex_json::encode_members)
 }
 
 /// The body of a success with this JSON, without lines.

@@ -3,6 +3,7 @@
 //! Nothing is run ahead of the client: a turn is taken when the last update was taken from here ([`LiveConnection::next`]),
 //! and then it brings all queries to one commit. What changes meanwhile is looked at in the next turn.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +19,7 @@ use crate::call::envelope;
 use crate::codec::Format;
 use crate::context::shared::{Call, Inputs};
 use crate::logs::LogLines;
+use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader};
@@ -34,10 +36,19 @@ pub struct LiveConnection {
     flow: Flow,
     /// Results of queries that nothing is run for.
     rejected: Vec<Told>,
+    /// The queries that were rejected, in case another caller may ask them.
+    refused: BTreeMap<u32, Refused>,
     failing_since: Option<Instant>,
     reached: Commit,
     /// The commit as of which the client has results already, until its first update.
     resumed: Option<Commit>,
+}
+
+/// A query that was rejected.
+struct Refused {
+    path: String,
+    args: String,
+    format: Format,
 }
 
 /// What has changed since the last update, all as of one commit.
@@ -95,16 +106,16 @@ impl Drop for Claims {
 }
 
 impl Hub {
-    /// Takes in a client. `owner` is whose connections are counted together.
+    /// Takes in a client. `owner` is whose connections are counted together, if they are.
     ///
     /// # Errors
     /// `OVERLOADED` if they have as many as may be.
-    pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Owner) -> Result<LiveConnection> {
+    pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
         let (id, wake) = self.connect(caller.clone(), owner, of_owner_max)?;
         let (rejected, failing_since) = (Vec::new(), None);
-        let (reached, resumed, hub) = (Commit::default(), None, self.clone());
-        Ok(LiveConnection { hub, id, wake, caller, flow, rejected, failing_since, reached, resumed })
+        let (reached, resumed, hub, refused) = (Commit::default(), None, self.clone(), BTreeMap::new());
+        Ok(LiveConnection { hub, id, wake, caller, flow, rejected, refused, failing_since, reached, resumed })
     }
 }
 
@@ -115,6 +126,62 @@ impl LiveConnection {
         if let Err(error) = self.try_subscribe(number, path, args, format).await {
             let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
             self.rejected.push(Told { query: number, json });
+            let (path, args) = (path.to_owned(), args.to_owned());
+            self.refused.insert(number, Refused { path, args, format });
+        }
+    }
+
+    /// Has all queries run for another caller from now on, whose connections `owner` counts. What is known of them
+    /// stands until they are told something else.
+    ///
+    /// # Errors
+    /// `OVERLOADED` if they have as many connections as may be.
+    pub async fn change_caller(&mut self, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<()> {
+        let dispatcher = self.hub.dispatcher.clone();
+        let services = dispatcher.services();
+        {
+            let mut state = self.hub.lock();
+            state.move_to(self.id, owner, services.limits().live_connections_per_caller_max)?;
+            state.connections[self.id].caller = caller.clone();
+        }
+        (self.caller, self.flow) = (caller, flow);
+        let own: Vec<(SubscriptionId, u32, Registered)> = {
+            let state = self.hub.lock();
+            let of = |id: &SubscriptionId| {
+                let subscription = &state.subscriptions[*id];
+                (*id, subscription.number, subscription.function.clone())
+            };
+            state.connections[self.id].subscriptions.iter().map(of).collect()
+        };
+        let mut again = std::mem::take(&mut self.refused);
+        self.rejected.clear();
+        for (id, number, function) in own {
+            let call = Call::new(services.clone(), function.def, self.caller.clone(), flow, services.request_id());
+            let admitted = dispatcher.admit(&function, &Arc::new(call)).await;
+            let mut state = self.hub.lock();
+            match admitted {
+                Ok(()) => state.change_caller(id),
+                Err(_) => {
+                    let question = state.subscriptions[id].question.clone();
+                    let (path, args) = (question.path.to_string(), question.args.to_string());
+                    again.insert(number, Refused { path, args, format: question.format });
+                    state.unsubscribe(id);
+                }
+            }
+        }
+        for (number, Refused { path, args, format }) in again {
+            self.subscribe(number, &path, &args, format).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until a result has to be looked at. It may be dropped and asked again.
+    pub async fn due(&mut self) {
+        loop {
+            match self.next_turn() {
+                Due::Now | Due::Ended => return,
+                due => self.wait(due).await,
+            }
         }
     }
 
@@ -150,6 +217,7 @@ impl LiveConnection {
     /// Removes the query of this number.
     pub fn unsubscribe(&mut self, number: u32) {
         self.rejected.retain(|told| told.query != number);
+        self.refused.remove(&number);
         let mut state = self.hub.lock();
         let own = &state.connections[self.id].subscriptions;
         let found = own.iter().copied().find(|id| state.subscriptions[*id].number == number);
@@ -176,19 +244,29 @@ impl LiveConnection {
     /// is at its end.
     pub async fn next(&mut self) -> Result<Update> {
         loop {
-            match self.due() {
-                Due::Now => {
-                    if let Some(update) = self.turn().await? {
-                        return Ok(update);
-                    }
-                }
-                Due::At(time) => tokio::select! {
-                    () = self.wake.notified() => {}
-                    () = tokio::time::sleep_until(time) => {}
-                },
-                Due::Never => self.wake.notified().await,
-                Due::Ended => return Err(Error::unavailable("The operator has ended this connection")),
+            self.due().await;
+            self.check_open()?;
+            if let Some(update) = self.turn().await? {
+                return Ok(update);
             }
+        }
+    }
+
+    fn check_open(&self) -> Result<()> {
+        match self.hub.lock().connections[self.id].is_ended {
+            true => Err(Error::unavailable("The operator has ended this connection")),
+            false => Ok(()),
+        }
+    }
+
+    async fn wait(&self, due: Due) {
+        match due {
+            Due::Now | Due::Ended => {}
+            Due::At(time) => tokio::select! {
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep_until(time) => {}
+            },
+            Due::Never => self.wake.notified().await,
         }
     }
 
@@ -197,6 +275,7 @@ impl LiveConnection {
     /// # Errors
     /// As [`LiveConnection::next`].
     pub async fn catch_up(&mut self) -> Result<Option<Update>> {
+        self.check_open()?;
         let newest = self.hub.lock().position();
         loop {
             if let Some(position) = self.all_known() {
@@ -220,7 +299,7 @@ impl LiveConnection {
     }
 
     /// When the next turn is to be taken.
-    fn due(&self) -> Due {
+    fn next_turn(&self) -> Due {
         if self.hub.lock().connections[self.id].is_ended {
             return Due::Ended;
         }

@@ -126,8 +126,8 @@ pub(super) struct Connection {
     pub marked: FxHashSet<SubscriptionId>,
     pub subscriptions: FxHashSet<SubscriptionId>,
     pub wake: Arc<Notify>,
-    /// Whom it counts for.
-    owner: Owner,
+    /// Whom it counts for, if it counts.
+    owner: Option<Owner>,
     /// What tells it from all others, also those that are gone.
     pub number: u64,
     pub caller: Caller,
@@ -209,22 +209,18 @@ impl Hub {
         current
     }
 
-    /// Takes in a connection, if its owner has not as many as may be.
+    /// Takes in a connection, if its owner has not as many as may be. Without an owner it is not counted.
     ///
     /// # Errors
     /// `OVERLOADED`.
     pub(super) fn connect(
         self: &Arc<Self>,
         caller: Caller,
-        owner: Owner,
+        owner: Option<Owner>,
         of_owner_max: usize,
     ) -> Result<(ConnectionId, Arc<Notify>)> {
         let mut state = self.lock();
-        let of_owner = state.owners.entry(owner.clone()).or_default();
-        if *of_owner >= of_owner_max {
-            return Err(Error::overloaded(format!("{of_owner_max} live connections of this caller are open already")));
-        }
-        *of_owner += 1;
+        state.count(owner.as_ref(), of_owner_max)?;
         let wake = Arc::new(Notify::new());
         state.connected += 1;
         let connection = Connection {
@@ -263,12 +259,7 @@ impl Hub {
     pub(super) fn disconnect(&self, id: ConnectionId) {
         let mut state = self.lock();
         let connection = state.connections.remove(id);
-        if let Some(of_owner) = state.owners.get_mut(&connection.owner) {
-            *of_owner -= 1;
-            if *of_owner == 0 {
-                state.owners.remove(&connection.owner);
-            }
-        }
+        state.discount(connection.owner.as_ref());
         for subscription in connection.subscriptions {
             state.unsubscribe(subscription);
         }
@@ -303,6 +294,50 @@ impl State {
     /// The commit up to which everything here is true.
     pub(super) fn position(&self) -> Commit {
         self.position
+    }
+
+    fn count(&mut self, owner: Option<&Owner>, of_owner_max: usize) -> Result<()> {
+        let Some(owner) = owner else { return Ok(()) };
+        let of_owner = self.owners.entry(owner.clone()).or_default();
+        if *of_owner >= of_owner_max {
+            return Err(Error::overloaded(format!("{of_owner_max} live connections of this caller are open already")));
+        }
+        *of_owner += 1;
+        Ok(())
+    }
+
+    fn discount(&mut self, owner: Option<&Owner>) {
+        let Some(owner) = owner else { return };
+        if let Some(of_owner) = self.owners.get_mut(owner) {
+            *of_owner -= 1;
+            if *of_owner == 0 {
+                self.owners.remove(owner);
+            }
+        }
+    }
+
+    /// Counts a connection for another owner from now on.
+    ///
+    /// # Errors
+    /// `OVERLOADED`: it is still counted for the former one.
+    pub(super) fn move_to(&mut self, id: ConnectionId, owner: Option<Owner>, of_owner_max: usize) -> Result<()> {
+        if self.connections[id].owner != owner {
+            self.count(owner.as_ref(), of_owner_max)?;
+            let former = std::mem::replace(&mut self.connections[id].owner, owner);
+            self.discount(former.as_ref());
+        }
+        Ok(())
+    }
+
+    /// A subscription's caller is another one: a result of its own says nothing any more, and one of everybody's is
+    /// looked at again.
+    pub(super) fn change_caller(&mut self, id: SubscriptionId) {
+        let own = self.subscriptions[id].entry.filter(|entry| !self.entries[*entry].is_shared);
+        if let Some(entry) = own {
+            self.subscriptions[id].entry = None;
+            self.leave(id, entry);
+        }
+        self.mark(id);
     }
 
     fn touch(&mut self, id: EntryId, commit: Commit, stats: &Stats) {

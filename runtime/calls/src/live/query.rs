@@ -104,16 +104,20 @@ impl Asked {
             drop(dispatcher.completed(&call, ended, &capture));
         }
         let failed = error.map(Error::code);
-        let told = match &result {
+        let told = match result {
             Ok(value) => {
                 let mut told = Vec::with_capacity(value.len() + 32);
                 told.extend_from_slice(br#""status":"success","value":"#);
-                told.extend_from_slice(value);
+                told.extend_from_slice(&value);
                 told.push(b'}');
                 told
             }
             // Behind its opening brace.
-            Err(error) => envelope::failure(error, &log_lines).split_off(1),
+            Err(error) => match self.question.format {
+                Format::Json => envelope::failure(&error, &log_lines),
+                Format::ConvexEncoded => envelope::failure(&envelope::encoded_error(error), &log_lines),
+            }
+            .split_off(1),
         };
         Run { told: told.into(), failed, reads: reader.take(), inputs: call.inputs.noted(), commit }
     }

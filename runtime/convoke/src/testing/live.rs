@@ -35,8 +35,9 @@ impl<'app> TestCaller<'app> {
     /// `OVERLOADED`.
     pub fn live(&self) -> Result<LiveConnection> {
         let runtime = self.app().runtime();
-        self.app()
-            .block_on(async { runtime.live().open(self.caller().clone(), convoke_store::Flow::SYSTEM, "test".into()) })
+        self.app().block_on(async {
+            runtime.live().open(self.caller().clone(), convoke_store::Flow::SYSTEM, Some("test".into()))
+        })
     }
 }
 

@@ -127,6 +127,11 @@ impl Authenticator {
         AuthError::InsufficientScope { scheme: scheme.into(), scope }
     }
 
+    /// The keyword before a deploy key, as challenges name it.
+    pub(crate) fn deploy_key_scheme(&self) -> &str {
+        self.config.deploy_key_schemes.first()
+    }
+
     /// The refusal of a request that only a deploy key may make.
     pub fn deploy_key_required(&self) -> AuthError {
         AuthError::DeployKeyRequired { scheme: self.config.deploy_key_schemes.first().into() }

@@ -2,6 +2,7 @@
 
 mod functions;
 mod http;
+mod sync;
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

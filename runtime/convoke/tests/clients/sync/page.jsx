@@ -1,0 +1,35 @@
+// A page as somebody would write it, with npm's `convex/react`. The test reads it by its ids.
+
+import { ConvexProvider, ConvexReactClient, useMutation, useQuery } from "convex/react";
+import { anyApi } from "convex/server";
+import { createRoot } from "react-dom/client";
+
+const { values } = anyApi.probes;
+const server = new URLSearchParams(location.search).get("server");
+const client = new ConvexReactClient(server, { skipConvexDeploymentUrlCheck: true, authRefreshTokenLeewaySeconds: 0 });
+
+// Whoever tests says which tokens there are, and how often one was asked for.
+window.asked = 0;
+window.signIn = (tokens) => {
+  client.setAuth(async () => tokens[Math.min(window.asked++, tokens.length - 1)]);
+};
+
+function Page() {
+  const count = useQuery(values.counted, { name: "page" });
+  const who = useQuery(values.who, {});
+  const add = useMutation(values.count).withOptimisticUpdate((store, { name }) => {
+    const shown = store.getQuery(values.counted, { name });
+    if (shown !== undefined) store.setQuery(values.counted, { name }, shown + 1000);
+  });
+  window.shown ??= [];
+  if (window.shown.at(-1) !== count) window.shown.push(count);
+  return (
+    <>
+      <p id="count">{count}</p>
+      <p id="who">{who === undefined ? "loading" : String(who)}</p>
+      <button id="add" onClick={() => void add({ name: "page" })}>Add</button>
+    </>
+  );
+}
+
+createRoot(document.getElementById("root")).render(<ConvexProvider client={client}><Page /></ConvexProvider>);

@@ -1,0 +1,114 @@
+// A server that can be killed and started again on its data, and a wire to it that can be held and cut.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const binary = process.env.PROBES_BINARY;
+assert.ok(binary, "PROBES_BINARY is set");
+
+export class Server {
+  static async start() {
+    const server = new Server();
+    server.folder = mkdtempSync(join(tmpdir(), "sync-"));
+    await server.serve("127.0.0.1:0");
+    return server;
+  }
+
+  async serve(listen) {
+    this.process = spawn(binary, ["dev", "--listen", listen, "--log", "warn"], { cwd: this.folder, stdio: ["ignore", "ignore", "pipe"] });
+    for await (const line of createInterface({ input: this.process.stderr })) {
+      const found = line.match(/^convoke: listening on (\S+)/);
+      if (found) {
+        this.process.stderr.resume();
+        this.url = found[1];
+        return;
+      }
+    }
+    throw new Error("the server did not start");
+  }
+
+  async kill() {
+    const gone = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill("SIGKILL");
+    await gone;
+  }
+
+  async again() {
+    await this.serve(new URL(this.url).host);
+  }
+
+  async stop() {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  token(subject, ...options) {
+    return execFileSync(binary, ["token", "--subject", subject, ...options], { cwd: this.folder, encoding: "utf8" }).trim();
+  }
+
+  async call(kind, path, args) {
+    const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ path, args }) };
+    const answer = await (await fetch(`${this.url}/api/${kind}`, init)).json();
+    assert.equal(answer.status, "success", JSON.stringify(answer));
+    return answer.value;
+  }
+}
+
+/** Between a client and a server. */
+export class Wire {
+  static async to(url) {
+    const wire = new Wire();
+    const { hostname, port } = new URL(url);
+    wire.pairs = new Set();
+    wire.holds = false;
+    wire.listener = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      const pair = { client, server };
+      wire.pairs.add(pair);
+      const end = () => {
+        client.destroy();
+        server.destroy();
+        wire.pairs.delete(pair);
+      };
+      for (const socket of [client, server]) socket.on("error", end).on("close", end);
+      client.on("data", (bytes) => server.write(bytes));
+      server.on("data", (bytes) => void (wire.holds || client.write(bytes)));
+    });
+    await new Promise((resolve) => wire.listener.listen(0, "127.0.0.1", resolve));
+    wire.url = `http://127.0.0.1:${wire.listener.address().port}`;
+    return wire;
+  }
+
+  /** Nothing of the server arrives any more on the connections that are open. */
+  hold() {
+    this.holds = true;
+  }
+
+  cut() {
+    for (const { client, server } of [...this.pairs]) {
+      client.destroy();
+      server.destroy();
+    }
+    this.holds = false;
+  }
+
+  close() {
+    this.cut();
+    this.listener.close();
+  }
+}
+
+export async function until(what, holds) {
+  const end = Date.now() + 60_000;
+  for (;;) {
+    const found = await holds();
+    if (found) return found;
+    assert.ok(Date.now() < end, `in a minute: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
