@@ -75,7 +75,7 @@ impl Console {
         &self.assets
     }
 
-    /// Lets in what a browser may ask of the console: see [`door`].
+    /// Lets in what a browser may ask of the console: see `door.rs`.
     ///
     /// # Errors
     /// `BAD_REQUEST` with the rule that it breaks.
