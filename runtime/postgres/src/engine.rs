@@ -291,10 +291,6 @@ impl Engine for PgEngine {
         }
     }
 
-    fn is_alone(&self) -> bool {
-        false
-    }
-
     fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
         self.writers.push(job).map_err(|(job, error)| (job, self.rejected(error)))
     }

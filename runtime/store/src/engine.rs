@@ -133,11 +133,6 @@ pub trait Engine: Send + Sync + 'static {
     /// It is not taken, and not answered: [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`].
     fn read_in_turn(&self, flow: Flow, job: Box<dyn ReadJob>) -> Result<(), StoreError>;
 
-    /// Whether no other process writes to the database, so that every commit is one of this process.
-    fn is_alone(&self) -> bool {
-        true
-    }
-
     /// Lines a mutation up, which is answered through [`WriteJob::finish`].
     ///
     /// # Errors

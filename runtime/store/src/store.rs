@@ -222,11 +222,6 @@ impl Store {
         self.inner.engine.write(Box::new(RecordedJob::new(job, self.inner.commits.clone())))
     }
 
-    /// Whether this process alone writes to the database.
-    pub fn is_alone(&self) -> bool {
-        self.inner.engine.is_alone()
-    }
-
     /// What is committed, with its number and what it changed.
     pub fn commits(&self) -> &Arc<Commits> {
         &self.inner.commits

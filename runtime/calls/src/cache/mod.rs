@@ -33,7 +33,7 @@ use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::Result;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
-use convoke_store::{Commit, Commits, ReadSet, Store};
+use convoke_store::{Commit, Commits, Nodes, ReadSet, Store};
 pub(crate) use key::Asked;
 use key::Key;
 
@@ -127,7 +127,7 @@ pub(crate) struct Keeping<'a> {
 impl ResultCache {
     /// For the functions of a runtime; where commits are made that this process learns of only later, nothing is kept.
     pub(crate) fn new(registry: &Registry, limits: &Limits, store: &Store) -> Self {
-        let (commits, are_all_known) = (store.commits().clone(), store.is_alone());
+        let (commits, are_all_known) = (store.commits().clone(), matches!(store.nodes(), Nodes::Alone));
         let stats = Arc::<CacheStats>::default();
         let hasher = key::Hasher::default();
         let bytes = limits.cache_mib.saturating_mul(1024 * 1024);
