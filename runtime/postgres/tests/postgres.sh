@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names; without one, the tests of the engine,
-# and those of the application on it.
+# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`, also
+# without an argument), those of the application on it (`application`, a quarter of an hour), or any other.
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
@@ -41,10 +41,9 @@ fi
 export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
-if [ $# -gt 0 ]; then
-    "$@"
-else
-    cargo test -p convoke-postgres --features server-tests
+case "${1:-engine}" in
+    engine) cargo test -p convoke-postgres --features server-tests ;;
     # The application's own tests, each in a schema of its own.
-    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" cargo test -p functions --features postgres --test it
-fi
+    application) CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" cargo test -p functions --features postgres --test it ;;
+    *) "$@" ;;
+esac
