@@ -3,7 +3,7 @@
 //! Arguments are compared as they were sent: two spellings of the same ones are two questions. To bring them into one form
 //! would cost more than a run of most queries.
 
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{Hash, RandomState};
 use std::sync::Arc;
 
 use quick_cache::Equivalent;
@@ -14,25 +14,7 @@ use crate::registry::Registered;
 use convoke_core::identity::{Caller, Identity};
 
 /// Hashes with a secret of this process, so that nobody can choose what falls together.
-pub(super) type Hasher = Secret;
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Secret(RandomState);
-
-impl BuildHasher for Secret {
-    type Hasher = <RandomState as BuildHasher>::Hasher;
-
-    fn build_hasher(&self) -> Self::Hasher {
-        self.0.build_hasher()
-    }
-}
-
-impl Secret {
-    /// The hash of a question, whoever asks it.
-    pub(super) fn of(&self, asked: &Asked<'_>) -> u64 {
-        self.hash_one(asked.by(None))
-    }
-}
+pub(super) type Hasher = RandomState;
 
 /// A question.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ mod admission;
 mod key;
 
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -205,7 +206,8 @@ impl ResultCache {
             habits.unkept.store(left - 1, Relaxed);
             return Ok(Plan::Run);
         }
-        let hash = self.hasher.of(&asked);
+        // Whoever asks it: they wait for one run, and find then whether it is for them.
+        let hash = self.hasher.hash_one(asked.by(None));
         if !self.admission.is_second_sight(hash) {
             return Ok(Plan::Run);
         }
@@ -271,7 +273,7 @@ impl Drop for Keeping<'_> {
 
 impl Kept {
     /// Whether nothing that it rests on has changed, or is about to.
-    fn stands(&self) -> bool {
+    pub(crate) fn stands(&self) -> bool {
         if self.moment.load(Relaxed) == self.commits.moment() {
             return true;
         }

@@ -312,12 +312,12 @@ impl Dispatcher {
     ) -> Result<Replayed> {
         let asked = self.cache.asked(function, args);
         if let Some(asked) = &asked
-            && self.cache.find(asked, &call.caller).is_some()
+            && let Some(kept) = self.cache.find(asked, &call.caller)
         {
             // The arguments fitted before. Taking in an identity may change what the result rests on.
             provision_identity(&self.identities, &self.handlers, &call).await?;
             require_rights(function, &call.caller)?;
-            if let Some(kept) = self.cache.find(asked, &call.caller) {
+            if kept.stands() {
                 return self.kept(&kept, &call, capture).map(anew);
             }
         }
