@@ -6,7 +6,8 @@
 //! runs one after the other.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 
 use convoke_macros::table;
@@ -94,7 +95,7 @@ impl MutationCtx {
 }
 
 /// What tells a mutation that is sent again from a second one, beside its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Repeatable {
     /// An `Idempotency-Key`.
     Key(Arc<str>),
@@ -104,6 +105,8 @@ pub enum Repeatable {
         session: Arc<str>,
         /// The client's number of the request.
         number: u32,
+        /// Set before anybody can see what the mutation has written.
+        has_written: Arc<AtomicBool>,
     },
 }
 
@@ -167,7 +170,7 @@ impl Sent {
         let (caller, function, key, arguments) = match &self.repeatable {
             Repeatable::Key(key) => (caller, format!("header:{path}"), key.to_string(), arguments),
             // Its place is the same for every caller and function: both belong to what was asked.
-            Repeatable::Request { session, number } => {
+            Repeatable::Request { session, number, .. } => {
                 let caller = hex::encode(Sha256::digest(caller));
                 let asked = format!("{caller} {}", hex::encode(Sha256::digest(format!("{path} {arguments}"))));
                 (String::new(), format!("session:{session}"), number.to_string(), asked)
@@ -238,6 +241,9 @@ impl MutationCtx {
             row.value = String::from_utf8(result.joined().into_owned()).map_err(Error::internal)?;
         }
         self.db_mut().insert(row)?;
+        if let Repeatable::Request { has_written, .. } = &sent.repeatable {
+            has_written.store(true, Release);
+        }
         Ok((result, false))
     }
 }

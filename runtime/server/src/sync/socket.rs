@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -119,6 +121,7 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
         refused: Fuse::terminated(),
         queued: VecDeque::new(),
         mutation: Fuse::terminated(),
+        has_written: Arc::default(),
         actions: FuturesUnordered::new(),
         held: None,
         transitions: 0,
@@ -161,6 +164,8 @@ struct Client {
     /// Mutations that wait for the one before.
     queued: VecDeque<Call>,
     mutation: Fuse<Running>,
+    /// Whether the mutation that runs has written: its effects may be seen any moment.
+    has_written: Arc<AtomicBool>,
     actions: FuturesUnordered<Running>,
     /// A message that waits for the mutations before it, and others behind it.
     held: Option<Step>,
@@ -172,6 +177,7 @@ impl Client {
     async fn next(&mut self) -> Result<(), End> {
         if self.mutation.is_terminated() {
             if let Some(call) = self.queued.pop_front() {
+                self.has_written = Arc::default();
                 self.mutation = self.start(call).fuse();
             } else if let Some(step) = self.held.take() {
                 return self.step(step).await;
@@ -309,10 +315,11 @@ impl Client {
         let (caller, peer) = (self.caller.clone(), self.peer.peer);
         let flow = flow_of(&caller, Some(self.peer.address));
         let session = self.session.id().unwrap_or_default().into();
+        let has_written = self.has_written.clone();
         async move {
             let Call { is_mutation, request: number, path, args } = call;
             let (kind, repeatable) = match is_mutation {
-                true => (Kind::Mutation, Some(Repeatable::Request { session, number })),
+                true => (Kind::Mutation, Some(Repeatable::Request { session, number, has_written })),
                 false => (Kind::Action, None),
             };
             let request = Request::Parts { kind, path: &path, args: &args, format: Format::ConvexEncoded };
@@ -327,6 +334,12 @@ impl Client {
 
     /// A mutation has ended: its answer, and the transition that has what it wrote.
     async fn mutated(&mut self, request: u32, outcome: Outcome) -> Result<(), End> {
+        let ts = self.tell_mutated(request, outcome).await?;
+        self.transition(ts, Vec::new()).await
+    }
+
+    /// Answers a mutation; the commit that the next transition has to reach.
+    async fn tell_mutated(&mut self, request: u32, outcome: Outcome) -> Result<u64, End> {
         // Whoever comes again is told what became of it.
         if outcome.result.as_ref().is_err_and(|error| error.code() == Code::CommitUnknown) {
             return Err(unwell("whether the mutation was committed is not known yet"));
@@ -334,7 +347,7 @@ impl Client {
         let ts = self.peer.admin.runtime.store().commits().newest().0;
         let text = self.answer(Answered { request, ts: Some(ts) }, outcome)?;
         self.send(text).await?;
-        self.transition(ts, Vec::new()).await
+        Ok(ts)
     }
 
     fn answer(&self, call: Answered, outcome: Outcome) -> Result<String, End> {
@@ -357,13 +370,18 @@ impl Client {
     async fn changed(&mut self) -> Result<(), End> {
         match self.live.catch_up().await.map_err(|error| ended(&error))? {
             None => Ok(()),
-            Some(update) => self.send_transition(update.commit.0, &update.results, &[]).await,
+            Some(update) => self.send_results(update.results, 0, &[]).await,
         }
     }
 
     /// Takes the client to the newest commit, `at_least` or later, whatever has changed.
     async fn transition(&mut self, at_least: u64, removed: Vec<String>) -> Result<(), End> {
-        let mut told: Vec<Told> = Vec::new();
+        let mut told = Vec::new();
+        self.gather(&mut told, at_least).await?;
+        self.send_results(told, at_least, &removed).await
+    }
+
+    async fn gather(&mut self, told: &mut Vec<Told>, at_least: u64) -> Result<(), End> {
         while let Some(update) = self.live.catch_up().await.map_err(|error| ended(&error))? {
             told.retain(|one| update.results.iter().all(|newer| newer.query != one.query));
             told.extend(update.results);
@@ -371,7 +389,18 @@ impl Client {
                 break;
             }
         }
-        self.send_transition(self.live.reached().0.max(at_least), &told, &removed).await
+        Ok(())
+    }
+
+    /// Results may have what the mutation wrote that runs now. Its answer goes first, so that a client never lays its
+    /// guess of what will be written over what was.
+    async fn send_results(&mut self, mut told: Vec<Told>, mut at_least: u64, removed: &[String]) -> Result<(), End> {
+        if !self.mutation.is_terminated() && self.has_written.load(Acquire) {
+            let (request, outcome) = (&mut self.mutation).await;
+            at_least = self.tell_mutated(request, outcome).await?;
+            self.gather(&mut told, at_least).await?;
+        }
+        self.send_transition(self.live.reached().0.max(at_least), &told, removed).await
     }
 
     async fn send_transition(&mut self, ts: u64, told: &[Told], removed: &[String]) -> Result<(), End> {
