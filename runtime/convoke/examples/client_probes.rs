@@ -273,6 +273,7 @@ mod probes {
 
         /// An amount that was written down.
         #[table(name = "entries", prefix = "entry")]
+        #[index(by_amount(amount))]
         pub(crate) struct Entry {
             pub amount: i64,
         }
@@ -312,6 +313,18 @@ mod probes {
         #[query]
         pub(crate) fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Entry>>> {
             Ok(ctx.db().scan::<Entry>().page(args.cursor.as_ref(), 10)?)
+        }
+
+        /// What [`pages`] takes.
+        #[args]
+        pub(crate) struct Pages {
+            pub pagination_opts: PaginationOpts,
+        }
+
+        /// The entries by their amounts, as pages beside each other.
+        #[query]
+        pub(crate) fn pages(ctx: &QueryCtx, args: Pages) -> Result<PaginationResult<Doc<Entry>>> {
+            Ok(ctx.db().query(Entry::by_amount).paginate(&args.pagination_opts)?)
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) async fn answer(
         connection.resume(commit);
     }
     for (number, query) in (0..).zip(queries) {
-        connection.subscribe(number, &query.path, &query.args, query.format).await;
+        connection.subscribe(number, query.clone()).await;
     }
     let (sender, body) = Body::stream(Ending::Events);
     let draining = Error::new(Code::NotReady, "The server is shutting down.");
@@ -128,7 +128,7 @@ fn results(update: &Update, digest: &str) -> Vec<u8> {
     let mut event = Vec::with_capacity(length + 128);
     event
         .extend_from_slice(format!("id: {}-{digest}\nevent: results\ndata: {{\"results\":[", update.commit).as_bytes());
-    for (place, Told { query, json }) in update.results.iter().enumerate() {
+    for (place, Told { query, json, .. }) in update.results.iter().enumerate() {
         let between = if place == 0 { "" } else { "," };
         event.extend_from_slice(format!("{between}{{\"query\":{query},").as_bytes());
         // A line's end within JSON is white space between its parts: in an event it would end the data.

@@ -75,6 +75,9 @@ pub enum StoreError {
     /// A page's cursor was made by another query or is damaged.
     #[error("the cursor does not belong to this query")]
     BadCursor,
+    /// A cursor of a page between two cursors, in this argument, was made by another query or is damaged.
+    #[error("InvalidCursor: {0} does not belong to this query")]
+    InvalidCursor(&'static str),
     /// A result is larger than a response may be.
     #[error("the result is larger than {limit} bytes")]
     TooLarge {
@@ -124,6 +127,11 @@ impl From<StoreError> for Error {
             StoreError::BadCursor => {
                 Error::invalid_argument("cursor", "cursor: must be one that a page of this list returned")
             }
+            // Clients know it by its first word, and begin at the first page again.
+            StoreError::InvalidCursor(field) => Error::invalid_argument(
+                *field,
+                format!("InvalidCursor: {field} must be one that a page of this list returned"),
+            ),
             StoreError::Unstorable { field, reason, .. } => {
                 Error::invalid_argument(*field, format!("{field}: {reason}"))
             }

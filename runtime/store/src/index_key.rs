@@ -6,8 +6,9 @@
 
 use std::ops::Bound;
 
+use super::error::StoreError;
 use super::table::{IndexDef, TableDef};
-use super::transaction::Plan;
+use super::transaction::{Plan, Row};
 use super::value::{ColumnType, Value};
 
 /// One end of a [`Range`].
@@ -159,14 +160,29 @@ pub fn of_plan(plan: &Plan) -> Vec<Range> {
 
 fn place_after(plan: &Plan) -> Option<Vec<u8>> {
     let (values, id) = plan.after.as_ref()?;
+    of_place(plan, values, *id)
+}
+
+/// The place of a row with these values of a plan's keys; none if they do not fit its index.
+pub fn of_place(plan: &Plan, values: &[Value], id: u128) -> Option<Vec<u8>> {
     let mut place = Vec::new();
     if let Some(index) = plan.index {
         for (key, value) in values.iter().enumerate() {
             encode(plan.table, index, key, value, &mut place)?;
         }
     }
-    place.extend_from_slice(&of_id(*id));
+    place.extend_from_slice(&of_id(id));
     Some(place)
+}
+
+/// The place of a row that a plan visits; none if it has a value that does not fit the index.
+///
+/// # Errors
+/// A failure of the store.
+pub fn of_visited(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>, StoreError> {
+    let keys = plan.index.map_or(&[][..], |index| index.keys);
+    let values = keys.iter().map(|key| row.value(key.field).map(|value| value.to_value()));
+    Ok(of_place(plan, &values.collect::<Result<Vec<_>, _>>()?, row.id()?))
 }
 
 fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::StoreError;
+use super::pages::PageEnds;
 use super::table::{Doc, Index, Key, Keys, Table, TableDef, Unique, json, write_id};
 use super::transaction::{Plan, Reader, Row, Writer};
 use super::value::Value;
@@ -25,8 +26,10 @@ use convoke_core::limits::Limits;
 /// Reads within one transaction.
 #[derive(Clone)]
 pub struct Db {
-    reader: Rc<dyn Reader>,
-    limits: ReadLimits,
+    pub(crate) reader: Rc<dyn Reader>,
+    pub(crate) limits: ReadLimits,
+    /// Of a query that is run again and again for the same client.
+    pub(crate) page_ends: Option<Rc<PageEnds>>,
 }
 
 /// How large a read may become.
@@ -73,7 +76,13 @@ impl<T: Table> Inserted<T> {
 impl Db {
     /// Reads through `reader`, within these bounds.
     pub fn new(reader: Rc<dyn Reader>, limits: ReadLimits) -> Self {
-        Self { reader, limits }
+        Self { reader, limits, page_ends: None }
+    }
+
+    /// The same reads; pages end where they ended in the query's first run.
+    #[must_use]
+    pub fn with_page_ends(self, ends: Rc<PageEnds>) -> Self {
+        Self { page_ends: Some(ends), ..self }
     }
 
     /// The transaction itself, beneath the types: values and plans, to read.
@@ -248,7 +257,7 @@ impl Db {
     }
 }
 
-fn decode<T: Table>(row: &dyn Row) -> Result<Doc<T>, StoreError> {
+pub(crate) fn decode<T: Table>(row: &dyn Row) -> Result<Doc<T>, StoreError> {
     Ok(Doc::new(Id::from_bits(row.id()?), Millis(row.creation_time()?), T::decode(row)?))
 }
 
@@ -276,8 +285,8 @@ impl Plan {
 /// A query under way: a table `T`, an index `I`, and the list of its fields that have no key yet.
 #[must_use = "a query does nothing until it ends in take, page, first, unique, count or encode"]
 pub struct Query<'db, T, I, Rest> {
-    db: &'db Db,
-    plan: Plan,
+    pub(crate) db: &'db Db,
+    pub(crate) plan: Plan,
     table: PhantomData<fn() -> T>,
     index: PhantomData<fn() -> I>,
     rest: PhantomData<fn() -> Rest>,
@@ -448,7 +457,7 @@ impl<T: Table, I: Index<Table = T>> Query<'_, T, I, ()> {
     }
 }
 
-fn write_row(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Result<(), StoreError> {
+pub(crate) fn write_row(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Result<(), StoreError> {
     out.extend_from_slice(b"{\"_id\":");
     write_id(table.prefix, row.id()?, out);
     out.extend_from_slice(b",\"_creationTime\":");
@@ -540,6 +549,18 @@ pub struct Cursor(String);
 #[derive(Serialize, Deserialize)]
 struct Place(u64, Vec<PlaceValue>, String);
 
+/// Stands in the place of an id: behind all rows.
+const END: &str = "end";
+
+/// Where a cursor stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// Behind the row with these keys and this id.
+    At(Vec<Value>, u128),
+    /// Behind all rows, also those that come later.
+    End,
+}
+
 #[derive(Serialize, Deserialize)]
 enum PlaceValue {
     #[serde(rename = "n")]
@@ -575,27 +596,44 @@ impl Cursor {
         self.place(plan, plan.fingerprint())
     }
 
-    fn at(plan: &Plan, fingerprint: u64, row: &dyn Row) -> Result<Self, StoreError> {
+    pub(crate) fn at(plan: &Plan, fingerprint: u64, row: &dyn Row) -> Result<Self, StoreError> {
         let keys = plan.index.map_or(&[][..], |index| index.keys);
         let values = keys
             .iter()
             .map(|key| row.value(key.field).map(|value| PlaceValue::from(value.to_value())))
             .collect::<Result<Vec<_>, _>>()?;
-        let place = Place(fingerprint, values, format!("{:x}", row.id()?));
-        let json = serde_json::to_vec(&place).map_err(|error| StoreError::Engine(error.to_string()))?;
-        Ok(Self(URL_SAFE_NO_PAD.encode(json)))
+        Ok(Self::of(&Place(fingerprint, values, format!("{:x}", row.id()?))))
+    }
+
+    /// Behind all rows.
+    pub(crate) fn end(fingerprint: u64) -> Self {
+        Self::of(&Place(fingerprint, Vec::new(), END.to_owned()))
+    }
+
+    fn of(place: &Place) -> Self {
+        Self(URL_SAFE_NO_PAD.encode(serde_json::to_vec(place).expect("a place is JSON")))
     }
 
     fn place(&self, plan: &Plan, fingerprint: u64) -> Result<(Vec<Value>, u128), StoreError> {
+        match self.stop(plan, fingerprint)? {
+            Stop::At(values, id) => Ok((values, id)),
+            Stop::End => Err(StoreError::BadCursor),
+        }
+    }
+
+    pub(crate) fn stop(&self, plan: &Plan, fingerprint: u64) -> Result<Stop, StoreError> {
         let json = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| StoreError::BadCursor)?;
         let Place(made_by, values, id) = serde_json::from_slice(&json).map_err(|_| StoreError::BadCursor)?;
+        if made_by == fingerprint && values.is_empty() && id == END {
+            return Ok(Stop::End);
+        }
         let keys = plan.index.map_or(0, |index| index.keys.len());
         if made_by != fingerprint || values.len() != keys {
             return Err(StoreError::BadCursor);
         }
         let id = u128::from_str_radix(&id, 16).map_err(|_| StoreError::BadCursor)?;
         let values = values.into_iter().map(Value::try_from).collect::<Result<_, _>>()?;
-        Ok((values, id))
+        Ok(Stop::At(values, id))
     }
 }
 
@@ -631,7 +669,7 @@ impl TryFrom<PlaceValue> for Value {
 impl Plan {
     /// A number that two plans share only if a cursor of one fits the other: it names the table, the index, the
     /// direction and the fixed keys.
-    fn fingerprint(&self) -> u64 {
+    pub(crate) fn fingerprint(&self) -> u64 {
         use sha2::{Digest, Sha256};
         let shape = format!(
             "{}/{}/{}/{:?}/{:?}/{:?}",

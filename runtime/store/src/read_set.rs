@@ -12,9 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::commits::{ChangeSet, Commit, RowChange};
 use super::error::StoreError;
 use super::index_key::{self, Edge, Range};
-use super::table::{IndexDef, TableDef};
-use super::transaction::{Plan, Reader, Row, Visit};
-use super::value::Value;
+use super::table::TableDef;
+use super::transaction::{Plan, Reader, Visit};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -156,19 +155,6 @@ impl RecordingReader {
     }
 }
 
-/// The place of a visited row in the index of a plan.
-fn place(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>> {
-    let id = row.id()?;
-    let Some(index) = plan.index else { return Ok(Some(index_key::of_id(id).to_vec())) };
-    let mut values = vec![Value::Null; plan.table.fields.len()];
-    for key in index.keys {
-        values[key.field] = row.value(key.field)?.to_value();
-    }
-    // That the index holds the row needs no look at its condition.
-    let index = IndexDef { when: None, ..*index };
-    Ok(index_key::of_row(plan.table, &index, &values, id))
-}
-
 impl Reader for RecordingReader {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
         self.note(table, 1, |reads| {
@@ -186,7 +172,7 @@ impl Reader for RecordingReader {
             visited += 1;
             let flow = visit(row)?;
             if flow.is_break() || plan.limit == Some(visited) {
-                last = place(plan, row)?;
+                last = index_key::of_visited(plan, row)?;
             }
             Ok(flow)
         });

@@ -13,10 +13,10 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::AskedQuery;
 use super::hub::{ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
 use super::query::{Asked, Question, Run, Why, passes};
 use crate::call::envelope;
-use crate::codec::Format;
 use crate::context::shared::{Call, Inputs};
 use crate::logs::LogLines;
 use crate::registry::Registered;
@@ -37,18 +37,11 @@ pub struct LiveConnection {
     /// Results of queries that nothing is run for.
     rejected: Vec<Told>,
     /// The queries that were rejected, in case another caller may ask them.
-    refused: BTreeMap<u32, Refused>,
+    refused: BTreeMap<u32, AskedQuery>,
     failing_since: Option<Instant>,
     reached: Commit,
     /// The commit as of which the client has results already, until its first update.
     resumed: Option<Commit>,
-}
-
-/// A query that was rejected.
-struct Refused {
-    path: String,
-    args: String,
-    format: Format,
 }
 
 /// What has changed since the last update, all as of one commit.
@@ -67,6 +60,8 @@ pub struct Told {
     pub query: u32,
     /// The members of its object behind the number, and the closing brace: `"status":"success","value":…}`.
     pub json: Bytes,
+    /// Where its pages end, if it reads any: for [`AskedQuery::journal`], should its client come again.
+    pub journal: Option<Arc<str>>,
 }
 
 /// What a turn has to do for a subscription.
@@ -122,12 +117,12 @@ impl Hub {
 impl LiveConnection {
     /// Adds a query under a number of the client's. A function that there is not, or arguments that are no JSON, become
     /// its result.
-    pub async fn subscribe(&mut self, number: u32, path: &str, args: &str, format: Format) {
-        if let Err(error) = self.try_subscribe(number, path, args, format).await {
+    pub async fn subscribe(&mut self, number: u32, asked: AskedQuery) {
+        if let Err(error) = self.try_subscribe(number, &asked).await {
             let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
-            self.rejected.push(Told { query: number, json });
-            let (path, args) = (path.to_owned(), args.to_owned());
-            self.refused.insert(number, Refused { path, args, format });
+            let journal = asked.journal.as_deref().map(Arc::from);
+            self.rejected.push(Told { query: number, json, journal });
+            self.refused.insert(number, asked);
         }
     }
 
@@ -162,15 +157,13 @@ impl LiveConnection {
             match admitted {
                 Ok(()) => state.change_caller(id),
                 Err(_) => {
-                    let question = state.subscriptions[id].question.clone();
-                    let (path, args) = (question.path.to_string(), question.args.to_string());
-                    again.insert(number, Refused { path, args, format: question.format });
+                    again.insert(number, state.subscriptions[id].question.to_asked());
                     state.unsubscribe(id);
                 }
             }
         }
-        for (number, Refused { path, args, format }) in again {
-            self.subscribe(number, &path, &args, format).await;
+        for (number, asked) in again {
+            self.subscribe(number, asked).await;
         }
         Ok(())
     }
@@ -185,11 +178,11 @@ impl LiveConnection {
         }
     }
 
-    async fn try_subscribe(&self, number: u32, path: &str, args: &str, format: Format) -> Result<()> {
+    async fn try_subscribe(&self, number: u32, asked: &AskedQuery) -> Result<()> {
         let (dispatcher, caller) = (&self.hub.dispatcher, self.caller.clone());
         let services = dispatcher.services();
-        let function = dispatcher.query(path)?;
-        let question = Arc::new(Question::new(function.path.clone(), args, format)?);
+        let function = dispatcher.query(&asked.path)?;
+        let question = Arc::new(Question::new(function.path.clone(), asked)?);
         let call = Call::new(services.clone(), function.def, caller, self.flow, services.request_id());
         dispatcher.admit(&function, &Arc::new(call)).await?;
         let limits = services.limits();
@@ -433,6 +426,7 @@ impl LiveConnection {
         let run = Arc::new(Run {
             told: envelope::failure(error, &LogLines::default()).split_off(1).into(),
             failed: Some(error.code()),
+            journal: None,
             reads: ReadSet::default(),
             inputs: Inputs::UNANNOUNCED,
             commit,
@@ -469,11 +463,14 @@ impl LiveConnection {
             subscription.refresh_at = refresh.map(|time| Instant::now() + time);
             if subscription.told.as_ref() != Some(&run.told) {
                 let is_first = subscription.told.replace(run.told.clone()).is_none();
-                if is_first && resumed.is_some_and(|since| state.stands_since(&run, since)) {
+                // Where its pages ended before is not known any more.
+                let is_known = run.journal.is_none() && resumed.is_some_and(|since| state.stands_since(&run, since));
+                if is_first && is_known {
                     continue;
                 }
                 let subscription = &state.subscriptions[id];
-                results.push(Told { query: subscription.number, json: run.told.clone() });
+                let journal = subscription.question.journal.clone();
+                results.push(Told { query: subscription.number, json: run.told.clone(), journal });
             }
         }
         let own = &state.connections[self.id].subscriptions;

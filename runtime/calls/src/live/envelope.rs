@@ -16,6 +16,8 @@ pub struct AskedQuery {
     pub args: String,
     /// How values are written.
     pub format: Format,
+    /// Where its pages end, if this client was told so before ([`Told::journal`](super::Told::journal)).
+    pub journal: Option<String>,
 }
 
 impl AskedQuery {
@@ -65,6 +67,6 @@ impl AskedQuery {
         if !args.starts_with('{') {
             return Err(Error::new(Code::InvalidEnvelope, "args must be an object of named arguments"));
         }
-        Ok(Self { path, args: args.to_owned(), format: Format::named(format)? })
+        Ok(Self { path, args: args.to_owned(), format: Format::named(format)?, journal: None })
     }
 }

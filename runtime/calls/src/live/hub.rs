@@ -402,7 +402,12 @@ impl State {
 
     /// Takes in a run that was made for a subscription: it, and others who ask the same, have its result from now on.
     pub(super) fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
-        let Some(subscription) = self.subscriptions.get(id) else { return };
+        let Some(subscription) = self.subscriptions.get_mut(id) else { return };
+        // From now on its pages end where they ended in this run.
+        if run.failed.is_none() && subscription.question.journal != run.journal {
+            let journal = run.journal.clone();
+            subscription.question = Arc::new(Question { journal, ..(*subscription.question).clone() });
+        }
         let (question, own) = (subscription.question.clone(), subscription.entry);
         let to = if run.is_for_everybody() {
             self.shared(&question)

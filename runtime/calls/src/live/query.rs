@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::call::dispatch::{Dispatcher, Ended};
+use super::AskedQuery;
 use crate::call::envelope;
 use crate::codec::decode::Body;
 use crate::codec::{Format, convex_json};
@@ -18,7 +19,7 @@ use crate::observe::By;
 use crate::registry::Registered;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Commit, Flow, ReadSet, RecordingReader};
+use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
 
 /// What is asked, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,8 @@ pub(crate) struct Question {
     pub args: Arc<str>,
     /// How values are written in it and in the result.
     pub format: Format,
+    /// Where its pages end, if it reads pages that were read before.
+    pub journal: Option<Arc<str>>,
 }
 
 /// One run of a query.
@@ -37,6 +40,8 @@ pub(crate) struct Run {
     pub told: Bytes,
     /// Its error, if it ended in one.
     pub failed: Option<Code>,
+    /// Where its pages end, if it read any.
+    pub journal: Option<Arc<str>>,
     /// What it read.
     pub reads: ReadSet,
     /// What else its result may rest on.
@@ -96,6 +101,10 @@ impl Asked {
         let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
         let within = || catch_unwind(AssertUnwindSafe(|| self.value(dispatcher, reader, &call)));
         let result = capture.within(within).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+        let (result, journal) = match result {
+            Ok((value, journal)) => (Ok(value), journal),
+            Err(error) => (Err(error), None),
+        };
         let log_lines = capture.take();
         let error = result.as_ref().err();
         if self.why == Why::Subscribed {
@@ -119,16 +128,24 @@ impl Asked {
             }
             .split_off(1),
         };
-        Run { told: told.into(), failed, reads: reader.take(), inputs: call.inputs.noted(), commit }
+        Run { told: told.into(), failed, journal, reads: reader.take(), inputs: call.inputs.noted(), commit }
     }
 
-    fn value(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, call: &Arc<Call>) -> Result<Vec<u8>> {
-        let Question { args, format, .. } = &*self.question;
+    /// The value's JSON, and where the pages end that were read.
+    fn value(
+        &self,
+        dispatcher: &Dispatcher,
+        reader: &Rc<RecordingReader>,
+        call: &Arc<Call>,
+    ) -> Result<(Vec<u8>, Option<Arc<str>>)> {
+        let Question { args, format, journal, .. } = &*self.question;
         let Prepared::Query(query) = dispatcher.handlers().prepare(&self.function, Body::Args(args, *format))? else {
             return Err(Error::internal("a live query is no query"));
         };
         let services = dispatcher.services();
-        let ctx = QueryCtx::new(call.clone(), services.database().db(reader.clone()));
+        let ends = Rc::new(PageEnds::read(journal.as_deref())?);
+        let db = services.database().db(reader.clone()).with_page_ends(ends.clone());
+        let ctx = QueryCtx::new(call.clone(), db);
         let mut out = services.writer();
         query.run(&ctx, &mut out)?;
         let value = out.finish()?;
@@ -138,19 +155,26 @@ impl Asked {
                 convex_json::encode(&value.joined(), self.function.bytes_within(), services.writer())?
             }
         };
-        Ok(value.joined().into_owned())
+        Ok((value.joined().into_owned(), ends.journal().map(Arc::from)))
     }
 }
 
 impl Question {
+    /// What a client asks for by it.
+    pub(crate) fn to_asked(&self) -> AskedQuery {
+        let journal = self.journal.as_deref().map(str::to_owned);
+        AskedQuery { path: self.path.to_string(), args: self.args.to_string(), format: self.format, journal }
+    }
+
     /// A question with its arguments in one form, so that the same ones are told to be the same.
     ///
     /// # Errors
     /// `INVALID_ENVELOPE` if the arguments are no JSON.
-    pub(crate) fn new(path: Arc<str>, args: &str, format: Format) -> Result<Self> {
-        let args: serde_json::Value = serde_json::from_str(args)
+    pub(crate) fn new(path: Arc<str>, asked: &AskedQuery) -> Result<Self> {
+        let args: serde_json::Value = serde_json::from_str(&asked.args)
             .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
         // Objects of serde_json are ordered by name.
-        Ok(Self { path, args: args.to_string().into(), format })
+        let journal = asked.journal.as_deref().map(Arc::from);
+        Ok(Self { path, args: args.to_string().into(), format: asked.format, journal })
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::app::{Reply, TestApp, TestCaller};
 use convoke_calls::call::Format;
-use convoke_calls::live::{LiveConnection, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, Told, Update};
 use convoke_core::error::Result;
 
 /// How long a test waits for what must come.
@@ -25,7 +25,9 @@ impl<'app> TestCaller<'app> {
     /// If the caller has as many live connections as may be.
     pub fn watch(&self, path: &str, args: Value) -> Watch<'app> {
         let mut connection = self.live().unwrap_or_else(|error| panic!("{error:?}"));
-        self.app().block_on(connection.subscribe(0, path, &args.to_string(), Format::Json));
+        let (path, args) = (path.to_owned(), args.to_string());
+        let asked = AskedQuery { path, args, format: Format::Json, journal: None };
+        self.app().block_on(connection.subscribe(0, asked));
         Watch { app: self.app(), connection }
     }
 

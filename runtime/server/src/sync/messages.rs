@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use convoke_calls::live::Told;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,7 @@ impl std::fmt::Debug for Token {
 /// A change of what a client watches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Modification {
-    Add { query: u32, path: String, args: String },
+    Add { query: u32, path: String, args: String, journal: Option<String> },
     Remove { query: u32 },
 }
 
@@ -102,6 +103,7 @@ struct WireModification<'a> {
     udf_path: Option<String>,
     #[serde(borrow)]
     args: Option<&'a RawValue>,
+    journal: Option<String>,
 }
 
 impl FromClient {
@@ -158,7 +160,7 @@ impl WireModification<'_> {
         match &*self.r#type {
             "Add" => {
                 let path = self.udf_path.ok_or("Add lacks udfPath")?;
-                Ok(Modification::Add { query: self.query_id, path, args: args(self.args)? })
+                Ok(Modification::Add { query: self.query_id, path, args: args(self.args)?, journal: self.journal })
             }
             "Remove" => Ok(Modification::Remove { query: self.query_id }),
             _ => Err("A modification is Add or Remove".to_owned()),
@@ -227,16 +229,17 @@ pub(super) fn parts(transition: &str, id: u64) -> Vec<String> {
 }
 
 /// A query's result, of what a live query tells of it: the members of an object behind its brace.
-pub(super) fn result_of(query: u32, told: &[u8]) -> String {
-    let told = String::from_utf8_lossy(told);
+pub(super) fn result_of(told: &Told) -> String {
+    let (query, journal) = (told.query, Value::from(told.journal.as_deref()));
+    let told = String::from_utf8_lossy(&told.json);
     let success = told.strip_prefix(r#""status":"success","value":"#).and_then(|rest| rest.strip_suffix('}'));
     match success {
         Some(value) => {
-            format!(r#"{{"type":"QueryUpdated","queryId":{query},"value":{value},"logLines":[],"journal":null}}"#)
+            format!(r#"{{"type":"QueryUpdated","queryId":{query},"value":{value},"logLines":[],"journal":{journal}}}"#)
         }
         None => {
             let members = told.strip_prefix(r#""status":"error","#).unwrap_or(&told);
-            format!(r#"{{"type":"QueryFailed","queryId":{query},"journal":null,{members}"#)
+            format!(r#"{{"type":"QueryFailed","queryId":{query},"journal":{journal},{members}"#)
         }
     }
 }
@@ -307,13 +310,18 @@ mod tests {
         );
         assert_eq!(
             read(
-                r#"{"type":"ModifyQuerySet","baseVersion":0,"newVersion":1,"modifications":[{"type":"Add","queryId":7,"udfPath":"a:b","args":[{"x":1.0}]},{"type":"Remove","queryId":2}]}"#
+                r#"{"type":"ModifyQuerySet","baseVersion":0,"newVersion":1,"modifications":[{"type":"Add","queryId":7,"udfPath":"a:b","args":[{"x":1.0}],"journal":"[]"},{"type":"Remove","queryId":2}]}"#
             ),
             FromClient::ModifyQuerySet {
                 base_version: 0,
                 new_version: 1,
                 modifications: vec![
-                    Modification::Add { query: 7, path: "a:b".to_owned(), args: r#"{"x":1.0}"#.to_owned() },
+                    Modification::Add {
+                        query: 7,
+                        path: "a:b".to_owned(),
+                        args: r#"{"x":1.0}"#.to_owned(),
+                        journal: Some("[]".to_owned()),
+                    },
                     Modification::Remove { query: 2 },
                 ],
             }
@@ -328,14 +336,17 @@ mod tests {
     #[test]
     fn what_clients_are_sent_is_json_of_the_protocol() {
         let (from, to) = (Version::default(), Version { query_set: 1, identity: 2, ts: 258 });
-        let told = [result_of(1, br#""status":"success","value":[1]}"#), removed(2)];
-        let written: Value = serde_json::from_str(&transition(from, to, &told)).unwrap();
+        let told = |query, json: &'static [u8], journal: Option<&str>| {
+            result_of(&Told { query, json: json.into(), journal: journal.map(Into::into) })
+        };
+        let results = [told(1, br#""status":"success","value":[1]}"#, Some("[\"x\"]")), removed(2)];
+        let written: Value = serde_json::from_str(&transition(from, to, &results)).unwrap();
         assert_eq!(written["startVersion"], json!({ "querySet": 0, "identity": 0, "ts": "AAAAAAAAAAA=" }));
         assert_eq!(written["endVersion"], json!({ "querySet": 1, "identity": 2, "ts": "AgEAAAAAAAA=" }));
-        let updated = json!({ "type": "QueryUpdated", "queryId": 1, "value": [1], "logLines": [], "journal": null });
+        let updated = json!({ "type": "QueryUpdated", "queryId": 1, "value": [1], "logLines": [], "journal": "[\"x\"]" });
         assert_eq!(written["modifications"], json!([updated, { "type": "QueryRemoved", "queryId": 2 }]));
-        let failed =
-            result_of(3, br#""status":"error","errorMessage":"No","errorData":{"code":"FORBIDDEN"},"logLines":[]}"#);
+        let failed = br#""status":"error","errorMessage":"No","errorData":{"code":"FORBIDDEN"},"logLines":[]}"#;
+        let failed = told(3, failed, None);
         assert_eq!(
             serde_json::from_str::<Value>(&failed).unwrap(),
             json!({

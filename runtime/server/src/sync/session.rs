@@ -90,7 +90,7 @@ impl Session {
     /// Takes the client from the version that it was told last to this session's own, at a commit.
     pub(super) fn transition(&mut self, told_last: &mut Version, ts: u64, told: &[Told], removed: &[String]) -> String {
         self.version.ts = self.version.ts.max(ts);
-        let results = told.iter().map(|told| result_of(told.query, &told.json));
+        let results = told.iter().map(result_of);
         let modifications: Vec<String> = removed.iter().cloned().chain(results).collect();
         let from = std::mem::replace(told_last, self.version);
         transition(from, self.version, &modifications)
@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn add(query: u32) -> Modification {
-        Modification::Add { query, path: "a:b".to_owned(), args: "{}".to_owned() }
+        Modification::Add { query, path: "a:b".to_owned(), args: "{}".to_owned(), journal: None }
     }
 
     fn modify(base_version: u32, new_version: u32, modifications: Vec<Modification>) -> FromClient {

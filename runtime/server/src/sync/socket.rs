@@ -33,7 +33,7 @@ use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
 use convoke_calls::codec::decode;
 use convoke_calls::function::Kind;
-use convoke_calls::live::{LiveConnection, Owner, Told};
+use convoke_calls::live::{AskedQuery, LiveConnection, Owner, Told};
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::UsedKey;
 use convoke_core::error::{Code, Error, Result};
@@ -254,9 +254,10 @@ impl Client {
         let mut removed = Vec::new();
         for modification in modifications {
             match modification {
-                Modification::Add { query, path, args } => {
+                Modification::Add { query, path, args, journal } => {
                     self.record(&format!("live {}", shortened(&path)));
-                    self.live.subscribe(query, &path, &args, Format::ConvexEncoded).await;
+                    let asked = AskedQuery { path, args, format: Format::ConvexEncoded, journal };
+                    self.live.subscribe(query, asked).await;
                 }
                 Modification::Remove { query } => {
                     self.live.unsubscribe(query);

@@ -47,6 +47,37 @@ test("two tabs see what one of them writes, which sees it before it is done and 
   for (const page of [first, second]) await until("the count after a restart", async () => (await text(page, "count")) === "2");
 });
 
+test("pages stay side by side while rows come between them, also after a kill", async () => {
+  const add = async (...amounts) => {
+    for (const amount of amounts) await server.call("mutation", "probes/ledger:add", { amount });
+  };
+  const page = await tab();
+  const shows = (what, ...amounts) => until(what, async () => (await text(page, "amounts")) === amounts.join(" "));
+  await until("an empty list", async () => (await text(page, "status")) === "Exhausted");
+  await add(10, 20, 30, 40, 50, 60, 70);
+  // The first page was the whole list when it was read first: it grows, and is split.
+  await shows("all that came", 10, 20, 30, 40, 50, 60, 70);
+  await add(15, 75);
+  await shows("the beginning and the end", 10, 15, 20, 30, 40, 50, 60, 70, 75);
+
+  const later = await tab();
+  const laterShows = (what, ...amounts) => until(what, async () => (await text(later, "amounts")) === amounts.join(" "));
+  await laterShows("the first page", 10, 15, 20);
+  await later.click("#more");
+  await laterShows("the second page", 10, 15, 20, 30, 40, 50);
+  await add(20, 21, 1);
+  await laterShows("what came between", 1, 10, 15, 20, 20, 21, 30, 40, 50);
+  await server.kill();
+  await server.again();
+  await add(2, 22, 80);
+  await laterShows("the same borders after a restart", 1, 2, 10, 15, 20, 20, 21, 22, 30, 40, 50);
+  await later.click("#more");
+  await laterShows("the third page", 1, 2, 10, 15, 20, 20, 21, 22, 30, 40, 50, 60, 70, 75);
+  await later.click("#more");
+  await laterShows("the last page", 1, 2, 10, 15, 20, 20, 21, 22, 30, 40, 50, 60, 70, 75, 80);
+  await until("the end", async () => (await text(later, "status")) === "Exhausted");
+});
+
 test("who signs in is known on the page, also when a token ends", async () => {
   const page = await tab();
   await until("nobody", async () => (await text(page, "who")) === "null");

@@ -1,10 +1,10 @@
 // A page as somebody would write it, with npm's `convex/react`. The test reads it by its ids.
 
-import { ConvexProvider, ConvexReactClient, useMutation, useQuery } from "convex/react";
+import { ConvexProvider, ConvexReactClient, useMutation, usePaginatedQuery, useQuery } from "convex/react";
 import { anyApi } from "convex/server";
 import { createRoot } from "react-dom/client";
 
-const { values } = anyApi.probes;
+const { ledger, values } = anyApi.probes;
 const server = new URLSearchParams(location.search).get("server");
 const client = new ConvexReactClient(server, { skipConvexDeploymentUrlCheck: true, authRefreshTokenLeewaySeconds: 0 });
 
@@ -32,4 +32,16 @@ function Page() {
   );
 }
 
-createRoot(document.getElementById("root")).render(<ConvexProvider client={client}><Page /></ConvexProvider>);
+/** Amounts, in pages of three. */
+function Amounts() {
+  const { results, status, loadMore } = usePaginatedQuery(ledger.pages, {}, { initialNumItems: 3 });
+  return (
+    <>
+      <p id="amounts">{results.map((entry) => entry.amount).join(" ")}</p>
+      <p id="status">{status}</p>
+      <button id="more" onClick={() => loadMore(3)}>More</button>
+    </>
+  );
+}
+
+createRoot(document.getElementById("root")).render(<ConvexProvider client={client}><Page /><Amounts /></ConvexProvider>);

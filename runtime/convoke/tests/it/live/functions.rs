@@ -40,6 +40,14 @@ pub(super) struct Top {
     pub rows: i64,
 }
 
+#[args]
+pub(super) struct Paged {
+    pub room: String,
+    /// Most often counted first; by name otherwise.
+    pub by_count: bool,
+    pub pagination_opts: PaginationOpts,
+}
+
 /// Adds one to each of the names, which are divided by commas.
 #[mutation]
 pub(super) fn add(ctx: &mut MutationCtx, args: Named) -> Result<()> {
@@ -86,6 +94,28 @@ pub(super) fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
 pub(super) fn top(ctx: &QueryCtx, args: Top) -> Result<Vec<String>> {
     let rows = ctx.db().query(Tally::by_room_count).eq(&args.room).order(Order::Desc).take(args.rows as usize)?;
     Ok(rows.into_iter().map(|row| row.name.clone()).collect())
+}
+
+/// Takes what was counted under this name out of the room.
+#[mutation]
+pub(super) fn forget(ctx: &mut MutationCtx, args: Named) -> Result<()> {
+    if let Some(tally) = ctx.db().query(Tally::by_room_name).eq(&args.room).eq(&args.name).unique()? {
+        ctx.db_mut().delete(tally.id())?;
+    }
+    Ok(())
+}
+
+/// What was counted, page by page.
+#[query]
+pub(super) fn page(ctx: &QueryCtx, args: Paged) -> Result<PaginationResult<String>> {
+    let page = match args.by_count {
+        true => {
+            let tallies = ctx.db().query(Tally::by_room_count).eq(&args.room);
+            tallies.order(Order::Desc).paginate(&args.pagination_opts)?
+        }
+        false => ctx.db().query(Tally::by_room_name).eq(&args.room).paginate(&args.pagination_opts)?,
+    };
+    Ok(page.map(|tally| tally.name.clone()))
 }
 
 /// As [`count`], for guests of the room.

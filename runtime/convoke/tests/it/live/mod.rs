@@ -2,13 +2,14 @@
 
 mod functions;
 mod http;
+mod pages;
 mod sync;
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke::error::Code;
-use convoke::live::{LiveConnection, Update};
+use convoke::live::{AskedQuery, LiveConnection, Update};
 use convoke::testing::{TestApp, TestCaller};
 use serde_json::{Value, json};
 
@@ -34,10 +35,14 @@ fn values(update: &Update) -> Vec<(u32, Value)> {
     update.results.iter().map(value).collect()
 }
 
+fn asked(path: &str, args: &Value) -> AskedQuery {
+    AskedQuery { path: path.to_owned(), args: args.to_string(), format: Default::default(), journal: None }
+}
+
 fn subscribe(app: &TestApp, connection: &mut LiveConnection, queries: &[(&str, Value)]) {
     for (number, (path, args)) in queries.iter().enumerate() {
         let number = u32::try_from(number).unwrap();
-        app.block_on(connection.subscribe(number, path, &args.to_string(), Default::default()));
+        app.block_on(connection.subscribe(number, asked(path, args)));
     }
 }
 
@@ -257,10 +262,10 @@ fn each_bound_of_a_connection_holds() {
     assert!(String::from_utf8_lossy(&update.results[3].json).contains("OVERLOADED"));
     first.unsubscribe(2);
     first.unsubscribe(3);
-    app.block_on(first.subscribe(7, "live/functions/long", r#"{"room":"","rows":900}"#, Default::default()));
+    app.block_on(first.subscribe(7, asked("live/functions/long", &json!({ "room": "", "rows": 900 }))));
     assert_eq!(app.block_on(first.next()).unwrap().results.len(), 1);
     first.unsubscribe(1);
-    app.block_on(first.subscribe(8, "live/functions/long", r#"{"room":"","rows":901}"#, Default::default()));
+    app.block_on(first.subscribe(8, asked("live/functions/long", &json!({ "room": "", "rows": 901 }))));
     assert_eq!(app.block_on(first.next()).unwrap_err().code(), Code::Overloaded);
     drop(first);
 

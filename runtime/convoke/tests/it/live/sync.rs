@@ -102,19 +102,9 @@ impl Client {
 
     async fn mutate(&mut self, request: u32, path: &str, args: Value) -> (Value, Value) {
         self.send(json!({ "type": "Mutation", "requestId": request, "udfPath": path, "args": [args] })).await;
-        // What it changed may be told before its answer.
-        let (mut response, mut modifications) = (None, Vec::new());
-        loop {
-            let message = self.next().await.unwrap();
-            if message["type"] == "MutationResponse" {
-                response = Some(message);
-                continue;
-            }
-            modifications.extend(message["modifications"].as_array().unwrap().iter().cloned());
-            if let Some(response) = response {
-                return (response, json!({ "modifications": modifications }));
-            }
-        }
+        // A client lays its guess over whatever is told before the answer.
+        let response = self.expect("MutationResponse").await;
+        (response, self.expect("Transition").await)
     }
 
     async fn authenticate(&mut self, kind: &str, value: &str) {
@@ -154,6 +144,56 @@ fn one_reads_what_one_wrote_and_a_request_that_is_sent_again_is_done_once() {
         thief.expect("Transition").await;
         let (taken, _) = thief.mutate(0, "live/functions:add", of("r", "x")).await;
         assert_eq!(taken["errorData"]["code"], "CONFLICT");
+    });
+}
+
+#[test]
+fn what_a_mutation_wrote_is_never_told_before_its_answer() {
+    let app = TestApp::with(|options| options.limits.live_runs_per_second_max = 10_000);
+    let server = app.serve();
+    app.block_on(async {
+        let mut client = connected(&server, "early").await;
+        client.watch(4, "live/functions:count", of("r", "early")).await;
+        for written in 1..=200_u32 {
+            let (response, transition) = client.mutate(written, "live/functions:add", of("r", "early")).await;
+            assert_eq!(response["success"], true);
+            assert_eq!(transition["modifications"][0]["value"], json!(f64::from(written)));
+        }
+    });
+}
+
+#[test]
+fn a_page_ends_where_it_ended_when_its_client_comes_again() {
+    let app = TestApp::new();
+    let server = app.serve();
+    let page = |journal: Value| {
+        let opts = json!({ "numItems": 2.0, "cursor": null, "id": 1.0 });
+        let args = json!({ "room": "r", "byCount": false, "paginationOpts": opts });
+        json!({ "type": "Add", "queryId": 1, "udfPath": "live/functions:page", "args": [args], "journal": journal })
+    };
+    let names = |transition: &Value| transition["modifications"][0]["value"]["page"].clone();
+    app.block_on(async {
+        let mut client = connected(&server, "pages").await;
+        client.mutate(0, "live/functions:add", of("r", "b,d,f")).await;
+        let modify = |add: Value| json!({ "type": "ModifyQuerySet", "baseVersion": 0, "newVersion": 1, "modifications": [add] });
+        client.send(modify(page(Value::Null))).await;
+        let first = client.expect("Transition").await;
+        assert_eq!(names(&first), json!(["b", "d"]));
+        let journal = first["modifications"][0]["journal"].clone();
+        assert!(journal.is_string());
+        let (_, transition) = client.mutate(1, "live/functions:add", of("r", "a,c")).await;
+        assert_eq!(names(&transition), json!(["a", "b", "c", "d"]));
+        assert_eq!(transition["modifications"][0]["journal"], journal);
+        let mut again = connected(&server, "pages").await;
+        again.send(modify(page(journal.clone()))).await;
+        assert_eq!(names(&again.expect("Transition").await), json!(["a", "b", "c", "d"]));
+        let mut anew = connected(&server, "pages").await;
+        anew.send(modify(page(Value::Null))).await;
+        assert_eq!(names(&anew.expect("Transition").await), json!(["a", "b"]));
+        let mut wrong = connected(&server, "pages").await;
+        wrong.send(modify(page(json!("[\"x\"]")))).await;
+        let failed = wrong.expect("Transition").await;
+        assert!(failed["modifications"][0]["errorMessage"].as_str().unwrap().contains("InvalidCursor"));
     });
 }
 
