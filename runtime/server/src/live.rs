@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_data_whatever_its_json_looks_like() {
-        let told = |query, json: &'static str| Told { query, json: json.into() };
+        let told = |query, json: &'static str| Told { query, json: json.into(), journal: None };
         let results = results(
             &Update {
                 commit: Commit(7),

@@ -79,7 +79,13 @@ impl<T> PaginationResult<T> {
     /// The same page of other items.
     pub fn map<U>(self, of: impl FnMut(T) -> U) -> PaginationResult<U> {
         let Self { page, is_done, continue_cursor, split_cursor, page_status } = self;
-        PaginationResult { page: page.into_iter().map(of).collect(), is_done, continue_cursor, split_cursor, page_status }
+        PaginationResult {
+            page: page.into_iter().map(of).collect(),
+            is_done,
+            continue_cursor,
+            split_cursor,
+            page_status,
+        }
     }
 }
 
@@ -131,9 +137,8 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
     /// [`StoreError::InvalidCursor`] if a cursor is none of this query's: the client begins again at the first page.
     pub fn paginate(mut self, opts: &PaginationOpts) -> Result<PaginationResult<Doc<T>>, StoreError> {
         let fingerprint = self.plan.fingerprint();
-        let stop = |cursor: &Cursor, field| {
-            cursor.stop(&self.plan, fingerprint).map_err(|_| StoreError::InvalidCursor(field))
-        };
+        let stop =
+            |cursor: &Cursor, field| cursor.stop(&self.plan, fingerprint).map_err(|_| StoreError::InvalidCursor(field));
         let ends = self.db.page_ends.clone();
         let start = opts.cursor.0.as_ref().map(|cursor| stop(cursor, "paginationOpts.cursor")).transpose()?;
         let end = match (&opts.end_cursor, &ends) {

@@ -428,11 +428,14 @@ impl State {
                 self.leave(id, own);
             }
         }
-        let is_stale = self.entries[to].is_stale;
+        // Another run may have shown a later commit while this one was under way.
+        let entry = &self.entries[to];
+        let is_behind = entry.latest.commit > run.commit && entry.latest.told != run.told;
+        let is_marked = entry.is_stale || is_behind;
         let subscription = &mut self.subscriptions[id];
-        subscription.is_marked = is_stale;
+        subscription.is_marked = is_marked;
         let connection = &mut self.connections[subscription.connection];
-        match is_stale {
+        match is_marked {
             true => connection.wake.notify_one(),
             false => connection.unmark(id),
         }

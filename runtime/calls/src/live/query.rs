@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::call::dispatch::{Dispatcher, Ended};
 use super::AskedQuery;
+use crate::call::dispatch::{Dispatcher, Ended};
 use crate::call::envelope;
 use crate::codec::decode::Body;
 use crate::codec::{Format, convex_json};

@@ -343,7 +343,8 @@ mod tests {
         let written: Value = serde_json::from_str(&transition(from, to, &results)).unwrap();
         assert_eq!(written["startVersion"], json!({ "querySet": 0, "identity": 0, "ts": "AAAAAAAAAAA=" }));
         assert_eq!(written["endVersion"], json!({ "querySet": 1, "identity": 2, "ts": "AgEAAAAAAAA=" }));
-        let updated = json!({ "type": "QueryUpdated", "queryId": 1, "value": [1], "logLines": [], "journal": "[\"x\"]" });
+        let updated =
+            json!({ "type": "QueryUpdated", "queryId": 1, "value": [1], "logLines": [], "journal": "[\"x\"]" });
         assert_eq!(written["modifications"], json!([updated, { "type": "QueryRemoved", "queryId": 2 }]));
         let failed = br#""status":"error","errorMessage":"No","errorData":{"code":"FORBIDDEN"},"logLines":[]}"#;
         let failed = told(3, failed, None);

@@ -1,6 +1,8 @@
 //! The functions that the tests of live queries call. Their path is `live/functions/<name>`.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::Receiver;
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, table};
@@ -116,6 +118,18 @@ pub(super) fn page(ctx: &QueryCtx, args: Paged) -> Result<PaginationResult<Strin
         false => ctx.db().query(Tally::by_room_name).eq(&args.room).paginate(&args.pagination_opts)?,
     };
     Ok(page.map(|tally| tally.name.clone()))
+}
+
+/// What the next run of [`count_later`] waits for.
+pub(super) static HELD: Mutex<Option<Receiver<()>>> = Mutex::new(None);
+
+/// As [`count`], some time after its snapshot was opened.
+#[query]
+pub(super) fn count_later(ctx: &QueryCtx, args: Named) -> Result<i64> {
+    let count = ctx.run::<count>(args)?;
+    let held = HELD.lock().unwrap().take();
+    held.map(|held| held.recv());
+    Ok(count)
 }
 
 /// As [`count`], for guests of the room.

@@ -65,6 +65,44 @@ fn a_watcher_is_told_each_change_and_nothing_else() {
 }
 
 #[test]
+fn a_run_that_was_overtaken_is_not_the_last_word() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let (go_on, held) = std::sync::mpsc::channel();
+    *functions::HELD.lock().unwrap() = Some(held);
+    let query = ("live/functions/countLater", of("late", "x"));
+    let mut slow = ada.live().unwrap();
+    subscribe(&app, &mut slow, std::slice::from_ref(&query));
+    app.block_on(async {
+        let first = tokio::spawn(async move {
+            let update = slow.next().await.unwrap();
+            (slow, update)
+        });
+        while functions::HELD.lock().unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+        let call = |path: &'static str, args: Value| {
+            let runtime = app.runtime().clone();
+            async move {
+                let args = args.to_string();
+                let request = convoke::call::dispatch::Request::Args { path, args: &args };
+                runtime.call(request, convoke::identity::Caller::Nobody, runtime.request_id()).await.0.result.unwrap()
+            }
+        };
+        call("live/functions/add", of("late", "x")).await;
+        let mut quick =
+            app.runtime().live().open(convoke::identity::Caller::Nobody, convoke::store::Flow::SYSTEM, None).unwrap();
+        quick.subscribe(0, asked(query.0, &query.1)).await;
+        assert_eq!(values(&quick.next().await.unwrap()), [(0, json!(1))]);
+        go_on.send(()).unwrap();
+        let (mut slow, update) = first.await.unwrap();
+        assert_eq!(values(&update), [(0, json!(0))]);
+        let next = tokio::time::timeout(Duration::from_secs(60), slow.next()).await.expect("it is told what it missed");
+        assert_eq!(values(&next.unwrap()), [(0, json!(1))]);
+    });
+}
+
+#[test]
 fn a_list_is_run_again_only_for_what_it_looked_at() {
     let app = TestApp::new();
     let ada = app.user("ada");

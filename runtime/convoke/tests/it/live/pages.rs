@@ -226,7 +226,8 @@ fn a_cursor_of_something_else_is_named_so_that_clients_begin_again() {
         assert!(error.contains("InvalidCursor"), "{error}");
     }
     for rows in [json!(0), json!(-1), json!(1.5), json!("1")] {
-        let error = ada.call(PAGE, args(false, json!({ "numItems": rows, "cursor": null }))).error().message().to_owned();
+        let error =
+            ada.call(PAGE, args(false, json!({ "numItems": rows, "cursor": null }))).error().message().to_owned();
         assert!(error.contains("numItems"), "{error}");
     }
     for journal in ["nonsense", "[1]", r#"["x"]"#, &format!("[{by_name}]")] {

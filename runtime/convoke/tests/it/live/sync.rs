@@ -175,7 +175,8 @@ fn a_page_ends_where_it_ended_when_its_client_comes_again() {
     app.block_on(async {
         let mut client = connected(&server, "pages").await;
         client.mutate(0, "live/functions:add", of("r", "b,d,f")).await;
-        let modify = |add: Value| json!({ "type": "ModifyQuerySet", "baseVersion": 0, "newVersion": 1, "modifications": [add] });
+        let modify =
+            |add: Value| json!({ "type": "ModifyQuerySet", "baseVersion": 0, "newVersion": 1, "modifications": [add] });
         client.send(modify(page(Value::Null))).await;
         let first = client.expect("Transition").await;
         assert_eq!(names(&first), json!(["b", "d"]));
