@@ -1,12 +1,15 @@
 //! Notes what a mutation writes, around whatever engine runs it.
 //!
-//! Of a table that somebody watches each row is noted with its places in the indexes, for which its old values are read;
-//! of any other one only its name.
+//! Of a table that somebody watches each row is noted with its places in the indexes, old and new; of any other one only
+//! its name. The old values are mostly known: what a mutation writes it has read before. Otherwise they are read.
 
 use std::cell::{Cell, RefCell};
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::commits::{ChangeSet, Commit, Commits, Mark, RowChange};
 use super::engine::{Access, WriteJob};
@@ -16,6 +19,9 @@ use super::index_key;
 use super::table::TableDef;
 use super::transaction::{Plan, Reader, Row, Visit, Writer};
 use super::value::Value;
+
+/// Rows whose values are remembered while a mutation runs.
+const REMEMBERED_MAX: usize = 64;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -73,6 +79,8 @@ struct ChangeRecorder {
     writer: Rc<dyn Writer>,
     commits: Arc<Commits>,
     changes: RefCell<ChangeSet>,
+    /// What the indexes of rows that were read or written are made from, as they are now.
+    remembered: RefCell<FxHashMap<(usize, u128), Vec<Value>>>,
     /// What was noted when each of the open savepoints began.
     savepoints: RefCell<Vec<Mark>>,
     /// Statements that read old values, and the rows that they found: no reads of the mutation.
@@ -86,26 +94,53 @@ impl ChangeRecorder {
             writer,
             commits,
             changes: RefCell::default(),
+            remembered: RefCell::default(),
             savepoints: RefCell::default(),
             own_statements: Cell::new(0),
             own_rows: Cell::new(0),
         }
     }
 
-    /// What the indexes of a row are made from: the values of their fields, and null for all others.
-    fn indexed_values(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
+    /// Visits rows that are remembered if their table is watched.
+    fn visiting(
+        &self,
+        table: &'static TableDef,
+        visit: &mut Visit<'_>,
+        read: impl FnOnce(&mut Visit<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if !self.commits.is_watched(table.name) {
+            return read(visit);
+        }
+        read(&mut |row| {
+            let mut remembered = self.remembered.borrow_mut();
+            if remembered.len() < REMEMBERED_MAX
+                && let Entry::Vacant(free) = remembered.entry(key(table, row.id()?))
+            {
+                free.insert(indexed_values(table, row)?);
+            }
+            drop(remembered);
+            visit(row)
+        })
+    }
+
+    /// What the indexes of a row are made from, as it is now.
+    fn stored(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
+        if let Some(values) = self.remembered.borrow().get(&key(table, id)) {
+            return Ok(Some(values.clone()));
+        }
         let mut found = None;
         self.writer.get(table, id, &mut |row: &dyn Row| {
-            let mut values = vec![Value::Null; table.fields.len()];
-            for (place, value) in values.iter_mut().enumerate().filter(|(place, _)| is_indexed(table, *place)) {
-                *value = row.value(place)?.to_value();
-            }
-            found = Some(values);
+            found = Some(indexed_values(table, row)?);
             Ok(ControlFlow::Break(()))
         })?;
         self.own_statements.set(self.own_statements.get() + 1);
         self.own_rows.set(self.own_rows.get() + u64::from(found.is_some()));
         Ok(found)
+    }
+
+    /// A row is no longer what was read of it.
+    fn forget(&self, table: &'static TableDef, id: u128) {
+        self.remembered.borrow_mut().remove(&key(table, id));
     }
 
     fn note(&self, table: &'static TableDef, id: u128, before: Option<&[Value]>, after: Option<&[Value]>) {
@@ -122,6 +157,19 @@ impl ChangeRecorder {
     }
 }
 
+fn key(table: &'static TableDef, id: u128) -> (usize, u128) {
+    (std::ptr::from_ref(table).addr(), id)
+}
+
+/// The values of the fields that indexes are made from, and null for all others.
+fn indexed_values(table: &'static TableDef, row: &dyn Row) -> Result<Vec<Value>> {
+    let mut values = vec![Value::Null; table.fields.len()];
+    for (place, value) in values.iter_mut().enumerate().filter(|(place, _)| is_indexed(table, *place)) {
+        *value = row.value(place)?.to_value();
+    }
+    Ok(values)
+}
+
 fn is_indexed(table: &TableDef, field: usize) -> bool {
     table.indexes.iter().any(|index| {
         let decides = index.when.is_some_and(|when| when.field() == table.fields[field].name);
@@ -131,15 +179,23 @@ fn is_indexed(table: &TableDef, field: usize) -> bool {
 
 impl Reader for ChangeRecorder {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
-        self.writer.get(table, id, visit)
+        let mut found = false;
+        self.visiting(table, visit, |visit| {
+            found = self.writer.get(table, id, visit)?;
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
-        self.writer.select(plan, visit)
+        if plan.keys_only {
+            return self.writer.select(plan, visit);
+        }
+        self.visiting(plan.table, visit, |visit| self.writer.select(plan, visit))
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
-        self.writer.get_many(table, ids, visit)
+        self.visiting(table, visit, |visit| self.writer.get_many(table, ids, visit))
     }
 
     fn count(&self, plan: &Plan) -> Result<u64> {
@@ -180,19 +236,22 @@ impl Writer for ChangeRecorder {
     fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
         if !self.commits.is_watched(table.name) {
             let found = self.writer.update(table, id, before, changes)?;
+            self.forget(table, id);
             if found && !changes.is_empty() {
                 self.changes.borrow_mut().add_table(table.name);
             }
             return Ok(found);
         }
         // What the caller says of the former values may be out of date.
-        let stored = self.indexed_values(table, id)?;
+        let stored = self.stored(table, id)?;
         let found = self.writer.update(table, id, before, changes)?;
+        self.forget(table, id);
         if let Some(before) = stored.filter(|_| found && !changes.is_empty()) {
             let mut after = before.clone();
             // Of two values for one field the first one counts.
             changes.iter().rev().for_each(|(place, value)| after[*place] = value.clone());
             self.note(table, id, Some(&before), Some(&after));
+            self.remembered.borrow_mut().insert(key(table, id), after);
         }
         Ok(found)
     }
@@ -200,13 +259,15 @@ impl Writer for ChangeRecorder {
     fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
         if !self.commits.is_watched(table.name) {
             let found = self.writer.delete(table, id)?;
+            self.forget(table, id);
             if found {
                 self.changes.borrow_mut().add_table(table.name);
             }
             return Ok(found);
         }
-        let before = self.indexed_values(table, id)?;
+        let before = self.stored(table, id)?;
         let found = self.writer.delete(table, id)?;
+        self.forget(table, id);
         if found {
             self.note(table, id, before.as_deref(), None);
         }
@@ -227,6 +288,7 @@ impl Writer for ChangeRecorder {
 
     fn rollback(&self) -> Result<()> {
         self.writer.rollback()?;
+        self.remembered.borrow_mut().clear();
         if let Some(mark) = self.savepoints.borrow_mut().pop() {
             self.changes.borrow_mut().back_to(mark);
         }
