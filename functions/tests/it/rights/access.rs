@@ -24,12 +24,12 @@ fn is_reachable(function: &Registered) -> bool {
 }
 
 /// The rows, with the ids of this fixture.
-fn callable(fixture: &Fixture) -> Vec<Row> {
+pub(super) fn callable(fixture: &Fixture) -> Vec<Row> {
     rows(&fixture.ids)
 }
 
 /// What was answered, in short.
-fn answer(reply: &Reply) -> Option<(&'static str, &str)> {
+pub(super) fn answer(reply: &Reply) -> Option<(&'static str, &str)> {
     (!reply.is_success()).then(|| (reply.code(), reply.message()))
 }
 
