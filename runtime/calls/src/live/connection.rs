@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::AskedQuery;
-use super::hub::{ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
+use super::hub::{Bound, ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
 use super::query::{Asked, Question, Run, Why, passes};
 use crate::call::envelope;
 use crate::context::shared::{Call, Inputs};
@@ -39,6 +39,8 @@ pub struct LiveConnection {
     /// The queries that were rejected, in case another caller may ask them.
     refused: BTreeMap<u32, AskedQuery>,
     failing_since: Option<Instant>,
+    /// Whether its next turn waits for its pace.
+    is_put_off: bool,
     reached: Commit,
     /// The commit as of which the client has results already, until its first update.
     resumed: Option<Commit>,
@@ -108,9 +110,21 @@ impl Hub {
     pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
         let (id, wake) = self.connect(caller.clone(), owner, of_owner_max)?;
-        let (rejected, failing_since) = (Vec::new(), None);
+        let (rejected, failing_since, is_put_off) = (Vec::new(), None, false);
         let (reached, resumed, hub, refused) = (Commit::default(), None, self.clone(), BTreeMap::new());
-        Ok(LiveConnection { hub, id, wake, caller, flow, rejected, refused, failing_since, reached, resumed })
+        Ok(LiveConnection {
+            hub,
+            id,
+            wake,
+            caller,
+            flow,
+            rejected,
+            refused,
+            failing_since,
+            is_put_off,
+            reached,
+            resumed,
+        })
     }
 }
 
@@ -136,7 +150,8 @@ impl LiveConnection {
         let services = dispatcher.services();
         {
             let mut state = self.hub.lock();
-            state.move_to(self.id, owner, services.limits().live_connections_per_caller_max)?;
+            let moved = state.move_to(self.id, owner, services.limits().live_connections_per_caller_max);
+            moved.inspect_err(|_| self.hub.stats().meet(Bound::Connections))?;
             state.connections[self.id].caller = caller.clone();
         }
         (self.caller, self.flow) = (caller, flow);
@@ -188,6 +203,7 @@ impl LiveConnection {
         let limits = services.limits();
         let mut state = self.hub.lock();
         if state.connections[self.id].subscriptions.len() >= limits.live_queries_max {
+            self.hub.stats().meet(Bound::Queries);
             return Err(Error::overloaded(format!(
                 "A connection has at most {} live queries",
                 limits.live_queries_max
@@ -292,7 +308,7 @@ impl LiveConnection {
     }
 
     /// When the next turn is to be taken.
-    fn next_turn(&self) -> Due {
+    fn next_turn(&mut self) -> Due {
         if self.hub.lock().connections[self.id].is_ended {
             return Due::Ended;
         }
@@ -314,12 +330,18 @@ impl LiveConnection {
         // They move together: those that may run already wait for those that may not.
         match marked.iter().map(|id| state.subscriptions[*id].pace.next_at()).max() {
             Some(time) if time <= now => Due::Now,
-            Some(time) => Due::At(time),
+            Some(time) => {
+                if !std::mem::replace(&mut self.is_put_off, true) {
+                    self.hub.stats().meet(Bound::Runs);
+                }
+                Due::At(time)
+            }
             None => next_refresh.map_or(Due::Never, Due::At),
         }
     }
 
     async fn turn(&mut self) -> Result<Option<Update>> {
+        self.is_put_off = false;
         let (runs_at_all, claims) = self.claim().await;
         let hub = self.hub.clone();
         let taken = if runs_at_all {
@@ -478,6 +500,7 @@ impl LiveConnection {
         drop(state);
         if held > limits.live_result_bytes_max {
             let max = limits.live_result_bytes_max;
+            self.hub.stats().meet(Bound::ResultBytes);
             return Err(Error::overloaded(format!("The results of a live connection have at most {max} bytes")));
         }
         self.reached = self.reached.max(commit);

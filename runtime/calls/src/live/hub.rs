@@ -48,6 +48,64 @@ pub struct Stats {
     pub sent: AtomicU64,
     /// Results that were out of date before anybody had taken them.
     pub replaced: AtomicU64,
+    met: [AtomicU64; Bound::ALL.len()],
+}
+
+/// A bound of live queries, each a setting of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `live_connections_per_caller_max`: a connection was refused.
+    Connections,
+    /// `live_queries_max`: a query was refused.
+    Queries,
+    /// `live_result_bytes_max`: a connection was ended.
+    ResultBytes,
+    /// `live_runs_per_second_max`: a run was put off.
+    Runs,
+    /// `live_mutations_queued_max` or `live_actions_max`: a connection was not read from for a while.
+    Calls,
+    /// `live_message_bytes_max`: a connection was ended.
+    MessageBytes,
+    /// `live_connect_timeout`: a connection was ended.
+    Connect,
+}
+
+impl Bound {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Bound; 7] = [
+        Bound::Connections,
+        Bound::Queries,
+        Bound::ResultBytes,
+        Bound::Runs,
+        Bound::Calls,
+        Bound::MessageBytes,
+        Bound::Connect,
+    ];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Connections => "connections",
+            Bound::Queries => "queries",
+            Bound::ResultBytes => "result_bytes",
+            Bound::Runs => "runs",
+            Bound::Calls => "calls",
+            Bound::MessageBytes => "message_bytes",
+            Bound::Connect => "connect",
+        }
+    }
+}
+
+impl Stats {
+    /// A bound was met once more.
+    pub fn meet(&self, bound: Bound) {
+        self.met[bound as usize].fetch_add(1, Relaxed);
+    }
+
+    /// How often a bound was met.
+    pub fn met(&self, bound: Bound) -> u64 {
+        self.met[bound as usize].load(Relaxed)
+    }
 }
 
 pub(super) type EntryId = usize;
@@ -220,7 +278,7 @@ impl Hub {
         of_owner_max: usize,
     ) -> Result<(ConnectionId, Arc<Notify>)> {
         let mut state = self.lock();
-        state.count(owner.as_ref(), of_owner_max)?;
+        state.count(owner.as_ref(), of_owner_max).inspect_err(|_| self.stats.meet(Bound::Connections))?;
         let wake = Arc::new(Notify::new());
         state.connected += 1;
         let connection = Connection {

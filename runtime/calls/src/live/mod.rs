@@ -14,4 +14,4 @@ mod query;
 pub use clients::{LiveClient, WatchedQuery};
 pub use connection::{LiveConnection, Told, Update};
 pub use envelope::AskedQuery;
-pub use hub::{Hub, Owner, Stats};
+pub use hub::{Bound, Hub, Owner, Stats};

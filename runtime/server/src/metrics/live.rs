@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::family::Families;
+use convoke_calls::live::Bound;
 use convoke_calls::runtime::Runtime;
 
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {
@@ -25,5 +26,11 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
         "convoke_live_replaced_total",
         "Results that a later commit had touched before they were looked at again.",
         stats.replaced.load(Relaxed),
+    );
+    families.counters(
+        "convoke_live_bounds_met_total",
+        "How often a client met a bound of live queries: more connections, queries, bytes of results, runs a second, calls \
+         under way or bytes of a message than the settings `live_*` let it have, or no first message in time.",
+        Bound::ALL.map(|bound| ([("bound", bound.name())], stats.met(bound))),
     );
 }

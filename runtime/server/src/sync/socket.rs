@@ -33,7 +33,7 @@ use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
 use convoke_calls::codec::decode;
 use convoke_calls::function::Kind;
-use convoke_calls::live::{AskedQuery, LiveConnection, Owner, Told};
+use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, Told};
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::UsedKey;
 use convoke_core::error::{Code, Error, Result};
@@ -92,6 +92,9 @@ fn unwell(why: &str) -> End {
     End::Close(1011, format!("InternalServerError: {why}"))
 }
 
+/// The close code of a message beyond its bound.
+const TOO_LONG: u16 = 1009;
+
 const GOING: (u16, &str) = (1012, "InternalServerError: the server is shutting down");
 
 /// Serves a client until one of both sides ends it.
@@ -123,6 +126,7 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
         mutation: Fuse::terminated(),
         has_written: Arc::default(),
         actions: FuturesUnordered::new(),
+        had_room: true,
         held: None,
         transitions: 0,
     };
@@ -167,6 +171,8 @@ struct Client {
     /// Whether the mutation that runs has written: its effects may be seen any moment.
     has_written: Arc<AtomicBool>,
     actions: FuturesUnordered<Running>,
+    /// Whether fewer calls were under way than may be, when that was looked at last.
+    had_room: bool,
     /// A message that waits for the mutations before it, and others behind it.
     held: Option<Step>,
     transitions: u64,
@@ -186,6 +192,10 @@ impl Client {
         let limits = self.peer.admin.runtime.limits();
         let has_room =
             self.queued.len() < limits.live_mutations_queued_max && self.actions.len() < limits.live_actions_max;
+        if !has_room && self.had_room {
+            self.peer.admin.runtime.live().stats().meet(Bound::Calls);
+        }
+        self.had_room = has_room;
         let reads = self.held.is_none() && has_room;
         let is_connected = self.session.id().is_some();
         let draining = self.socket.draining();
@@ -210,6 +220,7 @@ impl Client {
                 Err(End::Close(GOING.0, GOING.1.to_owned()))
             }
             () = tokio::time::sleep_until(self.connect_by), if !is_connected => {
+                self.peer.admin.runtime.live().stats().meet(Bound::Connect);
                 Err(End::Close(1008, "No Connect came in time".to_owned()))
             }
         }
@@ -218,7 +229,12 @@ impl Client {
     async fn receive(&mut self, received: Received) -> Result<(), End> {
         let text = match received {
             Received::Text(text) => text,
-            Received::Wrong(code, why) => return Err(End::Close(code, why.to_owned())),
+            Received::Wrong(code, why) => {
+                if code == TOO_LONG {
+                    self.peer.admin.runtime.live().stats().meet(Bound::MessageBytes);
+                }
+                return Err(End::Close(code, why.to_owned()));
+            }
             Received::Gone => return Err(End::Lost),
         };
         let fatal = |why: &str| End::Say(messages::fatal(why));

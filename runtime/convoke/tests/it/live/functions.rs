@@ -120,6 +120,13 @@ pub(super) fn page(ctx: &QueryCtx, args: Paged) -> Result<PaginationResult<Strin
     Ok(page.map(|tally| tally.name.clone()))
 }
 
+/// As [`count`], behind so much that a client has to take it.
+#[query]
+pub(super) fn count_at_length(ctx: &QueryCtx, args: Named) -> Result<String> {
+    let count = ctx.run::<count>(args)?;
+    Ok(format!("{}{count}", ".".repeat(64 * 1024)))
+}
+
 /// What the next run of [`count_later`] waits for.
 pub(super) static HELD: Mutex<Option<Receiver<()>>> = Mutex::new(None);
 

@@ -1,11 +1,16 @@
 //! Live queries as server-sent events, on a real port.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke::auth::development::DevelopmentUser;
+use convoke::call::envelope::LogLinesOn;
+use convoke::http::HttpOptions;
 use convoke::testing::{TestApp, TestServer};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpSocket;
 
 use super::of;
 use crate::admin::Door;
@@ -129,6 +134,7 @@ fn events_bring_every_query_and_then_those_that_changed() {
     assert_eq!(samples.value("convoke_live_subscriptions"), 4.0);
     assert_eq!(samples.value("convoke_live_runs_total{cause=\"changed\"}"), 2.0);
     assert_eq!(samples.value("convoke_live_sent_total"), 6.0);
+    assert_eq!(samples.value("convoke_live_bounds_met_total{bound=\"runs\"}"), 0.0);
     drop(open);
 }
 
@@ -228,6 +234,56 @@ fn a_stream_says_why_the_server_ends_it() {
         drop(door);
         ends(open.next().await, "NOT_READY");
         assert!(open.next().await.is_none());
+    });
+}
+
+/// They come from a trusted proxy, whose own connections are not counted.
+#[test]
+fn a_thousand_who_read_nothing_take_nothing_from_those_who_read() {
+    const SLOW: usize = 1_000;
+    const CHANGES: usize = 15;
+    let app = TestApp::with(|options| {
+        options.limits.live_connections_per_caller_max = 3;
+        options.limits.live_runs_per_second_max = 10_000;
+    });
+    let trust = |options: &mut HttpOptions| options.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    let server = app.serve_with(trust, LogLinesOn::Error);
+    let queries = json!([{ "path": "live/functions/countAtLength", "args": of("slow", "x") }]);
+    app.block_on(async {
+        let mut slow = Vec::new();
+        for _ in 0..SLOW {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_recv_buffer_size(4096).unwrap();
+            let mut stream = socket.connect(server.address()).await.unwrap();
+            let body = json!({ "queries": queries }).to_string();
+            let head = "POST /api/live HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+            let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(request.as_bytes()).await.unwrap();
+            slow.push(stream);
+        }
+        while app.live().counts() != (SLOW, SLOW) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let mut reads = Events::of(post(&server, None, &queries)).await;
+        let count = |event: &Event| event.value(0).as_str().unwrap().trim_start_matches('.').parse::<usize>().unwrap();
+        assert_eq!(count(&reads.results().await), 0);
+        for change in 1..=CHANGES {
+            let (path, args) = ("live/functions/add", of("slow", "x").to_string());
+            let request = convoke::call::dispatch::Request::Args { path, args: &args };
+            let runtime = app.runtime();
+            let (outcome, _) = runtime.call(request, convoke::identity::Caller::Nobody, runtime.request_id()).await;
+            outcome.result.unwrap();
+            while count(&reads.results().await) != change {}
+        }
+        let held = app.runtime().answers().bytes();
+        let most = app.runtime().limits().response_bytes_total_max;
+        assert!(held <= most + 1024 * 1024, "{held} bytes are held for those who take nothing");
+        let runs = app.live().stats().runs_changed.load(Relaxed);
+        assert!(runs <= 2 * CHANGES as u64, "{runs} runs: one is enough for all");
+        drop(slow);
+        while app.live().counts() != (1, 1) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     });
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke::error::Code;
-use convoke::live::{AskedQuery, LiveConnection, Update};
+use convoke::live::{AskedQuery, Bound, LiveConnection, Update};
 use convoke::testing::{TestApp, TestCaller};
 use serde_json::{Value, json};
 
@@ -306,6 +306,8 @@ fn each_bound_of_a_connection_holds() {
     app.block_on(first.subscribe(8, asked("live/functions/long", &json!({ "room": "", "rows": 901 }))));
     assert_eq!(app.block_on(first.next()).unwrap_err().code(), Code::Overloaded);
     drop(first);
+    let met = |bound| app.live().stats().met(bound);
+    assert_eq!([met(Bound::Connections), met(Bound::Queries), met(Bound::ResultBytes)], [1, 1, 1]);
 
     let mut seen = ada.watch("live/functions/count", of("r", "x"));
     assert_eq!(seen.next().value(), 0);
@@ -315,6 +317,7 @@ fn each_bound_of_a_connection_holds() {
         add(&ada, "r", "x");
     }
     while seen.next().value() != 30 {}
+    assert!(met(Bound::Runs) > 0);
     let (runs, seconds) = (runs_again(&app) - before, began.elapsed().as_secs());
     assert!(runs <= seconds + 2, "{runs} runs in {seconds} s");
 }
