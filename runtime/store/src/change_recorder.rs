@@ -16,7 +16,7 @@ use super::engine::{Access, WriteJob};
 use super::error::StoreError;
 use super::flow::Flow;
 use super::index_key;
-use super::table::TableDef;
+use super::table::{IndexDef, TableDef};
 use super::transaction::{Plan, Reader, Row, Visit, Writer};
 use super::value::Value;
 
@@ -123,10 +123,10 @@ impl ChangeRecorder {
         })
     }
 
-    /// What the indexes of a row are made from, as it is now.
-    fn stored(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
-        if let Some(values) = self.remembered.borrow().get(&key(table, id)) {
-            return Ok(Some(values.clone()));
+    /// What the indexes of a row are made from, as it is now. It is about to be written, and not remembered any more.
+    fn take_stored(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
+        if let Some(values) = self.remembered.borrow_mut().remove(&key(table, id)) {
+            return Ok(Some(values));
         }
         let mut found = None;
         self.writer.get(table, id, &mut |row: &dyn Row| {
@@ -146,12 +146,15 @@ impl ChangeRecorder {
     fn note(&self, table: &'static TableDef, id: u128, before: Option<&[Value]>, after: Option<&[Value]>) {
         let mut places = Vec::with_capacity(table.indexes.len());
         for (number, index) in table.indexes.iter().enumerate() {
-            let of = |values: Option<&[Value]>| values.and_then(|values| index_key::of_row(table, index, values, id));
-            let (before, after) = (of(before), of(after));
-            if before != after {
-                places.extend(before.map(|place| (number, place.into())));
+            let of = |values: &[Value]| index_key::of_row(table, index, values, id);
+            let stays = match (before, after) {
+                (Some(before), Some(after)) => fields(table, index).all(|field| before[field] == after[field]),
+                _ => false,
+            };
+            if !stays {
+                places.extend(before.and_then(of).map(|place| (number, place.into())));
             }
-            places.extend(after.map(|place| (number, place.into())));
+            places.extend(after.and_then(of).map(|place| (number, place.into())));
         }
         self.changes.borrow_mut().add_row(RowChange { table: table.name, id, places });
     }
@@ -164,17 +167,18 @@ fn key(table: &'static TableDef, id: u128) -> (usize, u128) {
 /// The values of the fields that indexes are made from, and null for all others.
 fn indexed_values(table: &'static TableDef, row: &dyn Row) -> Result<Vec<Value>> {
     let mut values = vec![Value::Null; table.fields.len()];
-    for (place, value) in values.iter_mut().enumerate().filter(|(place, _)| is_indexed(table, *place)) {
-        *value = row.value(place)?.to_value();
+    for field in table.indexes.iter().flat_map(|index| fields(table, index)) {
+        if values[field] == Value::Null {
+            values[field] = row.value(field)?.to_value();
+        }
     }
     Ok(values)
 }
 
-fn is_indexed(table: &TableDef, field: usize) -> bool {
-    table.indexes.iter().any(|index| {
-        let decides = index.when.is_some_and(|when| when.field() == table.fields[field].name);
-        decides || index.keys.iter().any(|key| key.field == field)
-    })
+/// The fields that decide where in an index a row stands, and whether it does.
+fn fields(table: &'static TableDef, index: &'static IndexDef) -> impl Iterator<Item = usize> {
+    let deciding = index.when.and_then(|when| table.fields.iter().position(|field| field.name == when.field()));
+    index.keys.iter().map(|key| key.field).chain(deciding)
 }
 
 impl Reader for ChangeRecorder {
@@ -243,9 +247,8 @@ impl Writer for ChangeRecorder {
             return Ok(found);
         }
         // What the caller says of the former values may be out of date.
-        let stored = self.stored(table, id)?;
+        let stored = self.take_stored(table, id)?;
         let found = self.writer.update(table, id, before, changes)?;
-        self.forget(table, id);
         if let Some(before) = stored.filter(|_| found && !changes.is_empty()) {
             let mut after = before.clone();
             // Of two values for one field the first one counts.
@@ -265,9 +268,8 @@ impl Writer for ChangeRecorder {
             }
             return Ok(found);
         }
-        let before = self.stored(table, id)?;
+        let before = self.take_stored(table, id)?;
         let found = self.writer.delete(table, id)?;
-        self.forget(table, id);
         if found {
             self.note(table, id, before.as_deref(), None);
         }

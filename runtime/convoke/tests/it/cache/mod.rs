@@ -160,3 +160,16 @@ fn a_runtime_that_starts_again_knows_nothing_of_former_results() {
     put(&app.user("ada"), 1, "eins");
     (0..4).for_each(|_| assert_eq!(ask(&app.user("ada"), "text", 1), "eins"));
 }
+
+#[test]
+fn what_may_have_changed_anything_leaves_no_result_behind() {
+    let (_alone, app) = (alone(), TestApp::new());
+    let ada = app.user("ada");
+    put(&ada, 1, "one");
+    (0..3).for_each(|_| assert_eq!(ask(&ada, "text", 1), "one"));
+    let before = runs();
+    // As a migration, a restore and an import do.
+    app.runtime().store().commits().change_everything(|| {});
+    assert_eq!(ask(&ada, "text", 1), "one");
+    assert_eq!(runs() - before, 1);
+}

@@ -1,5 +1,6 @@
 //! Live queries, in process: what their callers are told, and what that costs.
 
+mod exactness;
 mod functions;
 mod http;
 mod pages;
