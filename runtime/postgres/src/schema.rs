@@ -126,13 +126,10 @@ impl SchemaUpkeep<'_> {
 
 impl Catalog for SchemaUpkeep<'_> {
     fn stored(&self) -> Result<(i64, Definition), OpenError> {
-        let last = "SELECT version, definition FROM _schema ORDER BY version DESC LIMIT 1";
-        let rows = self.0.own_rows(last, Vec::new())?;
+        let rows = self.0.own_rows(sql::LAST_SCHEMA, Vec::new())?;
         let Some(row) = rows.first() else { return Ok((0, Definition::default())) };
         let definition: &str = row.try_get(1).map_err(|error| Failure::of(&error))?;
-        let definition = serde_json::from_str(definition)
-            .map_err(|error| OpenError::Engine(format!("the schema kept in the database cannot be read: {error}")))?;
-        Ok((row.try_get(0).map_err(|error| Failure::of(&error))?, definition))
+        Ok((row.try_get(0).map_err(|error| Failure::of(&error))?, Definition::read(definition)?))
     }
 
     fn index_text(&self, table: &TableDef, index: &IndexDef) -> String {

@@ -187,6 +187,9 @@ fn keys(plan: &Plan) -> String {
     sql
 }
 
+/// The schema that is kept, with its number.
+pub(crate) const LAST_SCHEMA: &str = "SELECT version, definition FROM _schema ORDER BY version DESC LIMIT 1";
+
 /// The bytes of a table and its indexes.
 pub(crate) fn bytes(table: &TableDef) -> String {
     format!("SELECT pg_total_relation_size({}::regclass)", text_literal(&quoted(table.name)))

@@ -23,6 +23,7 @@ use super::sql;
 use super::value::{self, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
+use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
 use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
@@ -624,6 +625,16 @@ impl Reader for PgTransaction {
         let bytes: i64 =
             rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| self.failed(Failure::of(&error)))?;
         Ok(bytes.unsigned_abs())
+    }
+
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+        self.alive()?;
+        let rows = self.own_rows(sql::LAST_SCHEMA, Vec::new())?;
+        let stored = match rows.first() {
+            Some(row) => Definition::read(row.try_get(1).map_err(|error| self.failed(Failure::of(&error)))?)?,
+            None => Definition::default(),
+        };
+        Ok(Schemas { stored, code: Definition::of(tables, sql::create_index) })
     }
 
     fn statements(&self) -> u64 {

@@ -112,12 +112,9 @@ struct SchemaFile<'a>(&'a rusqlite::Connection);
 
 impl Catalog for SchemaFile<'_> {
     fn stored(&self) -> Result<(i64, Definition), OpenError> {
-        let last = "SELECT \"version\", \"definition\" FROM \"_schema\" ORDER BY \"version\" DESC LIMIT 1";
-        let last = self.0.query_row(last, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional();
+        let last = self.0.query_row(sql::LAST_SCHEMA, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional();
         let Some((version, definition)) = last.opening()? else { return Ok((0, Definition::default())) };
-        let definition = serde_json::from_str(&definition)
-            .map_err(|error| OpenError::Engine(format!("the schema kept in the database cannot be read: {error}")))?;
-        Ok((version, definition))
+        Ok((version, Definition::read(&definition)?))
     }
 
     fn index_text(&self, table: &TableDef, index: &IndexDef) -> String {

@@ -159,6 +159,10 @@ fn keys(plan: &Plan) -> String {
 /// The bytes of one tree of pages.
 pub(crate) const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
 
+/// The schema that is kept, with its number.
+pub(crate) const LAST_SCHEMA: &str =
+    "SELECT \"version\", \"definition\" FROM \"_schema\" ORDER BY \"version\" DESC LIMIT 1";
+
 /// The names of the trees in which a table and its indexes lie.
 pub(crate) fn trees(table: &TableDef) -> Vec<String> {
     let indexes = table.indexes.iter().map(|index| index.name).chain(["_id"]);

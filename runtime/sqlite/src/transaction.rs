@@ -20,6 +20,7 @@ use super::row::{self, SqliteRow};
 use super::sql;
 use super::statement_key::{StatementKey, places};
 use convoke_store::changes::{Change, Changes};
+use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
 use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
@@ -312,6 +313,13 @@ impl Reader for SqliteTransaction {
             bytes += found.unsigned_abs();
         }
         Ok(bytes)
+    }
+
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+        self.alive()?;
+        let kept = self.source.sqlite.query_row(sql::LAST_SCHEMA, [], |row| row.get::<_, String>(1));
+        let stored = Definition::read(&kept.map_err(|error| self.failed(&error))?)?;
+        Ok(Schemas { stored, code: Definition::of(tables, sql::create_index) })
     }
 
     fn statements(&self) -> u64 {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::commits::{ChangeSet, Commit, Commits, Mark, RowChange};
+use super::definition::Schemas;
 use super::engine::{Access, WriteJob};
 use super::error::StoreError;
 use super::flow::Flow;
@@ -208,6 +209,10 @@ impl Reader for ChangeRecorder {
 
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         self.writer.bytes(table)
+    }
+
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+        self.writer.schemas(tables)
     }
 
     fn statements(&self) -> u64 {

@@ -97,15 +97,15 @@ const ENTRY: u64 = 24;
 impl Change<'_> {
     fn bytes(self) -> u64 {
         match self {
-            Change::Inserted { table, values, .. } => inserted(table, values),
+            Change::Inserted { table, values, .. } => row_bytes(table, values),
             Change::Updated { table, before, values, .. } => updated(table, before, values),
             Change::Deleted { table, .. } => ROW + ENTRY * table.indexes.len() as u64,
         }
     }
 }
 
-/// Bytes of a new row.
-fn inserted(table: &TableDef, values: &[Value]) -> u64 {
+/// Bytes of a row with its index entries, however an engine packs them.
+pub fn row_bytes(table: &TableDef, values: &[Value]) -> u64 {
     let keys = |index: &IndexDef| index.keys.iter().filter_map(|key| values.get(key.field)).map(size).sum::<u64>();
     ROW + values.iter().map(size).sum::<u64>() + table.indexes.iter().map(|index| ENTRY + keys(index)).sum::<u64>()
 }

@@ -15,6 +15,7 @@ pub mod commits;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod database;
+mod definition;
 pub mod disk;
 pub mod engine;
 mod engines;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::commits::{ChangeSet, Commit, RowChange};
+use super::definition::Schemas;
 use super::error::StoreError;
 use super::index_key::{self, Edge, Range};
 use super::table::TableDef;
@@ -199,6 +200,11 @@ impl Reader for RecordingReader {
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         self.note_unannounced();
         self.reader.bytes(table)
+    }
+
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+        self.note_unannounced();
+        self.reader.schemas(tables)
     }
 
     fn statements(&self) -> u64 {

@@ -7,6 +7,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::commits::Commit;
+use super::definition::Schemas;
 use super::error::StoreError;
 use super::table::{IndexDef, TableDef};
 use super::value::{Value, ValueRef};
@@ -94,6 +95,9 @@ pub trait Reader {
 
     /// The bytes that a table and its indexes take in the database, whole pages; it walks all of them.
     fn bytes(&self, table: &'static TableDef) -> Result<u64, StoreError>;
+
+    /// The schema that the database keeps beside that of these tables.
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas, StoreError>;
 
     /// How many statements ran in this transaction so far: for tests of cost.
     fn statements(&self) -> u64;

@@ -2,15 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::tables::read;
 use super::{Admin, AdminRequest, success};
 use crate::archive::shape;
 use convoke_calls::migration::{self, Migration};
 use convoke_calls::registry::Registered;
 use convoke_core::error::Result;
 use convoke_http::Reply;
+use convoke_store::schema::TableShape;
 
-/// `GET schema`: `{state, difference?, migrations, tables}`; a migration is an admin mutation in a module `migrations`, with
-/// how far it is; tables are those of the code, which the database has too unless there is a difference.
+/// `GET schema`: `{state, difference?, migrations, tables, database}`; a migration is an admin mutation in a module
+/// `migrations`, with how far it is; `tables` are those of the code, `database` has those of the database: of each column
+/// whether it is `retired`, of each index the engine's `text` and whether the code has the same one.
 ///
 /// # Errors
 /// A failure of the store.
@@ -39,8 +42,45 @@ async fn shown(admin: &Admin) -> Result<Value> {
         .collect();
     let difference = admin.runtime.store().difference();
     let state = if difference.is_some() { "closed" } else { "open" };
-    let tables = shape::Schema::of(admin.runtime.store().tables()).tables;
-    Ok(json!({ "state": state, "difference": difference, "migrations": migrations, "tables": tables }))
+    let in_code = admin.runtime.store().tables().to_vec();
+    let tables = shape::Schema::of(&in_code).tables;
+    let schemas = read(admin, move |source| source.schemas(&in_code)).await?;
+    let database: Vec<Value> =
+        schemas.stored.tables.iter().map(|(name, table)| kept(name, table, schemas.code.tables.get(name))).collect();
+    Ok(json!({
+        "state": state,
+        "difference": difference,
+        "migrations": migrations,
+        "tables": tables,
+        "database": database,
+    }))
+}
+
+/// A table of the database, in the words of [`shape::Table`] where there are some.
+fn kept(name: &str, table: &TableShape, in_code: Option<&TableShape>) -> Value {
+    let columns = table.fields.iter().map(|(name, field)| {
+        let (holds, references) = match field.holds.split_once(" of ") {
+            Some((holds, prefix)) => (holds, Some(prefix)),
+            None => (&*field.holds, None),
+        };
+        json!({
+            "name": name,
+            "type": holds.to_lowercase(),
+            "references": references,
+            "nullable": field.nullable,
+            "retired": field.retired,
+        })
+    });
+    let is_same =
+        |name: &str, text: &str| in_code.is_some_and(|table| table.indexes.get(name).map(|own| &**own) == Some(text));
+    let indexes =
+        table.indexes.iter().map(|(name, text)| json!({ "name": name, "text": text, "asInCode": is_same(name, text) }));
+    json!({
+        "name": name,
+        "prefix": table.prefix,
+        "columns": columns.collect::<Vec<_>>(),
+        "indexes": indexes.collect::<Vec<_>>(),
+    })
 }
 
 fn progress(function: &Registered, begun: Option<&Migration>) -> Value {

@@ -13,6 +13,7 @@ use crate::archive::{is_hidden, is_system, row, shape};
 use convoke_core::error::{Error, Result};
 use convoke_core::id;
 use convoke_http::Reply;
+use convoke_store::changes::row_bytes;
 use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
 use convoke_store::{
@@ -33,15 +34,18 @@ const COUNTED_MAX: u64 = 20_000;
 /// Bytes of a database whose tables are measured where an estimate would do: each page is read for it.
 const MEASURED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// Rows from each end of a large table by which its bytes are estimated.
+const WEIGHED: u64 = 100;
+
 /// `GET tables?estimate=`: name, prefix, rows and bytes of each. A table that takes too long to count or to measure has
-/// null. With `estimate=true` large tables are not walked: their rows are about as many (`"estimated": true`), and of a
-/// large database no bytes are given.
+/// null. With `estimate=true` large tables are not walked: their rows are about as many (`"estimated": true`), and in a
+/// large database their bytes are those of some of their rows times so many (`"weighed": true`).
 ///
 /// # Errors
 /// A failure of the store.
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let estimate = request.query_as("estimate")?.unwrap_or(false);
-    let is_measured = !estimate || admin.runtime.store().files().bytes() <= MEASURED_BYTES_MAX;
+    let is_measured = admin.runtime.store().files().bytes() <= MEASURED_BYTES_MAX;
     let mut tables = Vec::new();
     for table in admin.runtime.store().tables().iter().copied() {
         let estimated = match estimate {
@@ -52,9 +56,10 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             Some(rows) => Some(rows),
             None => within_time(read(admin, move |source| count(source, table)).await)?,
         };
-        let bytes = match is_measured {
-            true => within_time(read(admin, move |source| source.bytes(table)).await)?,
-            false => None,
+        let weighed = estimated.filter(|_| !is_measured);
+        let bytes = match weighed {
+            Some(rows) => Some(read(admin, move |source| weigh(source, table, rows)).await?),
+            None => within_time(read(admin, move |source| source.bytes(table)).await)?,
         };
         tables.push(json!({
             "name": table.name,
@@ -63,6 +68,7 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             "rows": rows,
             "estimated": estimated.is_some(),
             "bytes": bytes,
+            "weighed": weighed.is_some(),
         }));
     }
     success(&json!({ "tables": tables }))
@@ -79,9 +85,26 @@ fn estimated(source: &dyn Reader, table: &'static TableDef) -> std::result::Resu
     }
 }
 
+/// About how many bytes so many rows take with their index entries: as many as the first ones and the last ones.
+fn weigh(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::result::Result<u64, StoreError> {
+    let (mut weighed, mut bytes) = (0, 0);
+    for reverse in [false, true] {
+        let plan = Plan { limit: Some(WEIGHED), reverse, ..everything(table) };
+        source.select(&plan, &mut |row| {
+            let values = (0..table.fields.len()).map(|place| row.value(place).map(|value| value.to_value()));
+            bytes += row_bytes(table, &values.collect::<std::result::Result<Vec<_>, _>>()?);
+            weighed += 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    Ok(rows.saturating_mul(bytes) / weighed.max(1))
+}
+
 /// `GET tables/{name}`: rows by id, or in the order of `index`, at most `limit` behind `cursor`, the last ones first with
-/// `order=desc`; with `id` that one; with `where` (`field=value`) those that have it, found by the index if the field is
-/// its first key. The runtime's own tables need `system=true`. The answer says also what the table is made of.
+/// `order=desc`; with `back=true` those in front of `cursor`, without one the last page, in the same order; with `id` that
+/// one; with `where` (`field=value`) those that have it, found by the index if the field is its first key. The runtime's
+/// own tables need `system=true`. The answer says also what the table is made of, `cursor` for the page behind and `before`
+/// for the one in front (none where there is none), and how many rows were looked at for it.
 ///
 /// # Errors
 /// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, index, id or condition that does not fit the table.
@@ -90,7 +113,10 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let index = request.query("index").map(|name| index(table, &name)).transpose()?;
     let mut having = request.query("where").map(|text| Having::read(table, &text)).transpose()?;
     let mut plan = Plan::new(table, index);
-    plan.reverse = request.query_as::<Direction>("order")?.is_some_and(|order| order == Direction::Descending);
+    let back = request.query_as("back")?.unwrap_or(false);
+    let descending = request.query_as::<Direction>("order")?.is_some_and(|order| order == Direction::Descending);
+    // Backward, the rows are found in the opposite order.
+    plan.reverse = descending != back;
     if let Some(first) = index.and_then(|index| index.keys.first())
         && let Some(found) = having.take_if(|having| having.place == first.field)
     {
@@ -101,12 +127,12 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         Some(_) => request.cursor()?.map(|cursor| cursor.place_in(&plan)).transpose()?,
     };
     let limit = request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX);
-    let wanted = Wanted { plan, limit, id: bits(table, "id", request.query("id"))?, having };
+    let wanted = Wanted { plan, back, limit, id: bits(table, "id", request.query("id"))?, having };
     let page = read(admin, move |source| wanted.page(source)).await?;
     let columns = shown(table).map(shape::Column::of).collect();
     let indexes = table.indexes.iter().map(|index| shape::Index::of(table, index)).collect();
-    let (rows, cursor) = (page.rows, page.cursor);
-    success(&Rows { table: table.name, system: is_system(table), columns, indexes, rows, cursor })
+    let Page { rows, cursor, before, looked_at } = page;
+    success(&Rows { table: table.name, system: is_system(table), columns, indexes, rows, cursor, before, looked_at })
 }
 
 #[derive(PartialEq, Eq)]
@@ -190,6 +216,7 @@ impl Having {
 
 struct Wanted {
     plan: Plan,
+    back: bool,
     limit: usize,
     id: Option<u128>,
     having: Option<Having>,
@@ -197,6 +224,7 @@ struct Wanted {
 
 /// The answer; a row's members stay in the order of its columns.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Rows {
     table: &'static str,
     system: bool,
@@ -204,24 +232,32 @@ struct Rows {
     indexes: Vec<shape::Index>,
     rows: Vec<Box<RawValue>>,
     cursor: Option<String>,
+    before: Option<String>,
+    looked_at: u64,
 }
 
 struct Page {
     rows: Vec<Box<RawValue>>,
     cursor: Option<String>,
+    before: Option<String>,
+    looked_at: u64,
 }
 
 impl Wanted {
     fn page(&self, source: &dyn Reader) -> std::result::Result<Page, StoreError> {
         let table = self.plan.table;
-        let (mut rows, mut bytes, mut looked_at, mut last, mut more) = (Vec::new(), 0, 0, None, false);
+        let opposite = Plan { reverse: !self.plan.reverse, after: None, ..self.plan.clone() };
+        let (mut rows, mut bytes, mut looked_at, mut first, mut last, mut more) = (Vec::new(), 0, 0, None, None, false);
         let mut visit = |stored: &dyn Row| {
             if rows.len() >= self.limit || bytes >= BYTES_MAX || looked_at >= LOOKED_AT_MAX {
                 more = true;
                 return Ok(ControlFlow::Break(()));
             }
             looked_at += 1;
-            last = Some(self.behind(stored)?);
+            if first.is_none() {
+                first = Some(behind(&opposite, stored)?);
+            }
+            last = Some(behind(&self.plan, stored)?);
             if let Some(having) = &self.having
                 && stored.value(having.place)? != having.value.as_ref()
             {
@@ -240,20 +276,26 @@ impl Wanted {
             }
             None => source.select(&self.plan, &mut visit)?,
         }
-        Ok(Page { rows, cursor: last.filter(|_| more) })
+        // A page that began behind another one has that one in front of it.
+        let (further, former) = (last.filter(|_| more), first.filter(|_| self.plan.after.is_some()));
+        let (cursor, before) = if self.back { (former, further) } else { (further, former) };
+        if self.back {
+            rows.reverse();
+        }
+        Ok(Page { rows, cursor, before, looked_at: source.rows_visited() })
     }
+}
 
-    /// The cursor of what follows a row: its id, or its place in the index.
-    fn behind(&self, stored: &dyn Row) -> std::result::Result<String, StoreError> {
-        if self.plan.index.is_none() {
-            let mut text = Vec::new();
-            write_id(self.plan.table.prefix, stored.id()?, &mut text);
-            return Ok(String::from_utf8_lossy(&text).trim_matches('"').to_owned());
-        }
-        match serde_json::to_value(Cursor::behind(&self.plan, stored)?) {
-            Ok(serde_json::Value::String(text)) => Ok(text),
-            Ok(_) | Err(_) => Err(StoreError::BadCursor),
-        }
+/// The cursor of what follows a row in a plan: its id, or its place in the index.
+fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreError> {
+    if plan.index.is_none() {
+        let mut text = Vec::new();
+        write_id(plan.table.prefix, stored.id()?, &mut text);
+        return Ok(String::from_utf8_lossy(&text).trim_matches('"').to_owned());
+    }
+    match serde_json::to_value(Cursor::behind(plan, stored)?) {
+        Ok(serde_json::Value::String(text)) => Ok(text),
+        Ok(_) | Err(_) => Err(StoreError::BadCursor),
     }
 }
 

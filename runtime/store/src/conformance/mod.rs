@@ -77,6 +77,7 @@ macro_rules! conformance_tests {
                 two_rows_that_collide_in_a_new_unique_index_close_the_store
                 an_option_becomes_required_when_every_row_has_a_value
                 a_retired_field_stays_in_the_database_and_may_come_back
+                the_schema_that_is_kept_is_told_beside_the_one_of_the_code
                 a_table_without_rows_may_change_in_any_way
                 a_mistake_in_a_definition_names_its_place
                 a_closed_store_refuses_queries_on_the_hot_path_too

@@ -6,6 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::support::{Account, Factory, down, field, key, open_with, start, start_as};
+use crate::schema::{Definition, Schemas};
 use crate::{
     Access, Condition, FieldDef, Flow, Id, IndexDef, KeyDef, LatencyClass, Literal, OpenError, Plan, State, Store,
     StoreError, Table as _, TableDef, Value,
@@ -216,6 +217,25 @@ pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory)
     insert(&store, without, 1, vec![Value::Null, Value::Integer(1)]).unwrap();
     drop(store);
     assert_eq!(reason(&open(engine, fresh.path(), &[back])), "open");
+}
+
+pub fn the_schema_that_is_kept_is_told_beside_the_one_of_the_code(engine: &Factory) {
+    let (folder, old) = two_meetings(engine);
+    let schemas = |tables: &[&'static TableDef]| {
+        let store = open(engine, folder.path(), tables);
+        let tables = tables.to_vec();
+        store.read_blocking(Access::Admin, move |transaction| transaction.schemas(&tables)).unwrap().unwrap()
+    };
+    let same = schemas(&[old]);
+    assert_eq!(same.stored, same.code);
+    assert_eq!(same.stored.tables["meetings"].fields["title"].holds, "Text");
+    // The code may not follow: what the database holds is told all the same.
+    let other = table(vec![field::<i64>("title")], vec![index("by_title", vec![down(0)], true)]);
+    let Schemas { stored, code } = schemas(&[other]);
+    assert_eq!(stored, same.stored);
+    assert_eq!(code.tables["meetings"].fields["title"].holds, "Integer");
+    let text_of = |of: &Definition| of.tables["meetings"].indexes["by_title"].clone();
+    assert_ne!(text_of(&stored), text_of(&code));
 }
 
 pub fn a_table_without_rows_may_change_in_any_way(engine: &Factory) {

@@ -2,7 +2,7 @@
 //! be.
 
 use super::Catalog;
-use super::definition::{Definition, FieldShape, TableShape};
+use crate::definition::{Definition, FieldShape, TableShape};
 use crate::error::OpenError;
 use crate::table::{FieldDef, IndexDef, TableDef};
 
@@ -90,7 +90,7 @@ impl Difference {
             let what = format!("table {}: index {} added", table.name, index.name);
             self.add(Step::CreateIndex(table, index), what);
         }
-        TableShape::of(table, catalog)
+        TableShape::of(table, |index| catalog.index_text(table, index))
     }
 
     fn change(
@@ -99,7 +99,7 @@ impl Difference {
         table: &'static TableDef,
         old: &TableShape,
     ) -> Result<TableShape, OpenError> {
-        let mut shape = TableShape::of(table, catalog);
+        let mut shape = TableShape::of(table, |index| catalog.index_text(table, index));
         let mut change = TableChange { table, catalog, fields: Vec::new(), fills: Vec::new(), refused: Vec::new() };
         if old.prefix != table.prefix {
             shape.prefix.clone_from(&old.prefix);

@@ -6,11 +6,11 @@
 //! any way. Everything else is refused in plain words, and nothing is applied then.
 
 mod check;
-mod definition;
 mod difference;
 mod upkeep;
 
 pub use check::check;
-pub use definition::{Definition, FieldShape, TableShape};
 pub use difference::Step;
 pub use upkeep::{Applied, Catalog, Extent, Inspected, Stepped, Upkeep, bring_up_to_date, inspect, log_changes};
+
+pub use super::definition::{Definition, FieldShape, Schemas, TableShape};

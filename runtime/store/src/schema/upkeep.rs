@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use tracing::{debug, info};
 
-use super::definition::Definition;
 use super::difference::{Described, Difference, Step, difference};
+use crate::definition::Definition;
 use crate::error::{OpenError, StoreError};
 use crate::table::{IndexDef, TableDef};
 use crate::transaction::{Plan, Writer};

@@ -53,6 +53,12 @@ impl StoredRow {
     }
 }
 
+/// An index in words, equal for equal indexes.
+pub(crate) fn index_text(table: &TableDef, index: &IndexDef) -> String {
+    let keys: Vec<_> = index.keys.iter().map(|key| (table.fields[key.field].name, key.descending)).collect();
+    format!("{keys:?} unique: {} when: {:?}", index.unique, index.when)
+}
+
 /// One index: what it is made of, since the code may say something else already, and its entries.
 #[derive(Clone)]
 pub(crate) struct Index {

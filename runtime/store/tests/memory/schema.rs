@@ -8,7 +8,7 @@ use convoke_store::schema::{
 };
 use convoke_store::{IndexDef, OpenError, TableDef, Value, Writer};
 
-use super::database::{Database, Index, StoredRow, Table};
+use super::database::{Database, Index, StoredRow, Table, index_text};
 use super::transaction::Transaction;
 
 /// The database as the tables in code have it, as far as it goes, and the difference that is left.
@@ -37,16 +37,12 @@ impl Catalog for Kept {
     fn stored(&self) -> Result<(i64, Definition), OpenError> {
         match self.0.version {
             0 => Ok((0, Definition::default())),
-            version => match serde_json::from_str(&self.0.definition) {
-                Ok(definition) => Ok((version, definition)),
-                Err(error) => Err(OpenError::Engine(error.to_string())),
-            },
+            version => Ok((version, Definition::read(&self.0.definition)?)),
         }
     }
 
     fn index_text(&self, table: &TableDef, index: &IndexDef) -> String {
-        let keys: Vec<_> = index.keys.iter().map(|key| (table.fields[key.field].name, key.descending)).collect();
-        format!("{keys:?} unique: {} when: {:?}", index.unique, index.when)
+        index_text(table, index)
     }
 
     fn is_empty(&self, table: &str) -> Result<bool, OpenError> {
@@ -67,7 +63,7 @@ impl Catalog for Work {
     }
 
     fn index_text(&self, table: &TableDef, index: &IndexDef) -> String {
-        Kept(Database::default()).index_text(table, index)
+        index_text(table, index)
     }
 
     fn is_empty(&self, table: &str) -> Result<bool, OpenError> {

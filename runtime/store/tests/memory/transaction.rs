@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
+use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
 
-use super::database::{Database, StoredRow, Table};
+use super::database::{Database, StoredRow, Table, index_text};
 use super::engine::Place;
 
 /// Rows between two looks at the clock.
@@ -212,6 +213,11 @@ impl Reader for Transaction {
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         self.look()?;
         Ok(self.table(table)?.rows.size() as u64 * size_of::<StoredRow>() as u64)
+    }
+
+    fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+        let stored = Definition::read(&self.database().definition)?;
+        Ok(Schemas { stored, code: Definition::of(tables, index_text) })
     }
 
     fn statements(&self) -> u64 {

@@ -53,5 +53,19 @@ fn a_schema_that_fits_is_open_and_applying_it_again_changes_nothing() {
     for (method, path) in [(Method::GET, "schema"), (Method::POST, "schema/apply")] {
         let reply = door.operator(method, &format!("/api/admin/{path}"), None);
         assert_eq!((&reply.value()["state"], &reply.value()["difference"]), (&json!("open"), &Value::Null));
+        let named = |of: &str| {
+            let tables = reply.value()[of].as_array().unwrap();
+            tables.iter().find(|table| table["name"] == "counters").unwrap().clone()
+        };
+        let (code, database) = (named("tables"), named("database"));
+        assert_eq!(code["prefix"], database["prefix"]);
+        let held = database["columns"].as_array().unwrap();
+        let count = held.iter().find(|column| column["name"] == "count").unwrap();
+        assert_eq!(
+            (&count["type"], &count["nullable"], &count["retired"]),
+            (&json!("integer"), &json!(false), &json!(false))
+        );
+        assert_eq!(held.len(), code["columns"].as_array().unwrap().len());
+        assert!(database["indexes"].as_array().unwrap().iter().all(|index| index["asInCode"] == true), "{database}");
     }
 }

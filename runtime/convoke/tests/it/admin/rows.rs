@@ -116,6 +116,32 @@ fn rows_come_by_any_index_from_either_end_a_page_at_a_time() {
         }
         assert_eq!(cursor, "&cursor=", "{query}");
     }
+    for (query, expected) in [
+        ("", [vec!["b", "d"], vec!["a", "e"], vec!["c"]]),
+        ("order=desc&", [vec!["a", "c"], vec!["b", "e"], vec!["d"]]),
+        ("index=by_name&", [vec!["d", "e"], vec!["b", "c"], vec!["a"]]),
+        ("index=by_name&order=desc&", [vec!["b", "a"], vec!["d", "c"], vec!["e"]]),
+    ] {
+        let at = |rest: &str| {
+            let shown = door.operator(Method::GET, &format!("{COUNTERS}?{query}limit=2{rest}"), None);
+            let cursor = |name: &str| shown.value()[name].as_str().unwrap_or_default().to_owned();
+            let looked_at = shown.value()["lookedAt"].as_u64().unwrap();
+            assert!(looked_at <= 3, "{looked_at} rows for a page of 2");
+            let names: Vec<_> = names(shown.value()).into_iter().map(str::to_owned).collect();
+            (names, cursor("before"), cursor("cursor"))
+        };
+        let mut rest = "&back=true".to_owned();
+        for (number, page) in expected.iter().enumerate() {
+            let (names, before, behind) = at(&rest);
+            assert_eq!(names, *page, "{query}{rest}");
+            match number {
+                0 => assert_eq!(behind, "", "it is the last page"),
+                number => assert_eq!(at(&format!("&cursor={behind}")).0, expected[number - 1], "{query}{rest}"),
+            }
+            rest = format!("&back=true&cursor={before}");
+        }
+        assert_eq!(rest, "&back=true&cursor=", "{query}");
+    }
     assert_eq!(door.operator(Method::GET, &format!("{COUNTERS}?index=by_age"), None).code(), "INVALID_ARGUMENT");
     assert_eq!(door.operator(Method::GET, &format!("{COUNTERS}?order=up"), None).code(), "INVALID_ARGUMENT");
     let tables = door.operator(Method::GET, "/api/admin/tables?estimate=true", None);

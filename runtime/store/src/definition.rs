@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Catalog;
-use crate::table::{FieldDef, TableDef};
+use super::error::StoreError;
+use super::table::{FieldDef, IndexDef, TableDef};
 
 /// All tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,9 +37,37 @@ pub struct FieldShape {
     pub retired: bool,
 }
 
+/// The schema that a database keeps, and that of the code in the same words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schemas {
+    /// The one that is kept.
+    pub stored: Definition,
+    /// The one of the code.
+    pub code: Definition,
+}
+
+impl Definition {
+    /// Reads what is kept in a database.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`] if it cannot be read.
+    pub fn read(text: &str) -> Result<Self, StoreError> {
+        serde_json::from_str(text)
+            .map_err(|error| StoreError::Engine(format!("the schema kept in the database cannot be read: {error}")))
+    }
+
+    /// That of a new database with these tables; `index_text` has the engine's words for an index.
+    pub fn of(tables: &[&'static TableDef], index_text: impl Fn(&TableDef, &IndexDef) -> String) -> Self {
+        let shape = |table: &&'static TableDef| {
+            (table.name.to_owned(), TableShape::of(table, |index| index_text(table, index)))
+        };
+        Self { tables: tables.iter().map(shape).collect() }
+    }
+}
+
 impl TableShape {
-    /// The shape of a new table.
-    pub fn of(table: &TableDef, catalog: &dyn Catalog) -> Self {
+    /// The shape of a new table; `index_text` has the engine's words for an index.
+    pub fn of(table: &TableDef, index_text: impl Fn(&IndexDef) -> String) -> Self {
         Self {
             prefix: table.prefix.to_owned(),
             fields: table
@@ -48,11 +76,7 @@ impl TableShape {
                 .filter(|field| !field.retired)
                 .map(|field| (field.name.to_owned(), FieldShape::of(field)))
                 .collect(),
-            indexes: table
-                .indexes
-                .iter()
-                .map(|index| (index.name.to_owned(), catalog.index_text(table, index)))
-                .collect(),
+            indexes: table.indexes.iter().map(|index| (index.name.to_owned(), index_text(index))).collect(),
         }
     }
 }
