@@ -2,6 +2,8 @@
 
 const BASE = "/console/api";
 const KEPT = "convoke-console";
+/** How long the other tabs are waited for. */
+const ANSWERED_MS = 80;
 const channel = new BroadcastChannel(KEPT);
 
 /** Who is logged in: name, scopes, environment, version. Nobody: null. */
@@ -170,11 +172,8 @@ export function enterByKey(text) {
 
 /** Takes up the session of this tab, or of another tab of the same console. */
 export async function resume() {
-  if (!sessionStorage.getItem(KEPT)) {
-    const secret = await asked();
-    if (!secret) return;
-    sessionStorage.setItem(KEPT, secret);
-  }
+  if (!sessionStorage.getItem(KEPT)) await asked();
+  if (!sessionStorage.getItem(KEPT)) return;
   try {
     const { value } = await envelope(await send("/session"));
     keep(value);
@@ -192,16 +191,15 @@ export async function leave() {
 
 // A link that is opened in a new tab has the cookie and not the secret: it asks the tabs that are open. The channel is this
 // origin's own, its port included.
+let told;
+
 function asked() {
   return new Promise((resolve) => {
-    const told = ({ data }) => data.secret && done(data.secret);
-    const done = (secret) => {
-      channel.removeEventListener("message", told);
-      clearTimeout(waited);
-      resolve(secret);
+    told = () => {
+      told = undefined;
+      resolve();
     };
-    const waited = setTimeout(done, 80);
-    channel.addEventListener("message", told);
+    setTimeout(() => told?.(), ANSWERED_MS);
     channel.postMessage({ wanted: true });
   });
 }
@@ -210,4 +208,10 @@ channel.addEventListener("message", ({ data }) => {
   const secret = sessionStorage.getItem(KEPT);
   if (data.wanted && session && secret) channel.postMessage({ secret });
   if (data.left && session) keep(null);
+  if (data.secret && !secret) {
+    sessionStorage.setItem(KEPT, data.secret);
+    // A busy tab may answer when this one shows the login already.
+    if (told) told();
+    else resume().catch(() => {});
+  }
 });

@@ -13,6 +13,12 @@ const SMALL = 96;
 const hour = (at) => time(at * 1000).slice(11, 16);
 const day = (at) => time(at * 1000).slice(5, 10);
 
+/** The values that no line shows: those without one beside them. */
+function alone(values) {
+  const is = (place) => values[place] != null;
+  return [...values.keys()].filter((place) => is(place) && !is(place - 1) && !is(place + 1));
+}
+
 /** The colours of the page as it is now, dark or light. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
@@ -40,19 +46,19 @@ export function Plot({ label, summary, times, series, unit, small }) {
       const options = {
         width: Math.max(element.clientWidth, 120),
         height: small ? SMALL : HEIGHT,
-        padding: [8, 8, 0, 0],
+        padding: [8, 8, small ? 8 : 0, 0],
         cursor: { y: false, points: { size: 5 } },
         legend: { show: !small, live: true },
         scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
-          { ...axis, space: 60, show: !small, values: (_, ticks, __, ___, step) => ticks.map((at) => (step < 86_400 ? hour(at) : day(at))) },
+          { ...axis, size: 28, space: 60, show: !small, values: (_, ticks, __, ___, step) => ticks.map((at) => (step < 86_400 ? hour(at) : day(at))) },
           { ...axis, size: 52, values: (_, ticks) => ticks.map(unit), space: small ? 30 : 36 },
         ],
         series: [
           { label: "At", value: (_, at) => (at == null ? "–" : time(at * 1000).slice(0, -3)) },
           ...series.map(([name, , isBad], number) => {
             const color = isBad ? getComputedStyle(document.documentElement).getPropertyValue("--bad").trim() : colors.lines[number % 3];
-            return { label: name, stroke: color, width: 1.5, fill: series.length < 3 ? `${color}22` : undefined, spanGaps: false, points: { size: 4, fill: color }, value: (_, value) => (value == null ? "–" : unit(value)) };
+            return { label: name, stroke: color, width: 1.5, fill: series.length < 3 ? `${color}22` : undefined, spanGaps: false, points: { size: 4, fill: color, filter: (plot, own, isShown) => (isShown ? null : alone(plot.data[own])) }, value: (_, value) => (value == null ? "–" : unit(value)) };
           }),
         ],
       };

@@ -2,6 +2,7 @@
 // written as JSON.
 
 import { useState } from "./vendor/hooks.js";
+import { number, plural } from "./text.js";
 import { Field, html, inline } from "./ui.js";
 
 /** The schema without the alternative of null, and whether there was one. */
@@ -35,12 +36,16 @@ function blank(given) {
   return { array: [], string: "", integer: 0, number: 0, boolean: false }[schema.type] ?? null;
 }
 
+/** The first paragraph of what is said of it, and its bounds. */
 function help(schema) {
   const bounds = [];
-  if (schema.minLength != null || schema.maxLength != null) bounds.push(`${schema.minLength ?? 0} to ${schema.maxLength ?? "any number of"} characters`);
-  if (schema.minimum != null) bounds.push(`at least ${schema.minimum}`);
-  if (schema.maximum != null) bounds.push(`at most ${schema.maximum}`);
-  return [schema.description?.replace(/\s+/g, " "), bounds.join(", ")].filter(Boolean).join(" ");
+  if (schema.maxLength != null) bounds.push(schema.minLength ? `${number(schema.minLength)} to ${number(schema.maxLength)} characters` : `at most ${number(schema.maxLength)} characters`);
+  else if (schema.minLength) bounds.push(`at least ${plural(schema.minLength, "character", "characters")}`);
+  if (schema.minimum != null) bounds.push(`at least ${number(schema.minimum)}`);
+  // A greater number is that of the last moment, which nobody reads.
+  if (schema.maximum < 1e15) bounds.push(`at most ${number(schema.maximum)}`);
+  const said = schema.description?.split(/\n\s*\n/)[0].replace(/\s+/g, " ");
+  return [said, bounds.length > 0 && `(${bounds.join(", ")})`].filter(Boolean).join(" ");
 }
 
 /** A field for a value of this schema. */
@@ -133,15 +138,21 @@ export function Json({ label, help: said, value, set, rows = 3, error }) {
   <//>`;
 }
 
+/** The members of an object, those first that cannot be left out. */
+export function properties(schema) {
+  const isRequired = ([name]) => schema.required?.includes(name) ?? false;
+  return Object.entries(schema.properties ?? {}).sort((one, other) => isRequired(other) - isRequired(one));
+}
+
 /** Fields for all members of an object. */
 export function Fields({ schema, value, set, wrong }) {
-  const properties = Object.entries(schema.properties ?? {});
-  if (properties.length === 0) return html`<p class="help">It takes no arguments.</p>`;
+  const members = properties(schema);
+  if (members.length === 0) return html`<p class="help">It takes no arguments.</p>`;
   const change = (name, next) => {
     const { [name]: _, ...rest } = value ?? {};
     set(next === undefined ? rest : { ...rest, [name]: next });
   };
-  return properties.map(
+  return members.map(
     ([name, own]) =>
       html`<${Input} key=${name} name=${name} schema=${own} value=${value?.[name]} set=${(next) => change(name, next)}
         required=${schema.required?.includes(name) ?? false} error=${wrong?.field?.split(/[.[]/)[0] === name ? wrong.message : undefined} />`,

@@ -1,7 +1,7 @@
 // The frame around the pages: who is logged in, what there is to see, dark or light.
 
 import { render } from "./vendor/preact.js";
-import { useEffect, useState } from "./vendor/hooks.js";
+import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import * as api from "./api.js";
 import { follow, to, useRoute } from "./router.js";
 import { Failed, html } from "./ui.js";
@@ -61,12 +61,19 @@ function Frame({ session }) {
   const known = PAGES.find(([name]) => name === route.page);
   const shown = may.find(([name]) => name === route.page);
   useEffect(() => open(false), [location.href]);
+  // What is shown is another thing now: the keyboard goes on there.
+  const shownBefore = useRef(location.pathname);
+  useEffect(() => {
+    if (shownBefore.current === location.pathname) return;
+    shownBefore.current = location.pathname;
+    document.querySelector("main").focus({ preventScroll: true });
+  }, [location.pathname]);
   return html`<div class="frame" onClick=${follow}>
     <a class="skip" href="#content" onClick=${(event) => {
       event.preventDefault();
       document.querySelector("main")?.focus();
     }}>To the content</a>
-    <header class="bar">
+    <div class="side"><header class="bar">
       <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="pages" onClick=${() => open(!isOpen)}>Menu</button>
       <a class="brand" href=${to(["overview"])}><span class="mark" aria-hidden="true">C</span> Convoke</a>
       <span class="badge ${session.environment === "production" ? "bad" : ""}">${session.environment}</span>
@@ -81,7 +88,7 @@ function Frame({ session }) {
         <button type="button" onClick=${() => api.leave()}>Log out</button>
         <p class="help">Version ${session.version}</p>
       </div>
-    </nav>
+    </nav></div>
     <main id="content" tabindex="-1">
       ${shown
         ? html`<${shown[2]} key=${shown[0]} ...${route} />`

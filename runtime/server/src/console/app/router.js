@@ -32,6 +32,37 @@ export function go(address, { replace = false } = {}) {
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
+// Whoever goes back finds the place where they were. What stood there is asked for again and comes later than the browser
+// would look for it, so the place is kept with the address and sought until it is there, or they move on by themselves.
+const SOUGHT_MS = 2_000;
+let sought;
+let moved;
+
+function leaveIt() {
+  cancelAnimationFrame(sought);
+}
+
+function seek(place, until = performance.now() + SOUGHT_MS) {
+  scrollTo(0, place);
+  if (performance.now() < until) sought = requestAnimationFrame(() => seek(place, until));
+}
+
+history.scrollRestoration = "manual";
+for (const gesture of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(gesture, leaveIt, { passive: true });
+addEventListener("scroll", () => {
+  clearTimeout(moved);
+  const address = location.href;
+  moved = setTimeout(() => {
+    if (location.href === address) history.replaceState({ ...history.state, place: scrollY }, "");
+  }, 100);
+}, { passive: true });
+addEventListener("popstate", (event) => {
+  leaveIt();
+  clearTimeout(moved);
+  if (event.isTrusted) seek(history.state?.place ?? 0);
+});
+if (history.state?.place) seek(history.state.place);
+
 /** The address with other members of its query; those that are empty are left out. */
 export function withQuery(changes) {
   const { query } = read();

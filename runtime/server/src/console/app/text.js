@@ -21,6 +21,8 @@ const NUMBER = new Intl.NumberFormat("en");
 
 export const number = (value) => (value == null ? "–" : NUMBER.format(value));
 
+export const plural = (count, one, more) => `${number(count)} ${count === 1 ? one : more}`;
+
 export function bytes(value) {
   if (value == null) return "–";
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -35,6 +37,7 @@ export function bytes(value) {
 /** Milliseconds as a length of time. */
 export function span(ms) {
   if (ms == null) return "–";
+  if (ms === 0) return "0 ms";
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   const seconds = ms / 1000;

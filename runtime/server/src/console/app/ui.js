@@ -1,7 +1,7 @@
 // The parts that all pages are made of.
 
 import { h } from "./vendor/preact.js";
-import { useEffect, useRef, useState } from "./vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 import { Refusal } from "./api.js";
 import { ago, time, visible } from "./text.js";
@@ -114,10 +114,12 @@ export function Copy({ text, children = "Copy", label }) {
 export function Dialog({ title, close, children }) {
   const dialog = useRef();
   useEffect(() => {
-    dialog.current.showModal();
-    return () => dialog.current?.close();
+    // Closed while it is still there, it hands the keyboard back to where it was.
+    const own = dialog.current;
+    own.showModal();
+    return () => own.close();
   }, []);
-  return html`<dialog ref=${dialog} aria-label=${title} onClose=${close} onCancel=${close}>
+  return html`<dialog ref=${dialog} aria-label=${title} onClose=${close}>
     <h2>${title}</h2>
     ${children}
   </dialog>`;
@@ -142,12 +144,21 @@ export function Sure({ title, question, does, children, kind = "danger", yes = c
     <//>`}`;
 }
 
-/** A table that scrolls by itself where it is wider than the page. */
-export function Table({ label, head, children, empty }) {
+/**
+ * A table. On a narrow screen each row is a card whose cells are named by the head, or, with the kind `rows`, the table
+ * scrolls by itself.
+ */
+export function Table({ label, head, children, empty, kind = "" }) {
+  const place = useRef();
+  useLayoutEffect(() => {
+    for (const row of place.current?.tBodies[0].rows ?? []) {
+      [...row.cells].forEach((cell, number) => (cell.dataset.name = head[number]?.replace(/^#/, "") ?? ""));
+    }
+  });
   const rows = Array.isArray(children) ? children.flat().filter(Boolean) : children;
   if (Array.isArray(rows) && rows.length === 0) return html`<p class="empty">${empty ?? "Nothing here."}</p>`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
-    <table>
+  return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}>
+    <table ref=${place}>
       <thead><tr>${head.map((name) => html`<th scope="col" class=${/^[#]/.test(name) ? "num" : ""}>${name.replace(/^#/, "")}</th>`)}</tr></thead>
       <tbody>${rows}</tbody>
     </table>

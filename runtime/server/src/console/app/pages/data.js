@@ -5,7 +5,7 @@ import { admin, can, download, query as members } from "../api.js";
 import { Json } from "../form.js";
 import { go, to, withQuery } from "../router.js";
 import { bytes, isTime, number, short, time, visible } from "../text.js";
-import { Act, Badge, Copy, Failed, Field, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
+import { Act, Copy, Failed, Field, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
 
 const ROWS = 50;
 
@@ -24,11 +24,11 @@ export function Data({ rest, query }) {
 
 function Tables({ tables }) {
   const part = (title, own) => html`<section><h2>${title}</h2>
-    <${Table} label=${title} head=${["Table", "#Rows", "#Bytes", "Ids begin with"]}>
+    <${Table} label=${title} kind="rows" head=${["Table", "#Rows", "#Bytes", "Ids begin with"]}>
       ${own.map((table) => html`<tr>
         <th scope="row"><a href=${to(["data", table.name])}>${table.name}</a></th>
         <td class="num">${table.estimated ? "≈ " : ""}${number(table.rows)}</td>
-        <td class="num">${bytes(table.bytes)}</td>
+        <td class="num">${table.weighed ? "≈ " : ""}${bytes(table.bytes)}</td>
         <td><code>${table.prefix}_</code></td>
       </tr>`)}
     <//></section>`;
@@ -45,16 +45,16 @@ function Cell({ column, value, links }) {
     return table ? html`<a href=${to(["data", table.name, value])}><code>${short(value, 18)}</code></a>` : html`<code>${value}</code>`;
   }
   if (isTime(column.name, value)) return html`<${Time} at=${value} />`;
-  if (column.type === "json") return html`<code>${short(JSON.stringify(value), 60)}</code>`;
-  return short(value, 60);
+  if (column.type === "json") return html`<code>${short(JSON.stringify(value), 48)}</code>`;
+  return short(value, 48);
 }
 
 function Rows({ table, links, query }) {
   const { name, system } = table;
-  const [index, order, where, cursor] = ["index", "order", "where", "cursor"].map((member) => query.get(member));
-  const wanted = members({ limit: ROWS, system, index, order: order ?? "desc", where, cursor });
+  const [index, order, where, cursor, back] = ["index", "order", "where", "cursor", "back"].map((member) => query.get(member));
+  const wanted = members({ limit: ROWS, system, index, order: order ?? "desc", where, cursor, back });
   const asked = useAsked(() => admin(`tables/${encodeURIComponent(name)}?${wanted}`), [name, wanted]);
-  const change = (changes) => go(withQuery({ ...changes, cursor: null }));
+  const change = (changes) => go(withQuery({ ...changes, cursor: null, back: null }));
   const exported = (format) => download(`tables/${encodeURIComponent(name)}/export?${members({ format, system })}`);
   return html`<p class="crumbs"><a href=${to(["data"])}>Data</a></p>
     <${Header} title=${name} lead=${`${table.estimated ? "About " : ""}${number(table.rows)} rows${system ? "; only the runtime changes them" : ""}.`}>
@@ -80,16 +80,19 @@ function Rows({ table, links, query }) {
         <//>
       </div>
       <${Page} page=${page} table=${table} links=${links} />
-      <div class="row">
-        ${cursor && html`<a class="button" href=${withQuery({ cursor: null })}>To the beginning</a>`}
-        ${page.cursor && html`<a class="button" href=${withQuery({ cursor: page.cursor })} rel="next">Further rows</a>`}
-        ${asked.isOld && html`<span class="help">Loading…</span>`}
+      <div class="row" role="navigation" aria-label="Pages of rows">
+        ${(cursor || back) && html`<a class="button" href=${withQuery({ cursor: null, back: null })}>First page</a>`}
+        ${page.before && html`<a class="button" href=${withQuery({ cursor: page.before, back: true })} rel="prev">Former rows</a>`}
+        ${page.cursor && html`<a class="button" href=${withQuery({ cursor: page.cursor, back: null })} rel="next">Further rows</a>
+          <a class="button" href=${withQuery({ cursor: null, back: true })}>Last page</a>`}
+        ${where && page.lookedAt > ROWS && html`<span class="help">${number(page.lookedAt)} rows were looked at for this page.</span>`}
+        ${asked.isOld && html`<span class="help" role="status">Loading…</span>`}
       </div>`}<//>`;
 }
 
 function Page({ page, table, links }) {
   const columns = page.columns;
-  return html`<${Table} label=${`Rows of ${table.name}`} head=${["_id", ...columns.map((column) => column.name), "_creationTime"]} empty="No row.">
+  return html`<${Table} label=${`Rows of ${table.name}`} kind="rows" head=${["_id", ...columns.map((column) => column.name), "_creationTime"]} empty=${page.cursor || page.before ? "No row so far: as many as a page looks at were looked at. Look further." : "No row."}>
     ${page.rows.map((row) => html`<tr key=${row._id}>
       <th scope="row"><a href=${to(["data", table.name, row._id])} title=${row._id}><code>…${row._id.slice(-8)}</code></a></th>
       ${columns.map((column) => html`<td class=${column.type === "integer" || column.type === "float" ? "num" : ""}><${Cell} column=${column} value=${row[column.name]} links=${links} /></td>`)}
@@ -102,12 +105,13 @@ function Row({ table, links, id }) {
   const isNew = id === "new";
   const path = `tables/${encodeURIComponent(table.name)}?${members({ system: table.system, limit: 1, ...(isNew ? {} : { id }) })}`;
   const asked = useAsked(() => admin(path), [path]);
+  const [isSaved, saved] = useState(false);
   const back = to(["data", table.name]);
   return html`<p class="crumbs"><a href=${to(["data"])}>Data</a> / <a href=${back}>${table.name}</a></p>
     <${Waiting} asked=${asked}>${(page) => {
       const row = isNew ? {} : page.rows[0];
       if (!row) return html`<${Header} title=${visible(id)} /><p class="empty">There is no such row: it was removed, or never was.</p>`;
-      return html`<${Form} key=${JSON.stringify(row)} table=${table} links=${links} columns=${page.columns} row=${row} isNew=${isNew} again=${asked.again} />`;
+      return html`<${Form} key=${JSON.stringify(row)} table=${table} links=${links} columns=${page.columns} row=${row} isNew=${isNew} isSaved=${isSaved} saved=${saved} again=${asked.again} />`;
     }}<//>`;
 }
 
@@ -118,25 +122,24 @@ function begun(columns, row, isNew) {
   return Object.fromEntries(columns.map((column) => [column.name, column.default ?? (column.nullable ? null : first[column.type])]));
 }
 
-function Form({ table, links, columns, row, isNew, again }) {
+function Form({ table, links, columns, row, isNew, isSaved, saved, again }) {
   const before = begun(columns, row, isNew);
   const [values, set] = useState(before);
   const [error, fail] = useState();
-  const [isDone, done] = useState(false);
   const mayWrite = !table.system && can("data-write");
   const changed = columns.filter((column) => JSON.stringify(values[column.name]) !== JSON.stringify(before[column.name]));
   const only = (from, of) => Object.fromEntries(of.map((column) => [column.name, from[column.name] ?? null]));
   const base = `tables/${encodeURIComponent(table.name)}`;
   const save = async () => {
     fail();
-    done(false);
+    saved(false);
     try {
       if (isNew) {
         const { id } = await admin(base, { method: "POST", body: { set: only(values, columns) } });
         go(to(["data", table.name, id]));
       } else {
         await admin(`${base}/${row._id}`, { method: "PATCH", body: { set: only(values, changed), was: only(before, changed) } });
-        done(true);
+        saved(true);
         again();
       }
     } catch (error) {
@@ -158,10 +161,10 @@ function Form({ table, links, columns, row, isNew, again }) {
     <${Failed} error=${error} />
     ${mayWrite && html`<div class="row">
       ${isNew
-        ? html`<button type="button" class="primary" onClick=${save}>Add the row</button>`
+        ? html`<${Sure} kind="primary" title="Add the row" question=${`A row with these values will be added to ${table.name}.`} does=${save} yes="Add it">Add the row<//>`
         : html`<${Sure} kind="primary" title="Change the row" question=${html`These fields will change: ${changed.map((column) => html`<code>${column.name}</code> `)}`} does=${save} yes="Change it" disabled=${changed.length === 0}>Save<//>`}
       ${changed.length > 0 && !isNew && html`<button type="button" onClick=${() => set(before)}>As it was</button>`}
-      ${isDone && html`<span class="help" role="status">Saved.</span>`}
+      ${isSaved && changed.length === 0 && html`<span class="help" role="status">Saved.</span>`}
     </div>`}`;
 }
 
@@ -194,6 +197,5 @@ function Entry({ column, value, set, links, isReadOnly, error }) {
   }
   return html`<div class="entry">${input}
     ${nullable && !isReadOnly && !none && html`<button type="button" class="small" onClick=${() => set(null)} aria-label=${`Set ${name} to null`}>null</button>`}
-    ${none && html`<${Badge}>null<//>`}
   </div>`;
 }

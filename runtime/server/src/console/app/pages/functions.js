@@ -3,9 +3,9 @@
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { admin, can, live, query as members, run } from "../api.js";
 import { Plot } from "../chart.js";
-import { Fields, Json } from "../form.js";
+import { Fields, Json, properties } from "../form.js";
 import { go, to, withQuery } from "../router.js";
-import { clock, number, span, visible } from "../text.js";
+import { clock, number, plural, span, visible } from "../text.js";
 import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, Waiting, useAsked } from "../ui.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
@@ -41,7 +41,7 @@ function Folder({ name, folder, figures }) {
           <span class="kinds"><${Badge} kind=${one.kind}>${one.kind}<//>${one.visibility !== "public" && html` <${Badge}>${one.visibility}<//>`}</span>
           <span class="doc">${inline(one.doc)}</span>
           <span class="figures">${own
-            ? html`<span title="calls in the last hour">${number(own.calls)} calls</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
+            ? html`<span title="in the last hour">${plural(own.calls, "call", "calls")}</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
                 <span class=${own.errors ? "wrong" : ""}>${number(own.errors)} failed</span>`
             : ""}</span>
         </li>`;
@@ -96,19 +96,19 @@ function type(schema) {
   if ("const" in schema) return JSON.stringify(schema.const);
   const some = schema.anyOf ?? schema.oneOf;
   if (some) return some.map(type).join(" | ");
-  if (Array.isArray(schema.type)) return schema.type.join(" | ");
+  if (Array.isArray(schema.type)) return schema.type.map((one) => type({ ...schema, type: one })).join(" | ");
   if (schema.type === "array") return `array of ${type(schema.items)}`;
   return schema.type ?? "any";
 }
 
 function Arguments({ schema }) {
-  const properties = Object.entries(schema.properties ?? {});
-  if (properties.length === 0) return null;
+  const members = properties(schema);
+  if (members.length === 0) return null;
   return html`<h2>Arguments</h2>
     <ul class="arguments">
-      ${properties.map(([name, own]) => html`<li>
+      ${members.map(([name, own]) => html`<li>
         <code class="name">${name}</code> <span class="help">${type(own)}${schema.required?.includes(name) ? "" : ", optional"}</span>
-        ${own.description && html`<p>${inline(own.description)}</p>`}
+        ${own.description && html`<${Prose} text=${own.description} />`}
       </li>`)}
     </ul>`;
 }
@@ -223,7 +223,7 @@ function Reply({ body, elapsed, requestId }) {
   return html`<div class="reply" role="status">
     <p><${Badge} kind=${body.status === "success" ? "good" : "bad"}>${body.status}<//>
       <span class="help"> ${span(elapsed)}, there and back · request <code>${requestId}</code></span>
-      <${Copy} text=${requestId} label="Copy the request id" /></p>
+      ${" "}<${Copy} text=${requestId} label="Copy the request id" /></p>
     <${Result} body=${body} />
     ${body.logLines?.length > 0 && html`<h3>Logged</h3><${Code} label="Log lines">${body.logLines.join("\n")}<//>`}
   </div>`;

@@ -1,7 +1,7 @@
 // Deploy keys, and the record of what they were used for.
 
 import { useState } from "../vendor/hooks.js";
-import { admin, query as members, session } from "../api.js";
+import { admin, can, query as members, session } from "../api.js";
 import { go, to, withQuery } from "../router.js";
 import { ago, visible } from "../text.js";
 import { Act, Badge, Copy, Dialog, Failed, Field, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
@@ -29,20 +29,22 @@ export function Keys({ query }) {
 function Key({ own, again, show }) {
   const [isRotating, rotate] = useState(false);
   const isMine = own.name === session.name;
+  // Nobody gives a key what they may not do themselves.
+  const mayRotate = own.scopes.every(can);
   const revoke = async () => {
     await admin(`keys/${encodeURIComponent(own.name)}/revoke`, { method: "POST" });
     again();
   };
   return html`<tr>
-    <th scope="row"><a href=${to(["keys"], { key: own.name })}>${own.name}</a>${isMine && html` <${Badge}>you<//>`}<span class="help block">made by ${own.createdBy}</span></th>
+    <th scope="row" class="wrap"><a href=${to(["keys"], { key: own.name })}>${own.name}</a>${isMine && html` <${Badge}>you<//>`}<span class="help block">made by ${own.createdBy}</span></th>
     <td><${Badge} kind=${own.state === "active" ? "good" : "bad"}>${own.state}<//>${own.formerSecretUntil && html`<span class="help block">former secret until <${Time} at=${own.formerSecretUntil} /></span>`}</td>
     <td class="wide">${own.scopes.map((scope) => html`<${Badge}>${scope}<//> `)}</td>
     <td>${own.expiresAt ? html`<${Time} at=${own.expiresAt} />` : "never"}</td>
     <td>${ago(own.lastUsedAt)}</td>
-    <td class="row">${own.state === "active" && html`
-      <button type="button" onClick=${() => rotate(true)}>Rotate</button>
+    <td><div class="actions">${own.state === "active" && html`
+      ${mayRotate && html`<button type="button" onClick=${() => rotate(true)}>Rotate</button>`}
       <${Sure} title="Revoke the key" question=${isMine ? `${own.name} is the key you are logged in with: you will be logged out.` : `${own.name} will be refused from then on, wherever it is used.`} does=${revoke} yes="Revoke it">Revoke<//>`}
-      ${isRotating && html`<${Rotate} own=${own} close=${() => rotate(false)} done=${(key) => { rotate(false); show(key); again(); }} />`}</td>
+      ${isRotating && html`<${Rotate} own=${own} close=${() => rotate(false)} done=${(key) => { rotate(false); show(key); again(); }} />`}</div></td>
   </tr>`;
 }
 
@@ -91,8 +93,8 @@ function Record({ query }) {
     <${Waiting} asked=${asked}>${({ items, cursor: next, unwritten }) => html`
       ${unwritten > 0 && html`<p class="failed">${unwritten} uses are in the server's log only: too many came at once.</p>`}
       <${Table} label="Uses of keys" head=${["When", "Key", "What", "Outcome", "As", "From", "Request"]} empty="Nothing was done with it.">
-        ${items.map((one) => html`<tr><td><${Time} at=${one.at} /></td><td>${one.key}</td><td class="wide"><code>${visible(one.what)}</code></td>
-          <td><${Badge} kind=${one.outcome === "OK" ? "good" : "bad"}>${one.outcome}<//></td><td>${visible(one.actingAs ?? "–")}</td><td>${one.peer ?? "control socket"}</td><td><code>${visible(one.requestId)}</code></td></tr>`)}
+        ${items.map((one) => html`<tr><td><${Time} at=${one.at} /></td><td class="wrap">${one.key}</td><td class="wide"><code>${visible(one.what)}</code></td>
+          <td><${Badge} kind=${one.outcome === "OK" ? "good" : "bad"}>${one.outcome}<//></td><td class="wrap">${visible(one.actingAs ?? "–")}</td><td>${one.peer ?? "control socket"}</td><td><code>${visible(one.requestId)}</code></td></tr>`)}
       <//>
       <div class="row">${cursor && html`<a class="button" href=${withQuery({ cursor: null })}>The newest</a>`}${next && html`<a class="button" href=${withQuery({ cursor: next })}>Older ones</a>`}</div>`}<//>
   </section>`;

@@ -1,10 +1,11 @@
 // How the server is, and how its calls went over the last hour, day or week.
 
+import { useState } from "../vendor/hooks.js";
 import { admin, can } from "../api.js";
 import { Plot } from "../chart.js";
 import { go, to, withQuery } from "../router.js";
-import { bytes, number, span, visible } from "../text.js";
-import { Act, Badge, Choice, Failed, Header, html, Waiting, useAsked } from "../ui.js";
+import { bytes, number, plural, span, visible } from "../text.js";
+import { Badge, Choice, Failed, Header, html, inline, Waiting, useAsked } from "../ui.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
 /** A larger database is looked through when that is asked for: it is copied for it. */
@@ -50,24 +51,27 @@ function Now({ now }) {
     <${Tile} name="Readers" value=${`${store.readersBusy} / ${store.readers}`} note=${`${number(store.readerQueue)} queries wait`} />
     <${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all of its files" : `of which the log ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />
     ${disk && html`<${Tile} name="Disk free" value=${bytes(disk.free)} note=${`of ${bytes(disk.size)}`} kind=${isLow ? "bad" : ""} />`}
-    <${Tile} name="Jobs" value=${`${number(jobs.pending)} pending`} note=${`${number(jobs.running)} running, ${number(jobs.failed)} failed`} kind=${jobs.failed ? "warn" : ""} href=${can("jobs") ? to(["jobs"], { state: jobs.failed ? "failed" : "pending" }) : null} />
-    <${Tile} name="Live" value=${number(live.connections)} note=${`connections, ${number(live.queries)} queries`} href=${can("live") ? to(["live"]) : null} />
+    <${Tile} name="Jobs" value=${jobs.failed ? `${number(jobs.failed)} failed` : `${number(jobs.pending)} pending`}
+      note=${jobs.failed ? `${number(jobs.pending)} pending, ${number(jobs.running)} running` : `${number(jobs.running)} running, none failed`} kind=${jobs.failed ? "warn" : ""} href=${can("jobs") ? to(["jobs"], { state: jobs.failed ? "failed" : "pending" }) : null} />
+    <${Tile} name="Live" value=${number(live.connections)} note=${`${live.connections === 1 ? "connection" : "connections"}, ${plural(live.queries, "query", "queries")}`} href=${can("live") ? to(["live"]) : null} />
   </div>`;
 }
 
 const KINDS = { ok: "good", warning: "warn", problem: "bad" };
 
 function Doctor({ looksNow }) {
-  const asked = useAsked(() => (looksNow ? admin("doctor") : Promise.resolve(null)), [looksNow]);
+  const [isAsked, ask] = useState(false);
+  const asked = useAsked(() => (looksNow || isAsked ? admin("doctor") : Promise.resolve(null)), [looksNow, isAsked]);
+  const look = () => (looksNow || isAsked ? asked.again() : ask(true));
   return html`<section>
-    <div class="head"><h2>What the doctor finds</h2><div class="tools"><${Act} does=${async () => asked.again()}>Look again<//></div></div>
+    <div class="head"><h2>What the doctor finds</h2><div class="tools"><button type="button" onClick=${look} disabled=${asked.isOld}>${asked.value ? "Look again" : asked.isOld ? "Looking…" : "Look now"}</button></div></div>
     <${Waiting} asked=${asked}>${(found) =>
       found === null
-        ? html`<p class="help">The database is large: it is copied to be looked through. <code>convoke doctor --full</code> does it.</p>`
+        ? html`<p class="help">The database is large, and is copied to be looked through: that is done when it is asked for.</p>`
         : html`<ul class="findings">
             ${found.findings.map(
-              (one) => html`<li><${Badge} kind=${KINDS[one.state]}>${one.state}<//> <strong>${one.subject}</strong> ${visible(one.says)}
-                ${one.advice && html`<span class="help">${visible(one.advice)}</span>`}</li>`,
+              (one) => html`<li><${Badge} kind=${KINDS[one.state]}>${one.state}<//> <strong>${one.subject}</strong> ${inline(one.says)}
+                ${one.advice && html`<span class="help">${inline(one.advice)}</span>`}</li>`,
             )}
           </ul>`}<//>
   </section>`;

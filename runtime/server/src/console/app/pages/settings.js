@@ -15,12 +15,12 @@ export function Settings({ query }) {
     <//>
     <${Waiting} asked=${asked}>${({ settings, secrets }) => {
       const found = settings.filter((one) => (!isChanged || one.from !== "default") && `${one.name} ${one.doc}`.toLowerCase().includes(wanted));
-      return html`<${Table} label="Settings" head=${["Setting", "Value", "From", "Default"]} empty="No setting is called or described so.">
+      return html`<${Table} label="Settings" kind="settings" head=${["Setting", "Value", "From", "Default"]} empty="No setting is called or described so.">
           ${found.map((one) => html`<tr key=${one.name}>
             <th scope="row" class="wide"><code>${one.name}</code><span class="help block">${inline(one.doc)}</span></th>
-            <td>${one.value == null ? html`<span class="null">off</span>` : html`<code>${visible(one.value)}</code>`}</td>
+            <td class="wrap">${one.value == null ? html`<span class="null">off</span>` : html`<code>${visible(one.value)}</code>`}</td>
             <td>${one.from === "default" ? html`<span class="help">default</span>` : html`<${Badge} kind="warn">${one.from}<//>`}</td>
-            <td>${one.default == null ? "–" : html`<code>${visible(one.default)}</code>`}</td></tr>`)}
+            <td class="wrap">${one.default == null ? "–" : html`<code>${visible(one.default)}</code>`}</td></tr>`)}
         <//>
         <section><h2>Secrets</h2>
           <${Table} label="Secrets" head=${["Secret", "Where it is"]} empty="No secret is set.">
