@@ -1,36 +1,11 @@
 #!/usr/bin/env bash
 # Uses the console in a real browser, as a person would, against a real server; or makes the screenshots of docs/console anew.
-# Needs Node, npm, Python, and on first use root for Debian's Chromium.
 # Usage: functions/tests/console.sh [--screenshots] [BINARY]
 set -euo pipefail
-cd "$(dirname "$0")/../.."
 
 does=browse
 if [ "${1:-}" = --screenshots ]; then
   does=screenshots
   shift
 fi
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=$target/debug/convoke
-fi
-
-if [ ! -x /usr/bin/chromium ]; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
-fi
-tools=$target/tools/console
-wanted="playwright-core@1.65.1 axe-core@4.14.1"
-if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
-  rm -rf "$tools"
-  mkdir -p "$tools"
-  # shellcheck disable=SC2086 # each of them is a word
-  npm install --silent --no-audit --no-fund --prefix "$tools" $wanted
-  echo "$wanted" >"$tools/installed"
-fi
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-NODE_PATH=$tools/node_modules node "functions/tests/console/$does.cjs" "$binary" "$work" docs/console
+exec "$(dirname "$0")/browser.sh" "console/$does.cjs" "$@"

@@ -1,11 +1,12 @@
 // Takes a picture of each page of the console, with something on it, in light and, of some, in dark and on a narrow screen.
-// Started by console.sh --screenshots: BINARY FOLDER INTO.
+// Started by console.sh --screenshots: BINARY FOLDER; they are kept in docs/console.
 "use strict";
 
 const fs = require("node:fs");
 const { browser, Server, succeeded } = require("./support.cjs");
 
 const WIDE = { width: 1280, height: 800 };
+const INTO = "docs/console";
 const NARROW = { width: 390, height: 800 };
 
 /** People, and what they do for a while. */
@@ -29,8 +30,8 @@ async function lively(server) {
 }
 
 async function main() {
-  const [binary, folder, into] = process.argv.slice(2);
-  fs.mkdirSync(into, { recursive: true });
+  const [binary, folder] = process.argv.slice(2);
+  fs.mkdirSync(INTO, { recursive: true });
   const server = await Server.start(binary, folder);
   const chromium = await browser();
   try {
@@ -75,8 +76,8 @@ async function main() {
       await page.getByRole("heading", { level: 1 }).waitFor();
       await does?.();
       await page.waitForTimeout(1_000);
-      await page.screenshot({ path: `${into}/${name}.png` });
-      console.log(`${into}/${name}.png`);
+      await page.screenshot({ path: `${INTO}/${name}.png` });
+      console.log(`${INTO}/${name}.png`);
     };
     for (const [name, path, does] of pages) await shoot(name, path, does);
     await page.emulateMedia({ colorScheme: "dark" });

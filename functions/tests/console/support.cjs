@@ -1,49 +1,15 @@
-// A server with something in it, and a browser that asks nobody else.
+// A server whose console is looked at, with something in it.
 "use strict";
 
-const { execFileSync, spawn } = require("node:child_process");
-const fs = require("node:fs");
-const readline = require("node:readline");
-const { chromium } = require("playwright-core");
-
-/** The flags that keep a browser from calling home. */
-const QUIET = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
+const { execFileSync } = require("node:child_process");
+const browsing = require("../browser/support.cjs");
 
 /** What somebody may type into any field: markup, a way out of an attribute, codes of a terminal, a turn of direction. */
 const NASTY = `<script>window.broken=1</script><img src=x onerror="window.broken=1">"'><b>\u001b[31mred\u001b[0m\u202eturned`;
 
-class Server {
-  /** Starts a server on a folder of its own; `settings` is its file of settings. */
-  static async start(binary, folder, settings = "") {
-    fs.mkdirSync(folder, { recursive: true });
-    fs.writeFileSync(`${folder}/convoke.toml`, settings);
-    const within = ["--data", `${folder}/data`, "--config", `${folder}/convoke.toml`];
-    const options = ["serve", "--env", "development", "--console", "--listen", "127.0.0.1:0", "--log", "warn", ...within];
-    const child = spawn(binary, options, { stdio: ["ignore", "inherit", "pipe"] });
-    for await (const line of readline.createInterface({ input: child.stderr })) {
-      const found = line.match(/listening on (\S+)/);
-      if (found) {
-        child.stderr.resume();
-        return new Server(binary, within, child, found[1], folder);
-      }
-    }
-    throw new Error("the server did not start");
-  }
-
-  constructor(binary, within, child, base, folder) {
-    Object.assign(this, { binary, within, child, base, folder });
-  }
-
-  command(...words) {
-    return execFileSync(this.binary, [...words, ...this.within], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+class Server extends browsing.Server {
+  static start(binary, folder, settings) {
+    return super.start(binary, folder, { settings, flags: ["--console"] });
   }
 
   /** The address that logs in once. */
@@ -56,8 +22,8 @@ class Server {
   }
 
   /** A caller of functions as a user. */
-  user(subject, name = subject) {
-    const token = this.command("token", "--subject", subject, "--email", `${subject}@example.com`, "--name", name);
+  user(subject, name) {
+    const token = this.token(subject, name);
     return async (path, args) => {
       const response = await fetch(`${this.base}/api/run/${path}`, {
         method: "POST",
@@ -66,12 +32,6 @@ class Server {
       });
       return response.json();
     };
-  }
-
-  async stop() {
-    const ended = new Promise((done) => this.child.once("exit", done));
-    this.child.kill("SIGTERM");
-    await ended;
   }
 }
 
@@ -102,7 +62,51 @@ database.commit()
 sys.exit(0 if changed else "there is no job to fail")
 `;
 
-/** A server with something in it: rows of strange texts, calls that failed, a job that did. */
+/** How many rows a table with many of them has: more than are counted. */
+const CROWD = 25_000;
+/** Rows that lie in the order of their names, by id and by an index. */
+const CROWD_IN = `
+import random, sqlite3, sys, time
+database = sqlite3.connect(sys.argv[1])
+count = int(sys.argv[2])
+begin = int(time.time() * 1000) - 60 * 60 * 1000
+def row(number):
+    at = begin + number
+    return ((at << 80 | random.getrandbits(80)).to_bytes(16, "big"), at, "nobody", "crowded", "crowd", "row-%05d" % number)
+sql = """INSERT INTO "auditEntries" ("_id", "_creationTime", "actor", "action", "resourceType", "resourceId", "metadata")
+         VALUES (?, ?, ?, ?, ?, ?, '{}')"""
+database.executemany(sql, (row(number) for number in range(count)))
+database.commit()
+`;
+
+/** A schema that the program cannot follow: as if a release before this one had held something else. */
+const CHANGE_SCHEMA = `
+import json, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+version, text = database.execute('SELECT "version", "definition" FROM "_schema" ORDER BY "version" DESC LIMIT 1').fetchone()
+schema = json.loads(text)
+schema["tables"]["meetings"]["fields"]["title"]["holds"] = "Integer"
+schema["tables"]["meetings"]["indexes"].pop("by_room")
+database.execute('UPDATE "_schema" SET "definition" = ? WHERE "version" = ?', (json.dumps(schema), version))
+database.commit()
+`;
+
+/** Has Python change the database of a server that is stopped. */
+const change = (folder, script, ...words) => execFileSync("python3", ["-c", script, `${folder}/data/convoke.db`, ...words.map(String)]);
+
+/** A server whose database does not fit the program. */
+async function closed(binary, folder) {
+  const before = await Server.start(binary, folder, "");
+  try {
+    await succeeded(before.user("ada")("meetings/lifecycle/createMeeting", { title: "All hands" }));
+  } finally {
+    await before.stop();
+  }
+  change(folder, CHANGE_SCHEMA);
+  return Server.start(binary, folder, "");
+}
+
+/** A server with something in it: many rows in a table, rows of strange texts, calls that failed, a job that did. */
 async function furnished(binary, folder) {
   const before = await Server.start(binary, folder, SETTINGS);
   try {
@@ -112,7 +116,8 @@ async function furnished(binary, folder) {
   } finally {
     await before.stop();
   }
-  execFileSync("python3", ["-c", FAIL_ALL, `${folder}/data/convoke.db`, NASTY]);
+  change(folder, FAIL_ALL, NASTY);
+  change(folder, CROWD_IN, CROWD);
   const server = await Server.start(binary, folder, SETTINGS);
   const ada = server.user("ada", "Ada");
   const nasty = await succeeded(ada("meetings/lifecycle/createMeeting", { title: NASTY.slice(0, 190), description: NASTY }));
@@ -122,6 +127,4 @@ async function furnished(binary, folder) {
   return { server, ada, nasty };
 }
 
-const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
-
-module.exports = { browser, furnished, NASTY, Server, succeeded };
+module.exports = { ...browsing, closed, furnished, NASTY, Server, succeeded };

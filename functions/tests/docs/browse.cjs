@@ -3,42 +3,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { execFileSync, spawn } = require("node:child_process");
-const readline = require("node:readline");
-const { chromium } = require("playwright-core");
-
-const [binary, work] = process.argv.slice(2);
-const within = ["--data", `${work}/data`, "--config", `${work}/convoke.toml`];
-require("node:fs").writeFileSync(`${work}/convoke.toml`, "");
-
-// The flags that keep a browser from calling home.
-const QUIET = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-async function started() {
-  const options = ["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn", ...within];
-  const server = spawn(binary, options, { stdio: ["ignore", "inherit", "pipe"] });
-  for await (const line of readline.createInterface({ input: server.stderr })) {
-    const found = line.match(/listening on (\S+)/);
-    if (found) {
-      server.stderr.resume();
-      return { server, base: found[1] };
-    }
-  }
-  throw new Error("the server did not start");
-}
-
-function token(subject) {
-  const options = ["token", "--subject", subject, "--email", `${subject}@example.com`, ...within];
-  return execFileSync(binary, options, { encoding: "utf8" }).trim();
-}
+const { browser, Server, Watched } = require("../browser/support.cjs");
 
 // Opens an operation and sends what the page proposes; what came back, as the page shows it.
 async function call(page, path) {
@@ -73,19 +38,15 @@ async function logout(page) {
 }
 
 async function main() {
-  const { server, base } = await started();
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
-  const complaints = [];
-  const elsewhere = [];
+  const [binary, folder] = process.argv.slice(2);
+  const server = await Server.start(binary, folder);
+  const { base } = server;
+  const chromium = await browser();
+  let watched;
   try {
-    const page = await browser.newPage();
-    page.on("console", (message) => {
-      if (message.type() === "error") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(`${base}/`) && !request.url().startsWith("data:")) elsewhere.push(request.url());
-    });
+    const context = await chromium.newContext();
+    watched = new Watched(context, base);
+    const page = await context.newPage();
 
     await page.goto(`${base}/docs`);
     await page.locator(".opblock").first().waitFor();
@@ -99,7 +60,7 @@ async function main() {
     assert.match(refused.shown, /"status": "error"/);
     assert.match(refused.shown, /"code": "UNAUTHENTICATED"/);
 
-    await authorize(page, "bearerAuth", token("ada"));
+    await authorize(page, "bearerAuth", server.token("ada"));
     const succeeded = await call(page, account);
     assert.equal(succeeded.status, 200);
     assert.match(succeeded.shown, /"status": "success"/);
@@ -111,21 +72,20 @@ async function main() {
     // A deploy key is pasted as it was shown, without the word before it; this one was never made.
     await logout(page);
     await authorize(page, "deployKey", "development:nobody|c2VjcmV0");
-    assert.deepEqual(complaints, [], "errors on the console");
+    watched.quiet();
+    // The browser itself notes every answer of 401.
+    watched.expected = /status of 401/;
     const rejected = await call(page, account);
     assert.equal(rejected.status, 401);
     assert.match(await rejected.sent.headerValue("authorization"), /^Convoke development:nobody\|/);
-    // The browser itself notes every answer of 401.
-    assert.ok(complaints.every((complaint) => /status of 401/.test(complaint)), complaints.join("\n"));
-    assert.deepEqual(elsewhere, [], "requests to elsewhere");
+    watched.quiet();
     console.log("the reference was used: a success, refusals, nothing from elsewhere, no complaint");
   } catch (error) {
-    for (const complaint of complaints) console.error("console:", complaint);
-    for (const url of elsewhere) console.error("elsewhere:", url);
+    console.error(watched?.complaints, watched?.elsewhere);
     throw error;
   } finally {
-    await browser.close();
-    server.kill("SIGTERM");
+    await chromium.close();
+    await server.stop();
   }
 }
 

@@ -1,0 +1,84 @@
+// A server of its own for each script, and a browser that asks nobody else and tells of everything that goes wrong.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const readline = require("node:readline");
+const { chromium } = require("playwright-core");
+
+/** The flags that keep a browser from calling home. */
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
+
+class Server {
+  /** Starts a server on a folder of its own; `settings` is its file of settings, `flags` are further ones. */
+  static async start(binary, folder, { settings = "", flags = [] } = {}) {
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(`${folder}/convoke.toml`, settings);
+    const within = ["--data", `${folder}/data`, "--config", `${folder}/convoke.toml`];
+    const options = ["serve", "--env", "development", ...flags, "--listen", "127.0.0.1:0", "--log", "warn", ...within];
+    const child = spawn(binary, options, { stdio: ["ignore", "inherit", "pipe"] });
+    for await (const line of readline.createInterface({ input: child.stderr })) {
+      const found = line.match(/listening on (\S+)/);
+      if (found) {
+        child.stderr.resume();
+        return new this(binary, within, child, found[1], folder);
+      }
+    }
+    throw new Error("the server did not start");
+  }
+
+  constructor(binary, within, child, base, folder) {
+    Object.assign(this, { binary, within, child, base, folder });
+  }
+
+  command(...words) {
+    return execFileSync(this.binary, [...words, ...this.within], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+  }
+
+  token(subject, name = subject) {
+    return this.command("token", "--subject", subject, "--email", `${subject}@example.com`, "--name", name);
+  }
+
+  async stop() {
+    const ended = new Promise((done) => this.child.once("exit", done));
+    this.child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+/** Tabs of a browser that tell of everything that goes wrong in them, but for refusals that a test expects. */
+class Watched {
+  constructor(context, base, expected) {
+    Object.assign(this, { context, base, expected, complaints: [], elsewhere: [] });
+    context.on("page", (page) => this.watch(page));
+  }
+
+  watch(page) {
+    page.on("console", (message) => {
+      if (message.type() === "error" && !this.expected?.test(message.text())) this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error.stack ?? error)));
+    page.on("request", (request) => {
+      const isOwn = [`${this.base}/`, "data:", "blob:"].some((own) => request.url().startsWith(own));
+      if (!isOwn) this.elsewhere.push(request.url());
+    });
+  }
+
+  quiet() {
+    assert.deepEqual(this.complaints, [], "complaints");
+    assert.deepEqual(this.elsewhere, [], "requests to elsewhere");
+  }
+}
+
+module.exports = { browser, Server, Watched };
