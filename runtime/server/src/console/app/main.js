@@ -4,7 +4,7 @@ import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import * as api from "./api.js";
 import { follow, to, useRoute } from "./router.js";
-import { Failed, html } from "./ui.js";
+import { Failed, Header, html } from "./ui.js";
 import { Login } from "./login.js";
 import { Overview } from "./pages/overview.js";
 import { Functions } from "./pages/functions.js";
@@ -92,7 +92,7 @@ function Frame({ session }) {
     <main id="content" tabindex="-1">
       ${shown
         ? html`<${shown[2]} key=${shown[0]} ...${route} />`
-        : html`<h1>${known ? known[1] : "Nothing here"}</h1><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}
+        : html`<${Header} title=${known ? known[1] : "Nothing here"} /><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}
     </main>
   </div>`;
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { admin, can, run } from "../api.js";
 import { go, to, withQuery } from "../router.js";
-import { number, visible } from "../text.js";
+import { number, plural, visible } from "../text.js";
 import { Act, Badge, Failed, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
 import { useWork, work } from "../work.js";
 
@@ -131,7 +131,7 @@ function Both({ table, prefixes, isWanted, isOpen }) {
   }, []);
   const { code, held } = table;
   return html`<details class="card" ref=${place} open=${wasOpen} onToggle=${toggled}>
-    <summary><strong>${table.name}</strong> <span class="help">${table.columns.length} fields, ${table.indexes.length} indexes</span> ${table.says && html`<${Says} says=${table.says} />`}</summary>
+    <summary><strong>${table.name}</strong> <span class="help">${plural(table.columns.length, "field", "fields")}, ${plural(table.indexes.length, "index", "indexes")}</span> ${table.says && html`<${Says} says=${table.says} />`}</summary>
     ${wasOpen && html`
       <p class="help">Its ids begin with <code>${(held ?? code).prefix}_</code>${held && code && held.prefix !== code.prefix ? html`, in the code with <code>${code.prefix}_</code>` : ""}.
         ${can("data") && code && held && html` <a href=${to(["data", table.name])}>Its rows</a>`}</p>
