@@ -84,8 +84,11 @@ struct Names {
 
 /// Names that the clients have for themselves, or that their languages have.
 const TAKEN: &[&str] = &[
+    "AbortController",
+    "AbortSignal",
     "Answer",
     "Array",
+    "AsyncGenerator",
     "Attempt",
     "Arc",
     "BTreeMap",
@@ -105,6 +108,7 @@ const TAKEN: &[&str] = &[
     "DeserializeOwned",
     "Duration",
     "EasyServerFunction",
+    "EasyServerQuery",
     "Envelope",
     "Error",
     "ErrorCode",
@@ -132,6 +136,7 @@ const TAKEN: &[&str] = &[
     "Promise",
     "RandomState",
     "RawValue",
+    "ReadableStream",
     "Readonly",
     "Record",
     "Reply",
@@ -141,7 +146,9 @@ const TAKEN: &[&str] = &[
     "Sending",
     "Serialize",
     "ServerErrorCode",
+    "ServerEvent",
     "ServerFunction",
+    "ServerQuery",
     "Set",
     "Some",
     "String",
@@ -150,8 +157,10 @@ const TAKEN: &[&str] = &[
     "TokenProvider",
     "TokenSource",
     "Tree",
+    "Uint8Array",
     "Value",
     "Vec",
+    "WatchOptions",
 ];
 
 impl Names {

@@ -48,6 +48,8 @@ const HEAD: &str = "\
 //   const user = await client.users.queries.getCurrentUser();          // rejects with a ConvokeError
 //   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
 //
+//   const stop = client.users.queries.getCurrentUser.watch({}, (user) => show(user), { signal });   // and each later result
+//
 // It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with \"ES2022\" and \"DOM\".
 // What is safe to repeat is repeated when it may pass: queries, mutations (each call carries a key of its own, by which the
 // server does its work once), actions with an `idempotencyKey`, and whatever certainly did not run. Nothing else is ever
@@ -102,10 +104,14 @@ fn module_type(out: &mut String, name: &str, module: &Module<'_>, depth: usize) 
     }
     let _ = write!(out, "{indent}readonly {}: ", key(name));
     if let Some(function) = module.function {
-        let interface = if function.args_optional { "EasyServerFunction" } else { "ServerFunction" };
-        let (kind, args, value) =
-            (function.kind.as_str(), ty(&function.args, Usage::In), ty(&function.output, Usage::Out));
-        let _ = write!(out, "{interface}<\"{kind}\", {args}, {value}>");
+        let (args, value) = (ty(&function.args, Usage::In), ty(&function.output, Usage::Out));
+        let easy = if function.args_optional { "Easy" } else { "" };
+        let _ = match function.kind {
+            Kind::Query => write!(out, "{easy}ServerQuery<{args}, {value}>"),
+            kind @ (Kind::Mutation | Kind::Action) => {
+                write!(out, "{easy}ServerFunction<\"{}\", {args}, {value}>", kind.as_str())
+            }
+        };
         if !module.inside.is_empty() {
             out.push_str(" & ");
         }

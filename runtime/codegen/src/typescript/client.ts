@@ -68,6 +68,39 @@ export interface EasyServerFunction<Kind extends FunctionKind, Args, Value> {
   readonly kind: Kind;
 }
 
+/** A query of the server: a function whose result can be watched. */
+export interface ServerQuery<Args, Value> extends ServerFunction<"query", Args, Value> {
+  /**
+   * Tells its result, and from then on each one that differs from the last, until `options.signal` aborts or the returned
+   * function is called. A connection that is lost, or silent for too long, is made again.
+   *
+   * Each watch is a connection of its own, and over HTTP/1.1 a browser has six to a server: a page with many of them is
+   * served over HTTP/2, or uses `convex/react`, which has one WebSocket for all.
+   */
+  watch(args: Args, onResult: (value: Value) => void, options?: WatchOptions): () => void;
+}
+
+/** A query of the server for which `{}` is enough. */
+export interface EasyServerQuery<Args, Value> extends EasyServerFunction<"query", Args, Value> {
+  /** As {@link ServerQuery.watch}. */
+  watch(args: Args, onResult: (value: Value) => void, options?: WatchOptions): () => void;
+}
+
+/** What one watch has of its own. */
+export interface WatchOptions {
+  /** Ends the watch. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Told what the function refuses (`ended` is false: a later commit may bring a result), and why the watch has ended:
+   * the credentials are rejected, or there is a limit. Without it an error is thrown where nobody can catch it.
+   */
+  readonly onError?: ((error: ConvokeError, ended: boolean) => void) | undefined;
+  /** Told why the connection is lost, or could not be made again, and, with nothing, that it is there. */
+  readonly onConnection?: ((lost: ConvokeError | undefined) => void) | undefined;
+  /** Whose watch it is; `null` for nobody's. */
+  readonly token?: TokenSource | null | undefined;
+}
+
 /** What a call of a function may do: read, write one transaction, or work outside the database. */
 export type FunctionKind = "query" | "mutation" | "action";
 
@@ -212,7 +245,7 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
   if (own.signal?.aborted === true) aborted();
   own.signal?.addEventListener("abort", aborted, { once: true });
   const send = { client, path, kind, body, requestId, idempotencyKey, signal: stop.signal };
-  const source = client.deployKey === undefined && own.token !== null ? (own.token ?? client.token) : undefined;
+  const source = tokenSource(client, own);
   let rejected: string | undefined;
   let mayHaveRun = false;
   let attempts = 0;
@@ -238,8 +271,7 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
       }
       const safe = kind === "query" || keyed || !outcome.mayHaveRun;
       if (!safe || !outcome.mayPass || attempts > retries) return failed(outcome, mayHaveRun);
-      const spread = Math.min(BACKOFF_MS * 2 ** (attempts - 1), BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
-      const waitMs = (outcome.waitMs ?? 0) + spread;
+      const waitMs = (outcome.waitMs ?? 0) + backoffMs(attempts, BACKOFF_MS_MAX);
       if (Date.now() + waitMs >= ends) return failed(outcome, mayHaveRun);
       if (!(await slept(waitMs, stop.signal))) return failed(stopped(stop.signal, false, undefined), mayHaveRun);
     }
@@ -249,18 +281,19 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
   }
 
   function failed(last: Attempt, changed: boolean): Result<never> {
-    const details = {
-      status: last.status,
-      mayHaveRun: changed,
-      path,
-      requestId: last.requestId ?? requestId,
-      logLines: last.logLines,
-      attempts,
-      cause: last.cause,
-    };
-    const message = `${path}: ${last.message}`;
-    return { ok: false, error: new CallFailure(last.code, message, last.data as never, details) as ConvokeError };
+    return { ok: false, error: failureOf(path, { ...last, mayHaveRun: changed }, requestId, attempts) };
   }
+}
+
+function failureOf(path: string, last: Attempt, requestId: string, attempts: number): ConvokeError {
+  const { status, mayHaveRun, logLines, cause } = last;
+  const details = { status, mayHaveRun, path, requestId: last.requestId ?? requestId, logLines, attempts, cause };
+  return new CallFailure(last.code, `${path}: ${last.message}`, last.data as never, details) as ConvokeError;
+}
+
+/** How long to wait after so many attempts: twice as long each time, and not as long as others. */
+function backoffMs(attempts: number, max: number): number {
+  return Math.min(BACKOFF_MS * 2 ** (attempts - 1), max) * (0.5 + Math.random() / 2);
 }
 
 interface Sending {
@@ -277,14 +310,12 @@ async function attempt(send: Sending, token: string | undefined): Promise<Answer
   const { client, path, kind, signal } = send;
   const headers: Record<string, string> = { "Content-Type": "application/json", "X-Request-Id": send.requestId };
   if (send.idempotencyKey !== undefined) headers["Idempotency-Key"] = send.idempotencyKey;
-  if (client.deployKey !== undefined) headers["Authorization"] = `Convoke ${client.deployKey}`;
-  else if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
+  authorize(headers, client, token);
   const changes = kind !== "query";
   let response: Response;
   let text: string;
   try {
-    const url = `${client.url.replace(/\/+$/, "")}/api/run/${path}`;
-    response = await (client.fetch ?? globalThis.fetch)(url, { method: "POST", headers, body: send.body, signal });
+    response = await (client.fetch ?? globalThis.fetch)(addressOf(client, `/api/run/${path}`), { method: "POST", headers, body: send.body, signal });
     text = await response.text();
   } catch (cause) {
     if (signal.aborted) return stopped(signal, changes, cause);
@@ -292,14 +323,35 @@ async function attempt(send: Sending, token: string | undefined): Promise<Answer
     const mayHaveRun = changes && !wasNeverSent(cause);
     return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun, mayPass: true };
   }
+  const envelope = parsed(text);
+  if (response.status === 200 && envelope?.["status"] === "success" && "value" in envelope) {
+    const requestId = response.headers.get("X-Request-Id") ?? undefined;
+    return { value: envelope["value"], logLines: lines(envelope["logLines"]), requestId };
+  }
+  return refusalOf(kind, response, envelope, text);
+}
+
+/** Where something of the server is. */
+function addressOf(client: ClientOptions, path: string): string {
+  return client.url.replace(/\/+$/, "") + path;
+}
+
+/** Whose token is sent: none beside a deploy key. */
+function tokenSource(client: ClientOptions, own: { readonly token?: TokenSource | null | undefined }): TokenSource | undefined {
+  return client.deployKey === undefined && own.token !== null ? (own.token ?? client.token) : undefined;
+}
+
+function authorize(headers: Record<string, string>, client: ClientOptions, token: string | undefined): void {
+  if (client.deployKey !== undefined) headers["Authorization"] = `Convoke ${client.deployKey}`;
+  else if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
+}
+
+/** What an answer says that is no success. */
+function refusalOf(kind: FunctionKind, response: Response, envelope: JsonObject | undefined, text: string): Attempt {
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
   const waitMs = retryAfterMs(response.headers.get("Retry-After"));
-  const status = response.status;
-  const envelope = parsed(text);
-  const logLines = lines(envelope?.["logLines"]);
-  if (status === 200 && envelope?.["status"] === "success" && "value" in envelope) {
-    return { value: envelope["value"], logLines, requestId };
-  }
+  const { status } = response;
+  const changes = kind !== "query";
   const data = objectOf(envelope?.["errorData"]);
   const code = data?.["code"];
   const message = envelope?.["errorMessage"];
@@ -310,11 +362,198 @@ async function attempt(send: Sending, token: string | undefined): Promise<Answer
   }
   // A function that counts its callers' calls says when the next one is welcome.
   const asked = data["retryAfterMs"];
+  const logLines = lines(envelope["logLines"]);
   const told = { ...NOTHING, message, data, status, logLines, requestId, waitMs: typeof asked === "number" ? asked : waitMs };
   const mayHaveRun = changes && mayHaveChanged(kind, status, code);
   if (!isServerErrorCode(code)) return { ...told, code: "UNRECOGNIZED_CODE", mayHaveRun, mayPass: false };
   // Nobody knows whether it was committed: a mutation's key makes asking again the way to find out.
   return { ...told, code, mayHaveRun, mayPass: RETRYABLE[code] || code === "COMMIT_UNKNOWN" };
+}
+
+/** How long a connection may be silent: the server says something every 15 s. */
+const SILENCE_MS_MAX = 45_000;
+const RECONNECT_MS_MAX = 15_000;
+/** A connection that brought results for so long is no failed attempt. */
+const SETTLED_MS = 1_000;
+
+/** One watch, from its first connection to its end. */
+function watch(client: ClientOptions, path: string, args: unknown, onResult: (value: unknown) => void, own: WatchOptions): () => void {
+  const body = JSON.stringify({ queries: [{ path, args: args ?? {} }] });
+  const source = tokenSource(client, own);
+  const stop = new AbortController();
+  /** Where the last event stood, and what it said. */
+  const last = { id: "", data: "" };
+  /** The token that the server has just rejected. */
+  let rejected: string | undefined;
+  let isConnected = false;
+  const end = (): void => {
+    own.signal?.removeEventListener("abort", end);
+    stop.abort();
+  };
+  if (own.signal?.aborted !== true) {
+    own.signal?.addEventListener("abort", end);
+    void follow();
+  }
+  return end;
+
+  /** Calls the caller, whose errors are not ours, unless nothing more is wanted. */
+  function tell(work: () => void): void {
+    queueMicrotask(() => {
+      if (!stop.signal.aborted) work();
+    });
+  }
+
+  function tellError(error: ConvokeError, ended: boolean): void {
+    tell(() => {
+      if (own.onError === undefined) throw error;
+      own.onError(error, ended);
+    });
+  }
+
+  async function follow(): Promise<void> {
+    let attempts = 0;
+    for (;;) {
+      const began = Date.now();
+      const requestId = randomId();
+      const token = await tokenOf(source, rejected, stop.signal);
+      // A provider of tokens that cannot be reached is like a server that cannot.
+      const outcome = typeof token === "object" ? { ...token, mayPass: true } : await listen(token, requestId);
+      if (stop.signal.aborted) return;
+      attempts = isConnected && Date.now() - began > SETTLED_MS ? 1 : attempts + 1;
+      isConnected = false;
+      if (outcome.code === "INVALID_CREDENTIALS" && typeof source === "function" && typeof token === "string" && rejected === undefined) {
+        rejected = token;
+        continue;
+      }
+      const error = failureOf(path, outcome, requestId, attempts);
+      if (!outcome.mayPass) {
+        own.signal?.removeEventListener("abort", end);
+        tellError(error, true);
+        return;
+      }
+      tell(() => own.onConnection?.(error));
+      if (!(await slept((outcome.waitMs ?? 0) + backoffMs(attempts, RECONNECT_MS_MAX), stop.signal))) return;
+    }
+  }
+
+  /** One connection: hands on what arrives, and returns why it ended. */
+  async function listen(token: string | undefined, requestId: string): Promise<Attempt> {
+    if (rejected !== undefined && (token === undefined || token === rejected)) {
+      return { ...NOTHING, code: "INVALID_CREDENTIALS", message: "The token was rejected, and there is no other", mayHaveRun: false, mayPass: false };
+    }
+    const headers: Record<string, string> = { "Content-Type": "application/json", "X-Request-Id": requestId };
+    if (last.id !== "") headers["Last-Event-ID"] = last.id;
+    authorize(headers, client, token);
+    const connection = new AbortController();
+    const cut = (): void => { connection.abort(); };
+    stop.signal.addEventListener("abort", cut);
+    if (stop.signal.aborted) cut();
+    let silence = setTimeout(cut, SILENCE_MS_MAX);
+    const heard = (): void => {
+      clearTimeout(silence);
+      silence = setTimeout(cut, SILENCE_MS_MAX);
+    };
+    try {
+      const asked = { method: "POST", headers, body, signal: connection.signal };
+      const response = await (client.fetch ?? globalThis.fetch)(addressOf(client, "/api/live"), asked);
+      const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+      // Some have a `fetch` without streams, whose text would never end.
+      if (response.status !== 200 || !isStream || !response.body) {
+        const text = isStream ? "" : await response.text();
+        return refusalOf("query", response, parsed(text), text);
+      }
+      for await (const event of eventsOf(response.body, heard)) {
+        const ended = take(event, response);
+        if (ended !== undefined) return ended;
+      }
+      return { ...NOTHING, code: "CONNECTION_FAILED", message: "The connection was closed", mayHaveRun: false, mayPass: true };
+    } catch (cause) {
+      const message = `The server cannot be reached: ${connection.signal.aborted ? "it is silent" : reasonOf(cause)}`;
+      return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun: false, mayPass: true };
+    } finally {
+      clearTimeout(silence);
+      stop.signal.removeEventListener("abort", cut);
+      cut();
+    }
+  }
+
+  /** Hands on an event; returns why the connection is at its end, if it is. */
+  function take(event: ServerEvent, response: Response): Attempt | undefined {
+    if (event.type === "end") {
+      const ended = refusalOf("query", response, parsed(event.data), event.data);
+      // What exceeds a limit now would exceed it again.
+      return ended.code === "OVERLOADED" ? { ...ended, mayPass: false } : ended;
+    }
+    if (event.type !== "results") return undefined;
+    if (!isConnected) tell(() => own.onConnection?.(undefined));
+    isConnected = true;
+    rejected = undefined;
+    if (event.id !== undefined) last.id = event.id;
+    const results = parsed(event.data)?.["results"];
+    const result = objectOf(Array.isArray(results) ? results[0] : undefined);
+    // Nothing has changed since `Last-Event-ID`.
+    if (result === undefined) return undefined;
+    const requestId = response.headers.get("X-Request-Id") ?? "";
+    const refusal = result["status"] === "success" && "value" in result ? undefined : refusalOf("query", response, result, event.data);
+    // A server that was started anew may say what the former has said.
+    if (event.data !== last.data) {
+      last.data = event.data;
+      const logLines = lines(result["logLines"]);
+      if (logLines.length > 0) tell(() => client.onLogLines?.(logLines, { path, requestId }));
+      if (refusal === undefined) tell(() => { onResult(result["value"]); });
+      else tellError(failureOf(path, refusal, requestId, 1), false);
+    }
+    if (refusal?.mayPass !== true) return undefined;
+    // No commit has to happen for another result: it is asked for anew, whatever has changed since.
+    last.id = "";
+    return refusal;
+  }
+}
+
+/** One of what a server tells. */
+interface ServerEvent {
+  readonly type: string;
+  readonly data: string;
+  readonly id: string | undefined;
+}
+
+/**
+ * The events of a `text/event-stream` (WHATWG HTML §9.2.6), however it is cut into chunks. One at whose end it breaks
+ * off is none. `heard` is called for whatever arrives, comments too.
+ */
+async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<ServerEvent, void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let line = "";
+  let isAfterReturn = false;
+  let event = { type: "", data: [] as string[], id: undefined as string | undefined };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      const text = decoder.decode(value, { stream: true });
+      if (text === "") continue;
+      // A line may end with both, and they may be in two chunks.
+      const [first = "", ...more] = (isAfterReturn && text.startsWith("\n") ? text.slice(1) : text).split(/\r\n|\r|\n/);
+      isAfterReturn = text.endsWith("\r");
+      line += first;
+      for (const next of more) {
+        const [, name = "", said = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+        if (name === "data") event.data.push(said);
+        else if (name === "event") event.type = said;
+        else if (name === "id" && !said.includes("\0")) event.id = said;
+        else if (line === "") {
+          if (event.data.length > 0) yield { ...event, data: event.data.join("\n") };
+          event = { type: "", data: [], id: undefined };
+        }
+        line = next;
+      }
+    }
+  } finally {
+    // Whoever leaves off has no more use for what still comes.
+    reader.cancel().catch(() => undefined);
+  }
 }
 
 const NOTHING = {
@@ -343,24 +582,24 @@ function stopped(signal: AbortSignal, mayHaveRun: boolean, cause: unknown): Atte
 /** The token, nothing, or why there is none. */
 async function tokenOf(source: TokenSource | undefined, rejected: string | undefined, signal: AbortSignal): Promise<string | undefined | Attempt> {
   if (typeof source !== "function") return source;
+  let stop = (): void => undefined;
+  const whenStopped = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => { resolve(ABORTED); };
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
   try {
-    const asked = Promise.resolve(source({ rejected }));
-    const token = await Promise.race([asked, whenAborted(signal)]);
+    const token = await Promise.race([Promise.resolve(source({ rejected })), whenStopped]);
     return token === ABORTED ? stopped(signal, false, undefined) : (token ?? undefined);
   } catch (cause) {
     const message = `No token could be had: ${reasonOf(cause)}`;
     return { ...NOTHING, code: "TOKEN_UNAVAILABLE", message, cause, mayHaveRun: false, mayPass: false };
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 
 const ABORTED = Symbol("aborted");
-
-function whenAborted(signal: AbortSignal): Promise<typeof ABORTED> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(ABORTED);
-    signal.addEventListener("abort", () => { resolve(ABORTED); }, { once: true });
-  });
-}
 
 /** Waits; `false` if the call was stopped meanwhile. */
 function slept(ms: number, signal: AbortSignal): Promise<boolean> {
@@ -455,5 +694,8 @@ function callable(client: ClientOptions, path: string, kind: FunctionKind): obje
     if (result.ok) return result.value;
     throw result.error;
   };
-  return Object.assign(call, { safe, path, kind });
+  if (kind !== "query") return Object.assign(call, { safe, path, kind });
+  const watching = (args: unknown, onResult: (value: unknown) => void, options?: WatchOptions): (() => void) =>
+    watch(client, path, args, onResult, options ?? {});
+  return Object.assign(call, { safe, path, kind, watch: watching });
 }

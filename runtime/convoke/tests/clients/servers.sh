@@ -32,7 +32,7 @@ start() {
   folders+=("$data")
   (cd "$data" && exec "$binary" dev --listen 127.0.0.1:0 "$@" 2>server.log) &
   servers+=($!)
-  for _ in $(seq 100); do
+  for _ in $(seq 600); do
     url=$(sed -n 's/^convoke: listening on //p' "$data/server.log" 2>/dev/null || true)
     [ -n "$url" ] && return
     sleep 0.1

@@ -11,7 +11,7 @@ build_servers
 
 work=$target/clients/typescript
 mkdir -p "$work"
-cp runtime/convoke/tests/clients/typescript/* "$work"
+cp runtime/convoke/tests/clients/typescript/* runtime/convoke/tests/clients/sync/server.js "$work"
 cp examples/typescript/client.ts "$work/example.ts"
 sed -i 's|"./convoke.js"|"./application.js"|' "$work/example.ts"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
@@ -26,8 +26,11 @@ start "$application"; application_url=$url application_data=$data
 start "$probes"
 probes_url=$url probes_data=$data
 token_of() { (cd "$1" && "$2" token --subject "$3" --email "$3@example.com"); }
-APPLICATION=$application_url APPLICATION_TOKEN=$(token_of "$application_data" "$application" ada) \
-  PROBES=$probes_url PROBES_TOKEN=$(token_of "$probes_data" "$probes" ada) \
-  node --test --test-reporter=dot "$work/out/client.test.js"
+export APPLICATION=$application_url PROBES=$probes_url PROBES_BINARY=$probes
+export APPLICATION_TOKEN APPLICATION_GUEST PROBES_TOKEN
+APPLICATION_TOKEN=$(token_of "$application_data" "$application" ada)
+APPLICATION_GUEST=$(token_of "$application_data" "$application" bob)
+PROBES_TOKEN=$(token_of "$probes_data" "$probes" ada)
+(cd "$work" && node --test --test-reporter=spec out/client.test.js watch.test.js)
 node "$work/out/example.js" "$application_url" "$(token_of "$application_data" "$application" grace)"
 echo "typescript: the generated clients compile, and work against the servers"

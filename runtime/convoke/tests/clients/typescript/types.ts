@@ -7,6 +7,7 @@ import type {
   MeetingCreated,
   MeetingId,
   OwnAccount,
+  OwnMeeting,
   Result,
   SaveOnboarding,
   UserId,
@@ -60,6 +61,19 @@ export async function misuse(client: Client, user: UserId, onboarding: SaveOnboa
   // @ts-expect-error results have no other members
   void created.title;
   same<Equal<Gender, "male" | "female" | "non-binary" | "prefer-not-to-say">>(true);
+
+  // Watches, of queries alone.
+  const stop = client.meetings.queries.getMeeting.watch({ meetingId: created.meetingId }, (meeting) => {
+    same<Equal<typeof meeting, OwnMeeting>>(true);
+  }, { onError: (error, ended) => { same<Equal<[typeof error, typeof ended], [ConvokeError, boolean]>>(true); } });
+  same<Equal<typeof stop, () => void>>(true);
+  client.users.queries.getCurrentUser.watch({}, () => undefined);
+  // @ts-expect-error the id of a row of another table
+  client.meetings.queries.getMeeting.watch({ meetingId: user }, () => undefined);
+  // @ts-expect-error somebody has to listen
+  client.users.queries.getCurrentUser.watch({});
+  // @ts-expect-error a mutation has no result that changes
+  client.meetings.lifecycle.createMeeting.watch({ title: "a" }, () => undefined);
 
   // Results that do not reject.
   const looked = await client.users.queries.getCurrentUser.safe();
