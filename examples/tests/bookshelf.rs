@@ -60,6 +60,7 @@ fn generated(run: impl Fn(&[&str]) -> String) {
     for (file, command) in [
         ("openapi.json", &["openapi"][..]),
         ("client.ts", &["codegen", "typescript"]),
+        ("api.ts", &["codegen", "convex"]),
         ("client.rs", &["codegen", "rust"]),
     ] {
         let (now, path) = (run(command), golden.join(file));

@@ -31,7 +31,8 @@ fn the_rust_client_compiles_and_calls() {
 
 #[test]
 fn two_runs_print_the_same_and_no_internal_function() {
-    for (language, internal) in [("typescript", "concludeIdle"), ("rust", "conclude_idle")] {
+    for (language, internal) in [("typescript", "concludeIdle"), ("convex", "concludeIdle"), ("rust", "conclude_idle")]
+    {
         let (_, text, _) = codegen(&[language]);
         assert!(text.contains("users/") || text.contains("saveOnboarding"), "{language}");
         assert!(!text.contains(internal), "{language}");

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use convoke_calls::registry::Registry;
 use convoke_codegen::model::Interface;
-use convoke_codegen::{rust, typescript};
+use convoke_codegen::rust;
+use convoke_codegen::typescript::{self, references};
 
 /// Write a typed client of the functions of this program
 ///
@@ -14,6 +15,7 @@ use convoke_codegen::{rust, typescript};
 /// give the same file, so that a change of the interface is a change in a review.
 ///
 ///   convoke codegen typescript --out src/convoke.ts
+///   convoke codegen convex --out src/api.ts
 ///   convoke codegen rust --out src/convoke.rs
 ///   convoke codegen typescript --out src/convoke.ts --check     in CI: fails if the file is not up to date
 #[derive(clap::Args)]
@@ -34,10 +36,20 @@ enum Language {
     ///   const user = await client.users.queries.getCurrentUser();
     ///
     /// A call rejects with an error whose `code` tells the type of its `data`; `.safe(…)` of every function gives the
-    /// same as a result that does not reject. Queries, mutations (by a key of each call) and calls that certainly did not
+    /// same as a result that does not reject; `.watch(args, onResult)` of every query tells its result and each later one.
+    /// Queries, mutations (by a key of each call) and calls that certainly did not
     /// run are repeated when that can help; nothing else is sent twice.
     #[command(verbatim_doc_comment)]
     Typescript(Target),
+    /// For npm's `convex`, in React and elsewhere: typed references to the functions, and nothing that runs
+    ///
+    ///   convoke codegen convex --out src/api.ts
+    ///
+    ///   import { useQuery } from "convex/react";
+    ///   import { api } from "./api";
+    ///   const user = useQuery(api.users.queries.getCurrentUser, {});
+    #[command(verbatim_doc_comment)]
+    Convex(Target),
     /// For Rust programs: one module that needs `reqwest`, `serde`, `serde_json` and `tokio`, and nothing of the server
     ///
     ///   convoke codegen rust --out src/convoke.rs
@@ -66,6 +78,7 @@ impl Codegen {
         let interface = Interface::of(&Registry::collect()?);
         match self.language {
             Language::Typescript(target) => target.take(&typescript::print(&interface), "typescript"),
+            Language::Convex(target) => target.take(&references::print(&interface), "convex"),
             Language::Rust(target) => target.take(&rust::print(&interface), "rust"),
         }
     }

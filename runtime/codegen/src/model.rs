@@ -95,6 +95,8 @@ pub enum Type {
     Bool,
     /// A whole number within ±2^53.
     Integer,
+    /// A whole number of 64 bits, of which some are no doubles.
+    Wide,
     /// A double.
     Number,
     /// A text.

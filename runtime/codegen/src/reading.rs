@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
 use super::prose;
 use convoke_calls::registry::{Registered, Registry};
+use convoke_core::wire::INTEGER_MAX;
 
 /// What stands before the name of a type in a reference to it.
 const REFERENCE: &str = "#/$defs/";
@@ -87,7 +88,9 @@ const TAKEN: &[&str] = &[
     "AbortController",
     "AbortSignal",
     "Answer",
+    "Api",
     "Array",
+    "ArrayBuffer",
     "AsyncGenerator",
     "Attempt",
     "Arc",
@@ -101,6 +104,7 @@ const TAKEN: &[&str] = &[
     "ClientErrorCode",
     "ClientOptions",
     "Code",
+    "ConvexError",
     "ConvokeError",
     "Credentials",
     "Date",
@@ -116,6 +120,7 @@ const TAKEN: &[&str] = &[
     "FailureDetails",
     "FromClosure",
     "FunctionKind",
+    "FunctionReference",
     "Future",
     "Id",
     "Inner",
@@ -130,6 +135,7 @@ const TAKEN: &[&str] = &[
     "Ok",
     "Err",
     "Option",
+    "PaginationOptions",
     "PhantomData",
     "Pin",
     "Progress",
@@ -139,6 +145,7 @@ const TAKEN: &[&str] = &[
     "ReadableStream",
     "Readonly",
     "Record",
+    "Refusal",
     "Reply",
     "Response",
     "Result",
@@ -296,6 +303,7 @@ impl Reader<'_> {
         match kind {
             "null" => Type::Null,
             "boolean" => Type::Bool,
+            "integer" if is_wide(schema) => Type::Wide,
             "integer" => Type::Integer,
             "number" => Type::Number,
             "string" if schema.get("contentEncoding").is_some_and(|encoding| encoding == "base64") => Type::Bytes,
@@ -336,6 +344,12 @@ impl Reader<'_> {
         });
         Type::Object(members.collect())
     }
+}
+
+/// Whether a whole number may be one that no double holds.
+fn is_wide(schema: &Map<String, Value>) -> bool {
+    let beyond = |bound: &Value| bound.as_i64().is_some_and(|bound| bound.unsigned_abs() > INTEGER_MAX.unsigned_abs());
+    ["minimum", "maximum"].into_iter().filter_map(|key| schema.get(key)).any(beyond)
 }
 
 /// The prefix in the pattern that every id's schema has.
@@ -422,6 +436,9 @@ mod tests {
                 Type::Id("note_op".into()),
             ),
             (json!({ "type": "string", "pattern": "^x+$" }), Type::Text),
+            (json!({ "type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_i64 }), Type::Integer),
+            (json!({ "type": "integer", "minimum": i64::MIN }), Type::Wide),
+            (json!({ "type": "integer", "maximum": i64::MAX }), Type::Wide),
             (json!({ "type": "string", "contentEncoding": "base64" }), Type::Bytes),
             (json!({ "type": "array", "items": { "type": "string" } }), Type::List(text())),
             (

@@ -225,6 +225,7 @@ impl<'a> Types<'a> {
             Type::Null
             | Type::Bool
             | Type::Integer
+            | Type::Wide
             | Type::Number
             | Type::Text
             | Type::Bytes
@@ -279,7 +280,7 @@ fn ty(of: &Type) -> String {
     match of {
         Type::Null => "()".to_owned(),
         Type::Bool => "bool".to_owned(),
-        Type::Integer => "i64".to_owned(),
+        Type::Integer | Type::Wide => "i64".to_owned(),
         Type::Number => "f64".to_owned(),
         Type::Text | Type::Bytes | Type::Words(_) => "String".to_owned(),
         Type::Id(prefix) => prose::id_name(prefix),

@@ -57,10 +57,11 @@ impl IntegerRule {
     /// The JSON schema of such a number.
     pub fn schema(&self, doc: &str) -> Schema {
         let mut schema = json_schema!({ "type": "integer", "format": "int64" });
-        if self.min > -INTEGER_MAX {
+        // The bounds of what JSON carries without loss go without saying; wider ones do not.
+        if self.min != -INTEGER_MAX {
             schema.insert("minimum".to_owned(), self.min.into());
         }
-        if self.max < INTEGER_MAX {
+        if self.max != INTEGER_MAX {
             schema.insert("maximum".to_owned(), self.max.into());
         }
         super::schema::describe(&mut schema, doc);
