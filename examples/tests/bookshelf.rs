@@ -140,8 +140,13 @@ fn the_guide_shows_what_is_compiled_and_nothing_else() {
                     assert!(files.iter().any(|file| file.contains(piece.trim_end())), "in no file:\n{piece}");
                 }
             }
+            "ts" | "tsx" => {
+                let (text, pages) = (text.trim_end(), ["typescript/client.ts", "react/src/MeetingPage.tsx"]);
+                let read = |page: &str| std::fs::read_to_string(root().join("examples").join(page)).unwrap();
+                assert!(pages.into_iter().any(|page| read(page).contains(text)), "on no page:\n{text}");
+            }
             "sh" | "console" | "json" => {}
-            other => panic!("a block of {other:?}: say rust, toml, sh, console or json"),
+            other => panic!("a block of {other:?}: say rust, toml, ts, tsx, sh, console or json"),
         }
     }
     assert!(shown >= 15, "only {shown} blocks of code");

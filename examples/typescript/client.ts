@@ -30,6 +30,17 @@ const created = await client.meetings.lifecycle.createMeeting({ title: "Notes on
 const { content } = await client.notes.queries.getMeetingNotes({ meetingId: created.meetingId });
 console.log(`made ${created.meetingId} for ${created.videoProvider}, with ${String(content.length)} characters of notes`);
 
+// A query can be watched: its result, and each later one.
+const stop = client.meetings.queries.getMeeting.watch(
+  { meetingId: created.meetingId },
+  (meeting) => {
+    console.log(`it is called ${meeting.title}`);
+    if (meeting.title !== "Notes on A-0") stop();
+  },
+  { onError: (error, ended) => { console.error(error.code, ended ? "and nothing more comes" : "until a commit changes that"); } },
+);
+await client.meetings.lifecycle.updateMeeting({ meetingId: created.meetingId, title: "Notes on A-2" });
+
 // `.safe` does not reject: its error is typed by its code.
 const refused = await client.meetings.lifecycle.createMeeting.safe({ title: " " });
 if (!refused.ok && refused.error.code === "INVALID_ARGUMENT") console.log(`refused ${refused.error.data.field}: ${refused.error.message}`);

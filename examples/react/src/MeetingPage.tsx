@@ -1,0 +1,78 @@
+// One meeting: who is in it and who is there, and its notes. What `useQuery` returns is always the newest; nothing here
+// asks again.
+
+import { useMutation, useQuery } from "convex/react";
+import { useEffect, useState, type FormEvent, type JSX } from "react";
+
+import { api, type MeetingId } from "./api";
+import { Notes } from "./notes/Notes";
+import { sentenceFor } from "./Problem";
+
+export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Element {
+  const meeting = useQuery(api.meetings.queries.getMeeting, { meetingId });
+  const [problem, setProblem] = useState("");
+  const updatePresence = useMutation(api.realtime.batchedOperations.batchUpdatePresence);
+
+  // Whoever has the page open is there.
+  useEffect(() => {
+    const told = (caught: unknown): void => { setProblem(sentenceFor(caught)); };
+    updatePresence({ meetingId, presence: "joined" }).catch(told);
+    return () => {
+      // The connection may be closed by then.
+      updatePresence({ meetingId, presence: "left" }).catch(() => undefined);
+    };
+  }, [meetingId, updatePresence]);
+
+  if (meeting === undefined) return <p>Loading…</p>;
+  return (
+    <main>
+      <title>{meeting.title}</title>
+      <p><a href="#">All meetings</a></p>
+      <h1>{meeting.title}</h1>
+      {problem !== "" && <p role="alert">{problem}</p>}
+      <Participants meetingId={meetingId} />
+      {meeting.userRole === "host" && <Invite meetingId={meetingId} />}
+      <Notes meetingId={meetingId} />
+    </main>
+  );
+}
+
+function Participants({ meetingId }: { meetingId: MeetingId }): JSX.Element {
+  const participants = useQuery(api.meetings.queries.listMeetingParticipants, { meetingId });
+  return (
+    <section aria-labelledby="participants">
+      <h2 id="participants">Participants</h2>
+      <ul>
+        {participants?.map(({ _id, user, role, presence }) => (
+          <li key={_id} data-presence={presence}>
+            {user.displayName}{role === "host" && ", host"} ({presence === "joined" ? "here" : "not here"})
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Invite({ meetingId }: { meetingId: MeetingId }): JSX.Element {
+  const add = useMutation(api.meetings.lifecycle.addParticipant);
+  const [said, setSaid] = useState("");
+  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const email = String(new FormData(form).get("email"));
+    try {
+      const { invited } = await add({ meetingId, email });
+      setSaid(invited ? `${email} will see the meeting after signing in.` : `${email} is in.`);
+      form.reset();
+    } catch (caught) {
+      setSaid(sentenceFor(caught));
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <label>Invite by e-mail <input name="email" type="email" required /></label>
+      <button type="submit">Invite</button>
+      <p role="status">{said}</p>
+    </form>
+  );
+}
