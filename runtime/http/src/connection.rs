@@ -258,6 +258,8 @@ pub(super) struct Activity {
     /// The deploy keys that the wire took out of heads, for the calls.
     pub(super) credentials: Credentials,
     calls: AtomicUsize,
+    /// Responses under way that have no end.
+    endless: AtomicUsize,
     started: AtomicU64,
     strikes: AtomicU64,
     calls_max: usize,
@@ -282,6 +284,7 @@ impl Activity {
         Self {
             credentials: Credentials::default(),
             calls: AtomicUsize::new(0),
+            endless: AtomicUsize::new(0),
             started: AtomicU64::new(0),
             strikes: AtomicU64::new(0),
             calls_max: limits.http2_streams_max as usize,
@@ -308,6 +311,17 @@ impl Activity {
     /// Calls under way.
     pub(super) fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Counts a response without an end until the returned guard is dropped.
+    pub(super) fn begin_endless(self: &Arc<Self>) -> EndlessGuard {
+        self.endless.fetch_add(1, Ordering::Relaxed);
+        EndlessGuard(Arc::clone(self))
+    }
+
+    /// Whether a response without an end is under way.
+    pub(super) fn answers_without_end(&self) -> bool {
+        self.endless.load(Ordering::Relaxed) > 0
     }
 
     /// Calls ever begun.
@@ -414,5 +428,14 @@ pub(super) struct CallGuard(Arc<Activity>);
 impl Drop for CallGuard {
     fn drop(&mut self) {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A response without an end under way.
+pub(super) struct EndlessGuard(Arc<Activity>);
+
+impl Drop for EndlessGuard {
+    fn drop(&mut self) {
+        self.0.endless.fetch_sub(1, Ordering::Relaxed);
     }
 }

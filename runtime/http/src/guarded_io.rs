@@ -299,6 +299,29 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> GuardedIo<S> {
+    /// Fails once the client of a response without an end has gone. hyper reads nothing while it answers, so that it would
+    /// learn of it by the second piece that it writes for nobody, and such a response may have nothing to say for long.
+    fn notice_departure(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let nobody_reads = matches!(self.place, Place::Head(_)) && self.held.is_empty();
+        if !nobody_reads || !self.activity.answers_without_end() {
+            return Ok(());
+        }
+        // One byte of a next request says as much as all of it.
+        let mut byte = [0];
+        let mut buf = ReadBuf::new(&mut byte);
+        match Pin::new(&mut self.stream).poll_read(cx, &mut buf)? {
+            Poll::Pending => {}
+            Poll::Ready(()) if buf.filled().is_empty() => return Err(io::ErrorKind::BrokenPipe.into()),
+            Poll::Ready(()) => {
+                self.held.extend_from_slice(buf.filled());
+                self.check_held();
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<S> GuardedIo<S> {
     /// Looks now and then whether the connection is idle or its client takes nothing of a response, and has it close
     /// then. Ready once it must end at once.
@@ -446,6 +469,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.notice_departure(cx)?;
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         self.watch_write(cx, flushed)
     }
@@ -498,4 +522,56 @@ fn join(pieces: &[IoSlice<'_>], joined: &mut [u8]) -> Option<usize> {
         length += piece.len();
     }
     Some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    /// The server's side of a connection whose first request is being answered, and the client's.
+    async fn answering() -> (GuardedIo<tokio::io::DuplexStream>, tokio::io::DuplexStream, Arc<Activity>) {
+        let (client, server) = tokio::io::duplex(1024);
+        let limits = Limits::default();
+        let activity = Arc::new(Activity::new(&limits));
+        let first = BytesMut::from("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        let mut wire = GuardedIo::new(server, Protocol::Http1, first, Arc::clone(&activity), &limits);
+        assert!(wire.read_u8().await.is_ok());
+        while wire.checked > 0 {
+            wire.read_u8().await.unwrap();
+        }
+        (wire, client, activity)
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_a_response_without_an_end_is_noticed_though_nothing_is_written() {
+        let (mut wire, client, activity) = answering().await;
+        let _endless = activity.begin_endless();
+        assert!(wire.flush().await.is_ok());
+        drop(client);
+        assert_eq!(wire.flush().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn whoever_closes_their_side_still_gets_a_response_that_has_an_end() {
+        let (mut wire, mut client, activity) = answering().await;
+        client.shutdown().await.unwrap();
+        assert!(wire.flush().await.is_ok());
+        drop(activity.begin_endless());
+        assert!(wire.flush().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_request_behind_a_response_without_an_end_is_kept() {
+        let (mut wire, mut client, activity) = answering().await;
+        let endless = activity.begin_endless();
+        client.write_all(b"GET /next HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        assert!(wire.flush().await.is_ok());
+        assert!(wire.flush().await.is_ok());
+        drop(endless);
+        let mut next = [0; 9];
+        wire.read_exact(&mut next).await.unwrap();
+        assert_eq!(&next, b"GET /next");
+    }
 }

@@ -18,7 +18,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::Interval;
 
-use super::connection::{Activity, CallGuard};
+use super::connection::{Activity, CallGuard, EndlessGuard};
 use super::waiting::Response;
 use convoke_core::answer::budget::{Budget, Charge};
 use convoke_core::answer::pieces::{Piece, Pieces};
@@ -194,6 +194,11 @@ impl Body {
         matches!(self.0, Kind::Stream(_))
     }
 
+    /// Whether it goes on until somebody has enough.
+    fn is_endless(&self) -> bool {
+        matches!(&self.0, Kind::Stream(stream) if stream.ending.is_open())
+    }
+
     /// The bytes in one, unless it is a stream.
     pub fn whole(&self) -> Option<Cow<'_, [u8]>> {
         match &self.0 {
@@ -305,13 +310,15 @@ pub(super) struct ResponseBody {
     /// What is on its way now, as long as anything is.
     response: Weak<Response>,
     _call: Option<CallGuard>,
+    _endless: Option<EndlessGuard>,
 }
 
 impl ResponseBody {
     pub(super) fn new(body: Body, call: CallGuard, connection: Arc<Activity>) -> Self {
         connection.hold(body.charged());
         let call = body.is_stream().then_some(call);
-        Self { body, connection, response: Weak::new(), _call: call }
+        let endless = body.is_endless().then(|| connection.begin_endless());
+        Self { body, connection, response: Weak::new(), _call: call, _endless: endless }
     }
 }
 
