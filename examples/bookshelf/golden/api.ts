@@ -9,7 +9,7 @@
 //
 // Values are those of `convex`: a whole number that may be beyond ±2^53 is a `bigint` if it is, bytes are an `ArrayBuffer`.
 
-import { anyApi, type FunctionReference } from "convex/server";
+import { anyApi, type FunctionReference, type PaginationOptions } from "convex/server";
 import { ConvexError, type Value } from "convex/values";
 
 // ---- The functions, by their path ----------------------------------------------------------------------------------
@@ -26,6 +26,8 @@ export interface Api {
     readonly add: FunctionReference<"mutation", "public", Add, BookId>;
     /** The books by title, twenty a page. Everybody may look. */
     readonly list: FunctionReference<"query", "public", List, PageOfBookRow>;
+    /** The books by title, in parts that stay side by side. */
+    readonly shelf: FunctionReference<"query", "public", Shelf, PaginationResultOfBookRow>;
   };
   readonly catalog: {
     /**
@@ -180,6 +182,66 @@ export type PageOfBookRow = {
   cursor?: Cursor;
   /** The rows of this part. */
   items: BookRow[];
+};
+
+/** What is to be done with a page. */
+export type PageStatus = "SplitRequired";
+
+/** Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`. */
+export type PaginationOpts = {
+  /**
+   * Where it begins: the `continueCursor` of the page before; null for the first one.
+   *
+   * Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+   */
+  cursor: Cursor | null;
+  /** Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`. */
+  endCursor?: Cursor | null;
+  /** What the client tells its lists apart by; it changes nothing. */
+  id?: number | null;
+  /**
+   * Bytes of JSON that the page has at most, about.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  maximumBytesRead?: number | null;
+  /**
+   * Rows that are read at most.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  maximumRowsRead?: number | null;
+  /**
+   * How many rows the page has when it is read first.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  numItems: number;
+};
+
+/** A page of a list, as `paginate` reads it. */
+export type PaginationResultOfBookRow = {
+  /** Where the page ends, and the next one begins. */
+  continueCursor: Cursor;
+  /** Whether it is the last page. */
+  isDone: boolean;
+  /** The rows of this page. */
+  page: BookRow[];
+  /** What is to be done with the page, if anything. */
+  pageStatus?: PageStatus;
+  /** A place in the middle of the page, which has become long: it is better asked for as two. */
+  splitCursor?: Cursor;
+};
+
+/** What `shelf` takes. */
+export type Shelf = {
+  paginationOpts: PaginationOptions;
 };
 
 

@@ -811,6 +811,10 @@ ids! {
 }
 
 words! {
+    /// What is to be done with a page.
+    PageStatus {
+        SplitRequired = "SplitRequired",
+    }
 }
 
 /// What `add` takes.
@@ -932,6 +936,81 @@ pub struct PageOfBookRow {
     pub items: Vec<BookRow>,
 }
 
+/// Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PaginationOpts {
+    /// Where it begins: the `continueCursor` of the page before; null for the first one.
+    ///
+    /// Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+    pub cursor: Option<Cursor>,
+    /// Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_cursor: Option<Cursor>,
+    /// What the client tells its lists apart by; it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<f64>,
+    /// Bytes of JSON that the page has at most, about.
+    ///
+    /// How many rows, or bytes, something has at most.
+    ///
+    /// 1 … 4294967295.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_bytes_read: Option<i64>,
+    /// Rows that are read at most.
+    ///
+    /// How many rows, or bytes, something has at most.
+    ///
+    /// 1 … 4294967295.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_rows_read: Option<i64>,
+    /// How many rows the page has when it is read first.
+    ///
+    /// How many rows, or bytes, something has at most.
+    ///
+    /// 1 … 4294967295.
+    pub num_items: i64,
+}
+
+impl PaginationOpts {
+    /// With what is required, and nothing else.
+    pub fn new(cursor: Option<Cursor>, num_items: i64) -> Self {
+        Self {
+            cursor,
+            end_cursor: None,
+            id: None,
+            maximum_bytes_read: None,
+            maximum_rows_read: None,
+            num_items,
+        }
+    }
+}
+
+/// A page of a list, as `paginate` reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PaginationResultOfBookRow {
+    /// Where the page ends, and the next one begins.
+    pub continue_cursor: Cursor,
+    /// Whether it is the last page.
+    pub is_done: bool,
+    /// The rows of this page.
+    pub page: Vec<BookRow>,
+    /// What is to be done with the page, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_status: Option<PageStatus>,
+    /// A place in the middle of the page, which has become long: it is better asked for as two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split_cursor: Option<Cursor>,
+}
+
+/// What `shelf` takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shelf {
+    pub pagination_opts: PaginationOpts,
+}
+
 impl Client {
     /// The functions under `books`.
     pub fn books(&self) -> modules::Books<'_> {
@@ -980,6 +1059,11 @@ pub mod modules {
         /// The books by title, twenty a page. Everybody may look.
         pub fn list(&self, args: &List) -> Call<'c, PageOfBookRow> {
             self.0.call("books/list", Kind::Query, args)
+        }
+
+        /// The books by title, in parts that stay side by side.
+        pub fn shelf(&self, args: &Shelf) -> Call<'c, PaginationResultOfBookRow> {
+            self.0.call("books/shelf", Kind::Query, args)
         }
 
     }

@@ -27,6 +27,8 @@ export interface Client {
     readonly add: ServerFunction<"mutation", Add, BookId>;
     /** The books by title, twenty a page. Everybody may look. */
     readonly list: EasyServerQuery<List, PageOfBookRow>;
+    /** The books by title, in parts that stay side by side. */
+    readonly shelf: ServerQuery<Shelf, PaginationResultOfBookRow>;
   };
   readonly catalog: {
     /**
@@ -83,6 +85,7 @@ const FUNCTIONS: Tree = {
   books: {
     add: "mutation",
     list: "query",
+    shelf: "query",
   },
   catalog: {
     addByIsbn: "action",
@@ -184,6 +187,66 @@ export interface PageOfBookRow {
   cursor?: Cursor;
   /** The rows of this part. */
   items: BookRow[];
+}
+
+/** What is to be done with a page. */
+export type PageStatus = "SplitRequired";
+
+/** Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`. */
+export interface PaginationOpts {
+  /**
+   * Where it begins: the `continueCursor` of the page before; null for the first one.
+   *
+   * Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+   */
+  cursor: Cursor | null;
+  /** Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`. */
+  endCursor?: Cursor | null | undefined;
+  /** What the client tells its lists apart by; it changes nothing. */
+  id?: number | null | undefined;
+  /**
+   * Bytes of JSON that the page has at most, about.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  maximumBytesRead?: number | null | undefined;
+  /**
+   * Rows that are read at most.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  maximumRowsRead?: number | null | undefined;
+  /**
+   * How many rows the page has when it is read first.
+   *
+   * How many rows, or bytes, something has at most.
+   *
+   * 1 … 4294967295.
+   */
+  numItems: number;
+}
+
+/** A page of a list, as `paginate` reads it. */
+export interface PaginationResultOfBookRow {
+  /** Where the page ends, and the next one begins. */
+  continueCursor: Cursor;
+  /** Whether it is the last page. */
+  isDone: boolean;
+  /** The rows of this page. */
+  page: BookRow[];
+  /** What is to be done with the page, if anything. */
+  pageStatus?: PageStatus;
+  /** A place in the middle of the page, which has become long: it is better asked for as two. */
+  splitCursor?: Cursor;
+}
+
+/** What `shelf` takes. */
+export interface Shelf {
+  paginationOpts: PaginationOpts;
 }
 
 

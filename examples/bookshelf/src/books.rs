@@ -53,6 +53,18 @@ pub fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Book>>> {
     Ok(ctx.db().query(Book::by_title).page(args.cursor.as_ref(), 20)?)
 }
 
+/// What [`shelf`] takes.
+#[args]
+pub struct Shelf {
+    pub pagination_opts: PaginationOpts,
+}
+
+/// The books by title, in parts that stay side by side.
+#[query]
+pub fn shelf(ctx: &QueryCtx, args: Shelf) -> Result<PaginationResult<Doc<Book>>> {
+    Ok(ctx.db().query(Book::by_title).paginate(&args.pagination_opts)?)
+}
+
 /// The mark of a book: the first three letters of its title.
 pub fn mark(title: &str) -> String {
     title.chars().filter(|c| c.is_alphanumeric()).take(3).flat_map(char::to_uppercase).collect()
