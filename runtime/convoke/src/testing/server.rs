@@ -78,8 +78,8 @@ impl TestApp {
     ///
     /// # Panics
     /// As [`TestApp::serve`].
-    pub fn serve_console(&self, console: ConsoleOptions) -> TestServer<'_> {
-        self.listen(|_| {}, LogLinesOn::Error, console)
+    pub fn serve_console(&self, console: ConsoleOptions, change: impl FnOnce(&mut HttpOptions)) -> TestServer<'_> {
+        self.listen(change, LogLinesOn::Error, console)
     }
 
     fn listen(

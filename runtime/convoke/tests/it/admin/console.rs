@@ -20,7 +20,11 @@ struct Page<'a> {
 const LINK: &str = "/api/admin/console";
 
 fn served(app: &TestApp) -> TestServer<'_> {
-    app.serve_console(ConsoleOptions { on_main: true, hosts: vec!["console.example.com".to_owned()] })
+    app.serve_console(options(), |_| {})
+}
+
+fn options() -> ConsoleOptions {
+    ConsoleOptions { on_main: true, hosts: vec!["console.example.com".to_owned()] }
 }
 
 fn base(server: &TestServer<'_>) -> String {
@@ -258,6 +262,32 @@ fn over_plain_http_nobody_logs_in_but_from_this_machine() {
         assert_eq!(status, 400, "{name}: {refused}");
         assert!(refused["errorMessage"].as_str().unwrap().contains("plain HTTP"), "{refused}");
     }
+}
+
+#[test]
+fn over_tls_one_logs_in_from_anywhere_and_the_cookie_goes_over_tls_only() {
+    let app = TestApp::new();
+    let server = app.serve_console(options(), |options| options.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
+    let base = base(&server);
+    let mut fields = own("https://console.example.com");
+    for (name, value) in
+        [("host", "console.example.com"), ("x-forwarded-for", "192.0.2.1"), ("x-forwarded-proto", "https")]
+    {
+        fields.insert(name, HeaderValue::from_static(value));
+    }
+    let body = json!({ "code": code(&server) });
+    let (status, answered, body) =
+        sent(&app, Method::POST, &format!("{base}/console/api/session"), fields.clone(), Some(body));
+    assert_eq!(status, 200, "{body}");
+    let cookie = answered["set-cookie"].to_str().unwrap();
+    assert!(cookie.ends_with("; Path=/console; Max-Age=28800; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
+    // The same session over plain HTTP is nobody's.
+    fields.insert("cookie", HeaderValue::try_from(cookie.split(';').next().unwrap()).unwrap());
+    fields.insert("x-convoke-console", HeaderValue::try_from(body["value"]["secret"].as_str().unwrap()).unwrap());
+    let asked = |fields| sent(&app, Method::GET, &format!("{base}/console/api/session"), fields, None);
+    assert_eq!(asked(fields.clone()).0, 200);
+    fields.remove("x-forwarded-proto");
+    assert_eq!(asked(fields).0, 400);
 }
 
 #[test]
