@@ -273,7 +273,7 @@ impl Dispatcher {
 
     /// The function of this kind at a path in either notation.
     fn find_of(&self, kind: Kind, path: &str) -> Result<Registered> {
-        let function = self.find(&path.replace(':', "/"))?.clone();
+        let function = self.find(&slashed(path))?.clone();
         if function.kind() != kind {
             let (is, asked) = (function.kind().as_str(), kind.as_str());
             let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
@@ -390,7 +390,7 @@ impl Dispatcher {
 
     /// The query at a path, for a caller from outside.
     pub(crate) fn query(&self, path: &str) -> Result<Registered> {
-        let function = self.find(&path.replace(':', "/"))?;
+        let function = self.find(&slashed(path))?;
         match function.kind() {
             Kind::Query => Ok(function.clone()),
             kind => {
@@ -432,6 +432,12 @@ impl Dispatcher {
         settled(self.completed(&call, ended, &capture)).await;
         result
     }
+}
+
+/// A path as functions are registered. The widespread clients divide a function from its module by a colon, and some of
+/// them name the module's file when they come again: `a/b:c`, `a/b.js:c`.
+fn slashed(path: &str) -> String {
+    path.replace(".js:", "/").replace(':', "/")
 }
 
 /// What was not sent before.

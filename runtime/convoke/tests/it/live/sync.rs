@@ -225,6 +225,8 @@ fn what_violates_the_protocol_is_fatal_and_unknown_functions_are_not() {
             (&unknown["type"], &unknown["errorData"]["code"]),
             (&json!("QueryFailed"), &json!("FUNCTION_NOT_FOUND"))
         );
+        let named_by_file = client.watch(3, "live/functions.js:count", of("r", "x")).await;
+        assert_eq!(named_by_file["value"], json!(0.0), "as the crate names it when it comes again");
         let wrong = client.watch(2, "live/functions:count", json!({ "wrong": 1 })).await;
         assert_eq!((&wrong["type"], &wrong["errorData"]["code"]), (&json!("QueryFailed"), &json!("INVALID_ARGUMENT")));
         client.socket.send(Message::binary(vec![0; 3])).await.unwrap();

@@ -1,4 +1,5 @@
-//! The crate `convex`, unchanged, on the sync protocol against a real server: `PROBES` has it.
+//! The crate `convex`, unchanged, on the sync protocol against a real server: `PROBES` has it, or the arguments
+//! `watch URL NAME`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,9 +20,35 @@ fn value(result: FunctionResult) -> Value {
 
 #[tokio::main]
 async fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, watch, url, name] = &*args
+        && watch == "watch"
+    {
+        return self::watch(url, name).await;
+    }
     let url = std::env::var("PROBES").expect("PROBES is set");
     let done = tokio::time::timeout(Duration::from_secs(120), run(&url)).await;
     done.expect("it ends within two minutes");
+}
+
+/// Says `seen N` of each result of a count; counts for each line of standard input, and says `done N`.
+async fn watch(url: &str, name: &str) {
+    let mut client = ConvexClient::new(url).await.unwrap();
+    let mut counts = client.subscribe("probes/values:counted", named(name)).await.unwrap();
+    let say = |what: &str, result| match value(result) {
+        Value::Float64(count) => println!("{what} {count}"),
+        other => panic!("{other:?}"),
+    };
+    tokio::spawn(async move {
+        while let Some(result) = counts.next().await {
+            say("seen", result);
+        }
+    });
+    let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
+    std::thread::spawn(move || std::io::stdin().lines().try_for_each(|_| sender.send(())));
+    while lines.recv().await.is_some() {
+        say("done", client.mutation("probes/values:count", named(name)).await.unwrap());
+    }
 }
 
 async fn run(url: &str) {
