@@ -127,4 +127,4 @@ async function furnished(binary, folder) {
   return { server, ada, nasty };
 }
 
-module.exports = { ...browsing, closed, furnished, NASTY, Server, succeeded };
+module.exports = { ...browsing, closed, furnished, NASTY, Server, SETTINGS, succeeded };
