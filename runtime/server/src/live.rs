@@ -126,8 +126,9 @@ pub(crate) async fn refused(
 fn results(update: &Update, digest: &str) -> Vec<u8> {
     let length: usize = update.results.iter().map(|told| told.json.len() + 24).sum();
     let mut event = Vec::with_capacity(length + 128);
-    event
-        .extend_from_slice(format!("id: {}-{digest}\nevent: results\ndata: {{\"results\":[", update.commit).as_bytes());
+    // Without an id whoever comes again is told everything.
+    let id = if update.is_lasting { format!("{}-{digest}", update.commit) } else { String::new() };
+    event.extend_from_slice(format!("id: {id}\nevent: results\ndata: {{\"results\":[").as_bytes());
     for (place, Told { query, json, .. }) in update.results.iter().enumerate() {
         let between = if place == 0 { "" } else { "," };
         event.extend_from_slice(format!("{between}{{\"query\":{query},").as_bytes());
@@ -174,6 +175,7 @@ mod tests {
             &Update {
                 commit: Commit(7),
                 results: vec![told(0, "\"status\":\"success\",\"value\":1}"), told(2, "\"value\":{\n \"a\":\r\n1}}")],
+                is_lasting: true,
             },
             "d",
         );

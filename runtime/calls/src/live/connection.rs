@@ -53,6 +53,9 @@ pub struct Update {
     pub commit: Commit,
     /// The queries whose results changed.
     pub results: Vec<Told>,
+    /// Whether a client that has it may leave out later what has not changed since ([`LiveConnection::resume`]): not if
+    /// one of its results is a failure that passes without a change.
+    pub is_lasting: bool,
 }
 
 /// A query's result.
@@ -216,6 +219,7 @@ impl LiveConnection {
             function,
             entry: None,
             told: None,
+            is_passing: false,
             is_marked: false,
             refresh_at: None,
             pace: Pace::new(limits.live_runs_per_second_max),
@@ -483,6 +487,7 @@ impl LiveConnection {
                 None => run.ages().then_some(limits.live_refresh),
             };
             subscription.refresh_at = refresh.map(|time| Instant::now() + time);
+            subscription.is_passing = run.failed.is_some_and(passes);
             if subscription.told.as_ref() != Some(&run.told) {
                 let is_first = subscription.told.replace(run.told.clone()).is_none();
                 // Where its pages ended before is not known any more.
@@ -497,6 +502,7 @@ impl LiveConnection {
         }
         let own = &state.connections[self.id].subscriptions;
         let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].told.as_ref()).map(Bytes::len).sum();
+        let is_lasting = self.refused.is_empty() && own.iter().all(|id| !state.subscriptions[*id].is_passing);
         drop(state);
         if held > limits.live_result_bytes_max {
             let max = limits.live_result_bytes_max;
@@ -506,7 +512,7 @@ impl LiveConnection {
         self.reached = self.reached.max(commit);
         self.hub.stats().sent.fetch_add(results.len() as u64, Relaxed);
         results.sort_by_key(|told| told.query);
-        Ok((resumed.is_some() || !results.is_empty()).then_some(Update { commit, results }))
+        Ok((resumed.is_some() || !results.is_empty()).then_some(Update { commit, results, is_lasting }))
     }
 }
 

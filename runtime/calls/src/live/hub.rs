@@ -148,6 +148,8 @@ pub(super) struct Subscription {
     pub entry: Option<EntryId>,
     /// What the client was told last.
     pub told: Option<bytes::Bytes>,
+    /// Whether that says nothing of the query: another run may end well.
+    pub is_passing: bool,
     /// Whether its result has to be looked at again.
     pub is_marked: bool,
     /// When it is to be run again without a cause.

@@ -169,6 +169,22 @@ fn who_comes_back_is_told_what_changed_since() {
 }
 
 #[test]
+fn a_failure_that_passes_is_nothing_to_come_back_with() {
+    let app = TestApp::with(|options| options.limits.live_refresh = Duration::from_millis(20));
+    let server = app.serve();
+    app.memory::<super::functions::Flag>().failures.store(1, Relaxed);
+    let queries = json!([{ "path": "live/functions/unsteady", "args": of("r", "x") }]);
+    app.block_on(async {
+        let mut events = Events::of(post(&server, None, &queries)).await;
+        let failed = events.results().await;
+        assert_eq!((&failed.data["results"][0]["errorData"]["code"], &*failed.id), (&json!("UNAVAILABLE"), ""));
+        let lasting = events.results().await;
+        assert_eq!(lasting.value(0), &json!(0));
+        assert!(!lasting.id.is_empty());
+    });
+}
+
+#[test]
 fn what_asks_for_nothing_is_rejected_before_there_is_a_stream() {
     let app = TestApp::with(|options| options.limits.live_queries_per_request_max = 2);
     let server = app.serve();
