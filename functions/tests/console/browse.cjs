@@ -307,6 +307,25 @@ step("a failed job is run again", async ({ page, server }) => {
   await page.waitForFunction(() => document.querySelectorAll("tbody tr th a").length === 0 || !document.body.innerText.includes("failed (1)"));
 });
 
+step("a job that waits is taken back", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/jobs?state=pending`);
+  const row = page.locator("tbody tr", { hasText: "mediaServer" }).first();
+  await row.getByRole("button", { name: "Take back" }).click();
+  await confirm(page, "Take it back");
+  await page.waitForFunction(() => ![...document.querySelectorAll("tbody tr")].some((row) => row.innerText.includes("Take back")));
+});
+
+step("a backup that is left while it is made is there when one comes back", async ({ page }) => {
+  await open(page, "Backups");
+  await page.getByRole("button", { name: "Make a backup" }).click();
+  await open(page, "Overview");
+  await open(page, "Backups");
+  await page.getByRole("button", { name: "Download" }).waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await confirm(page, "Remove it");
+  await page.getByText("There is no backup in the data folder yet.").waitFor();
+});
+
 step("a backup is made with its progress, downloaded and removed", async ({ page }) => {
   await open(page, "Backups");
   await page.getByRole("button", { name: "Make a backup" }).click();
@@ -478,6 +497,31 @@ step("what a key may not do is no button, and the server refuses it", async ({ c
   });
   assert.equal(refused, 403);
   guest.quiet();
+  await visitors.close();
+});
+
+step("a key is made and rotated, each shown once, and opens the console by a link", async ({ page, context, server }) => {
+  await open(page, "Keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: /^Name/ }).fill("rotated");
+  await dialog.getByRole("checkbox", { name: /^logs/ }).check();
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  const secret = () => dialog.locator(".secret code").innerText();
+  const first = await secret();
+  await dialog.getByRole("button", { name: "I have it" }).click();
+  await page.locator("tr", { hasText: "rotated" }).getByRole("button", { name: "Rotate" }).click();
+  await dialog.getByRole("button", { name: "Rotate it" }).click();
+  await dialog.locator(".secret code").waitFor();
+  const second = await secret();
+  assert.notEqual(first, second);
+  await dialog.getByRole("button", { name: "I have it" }).click();
+  const linked = (key) => server.elsewhere(key, "console", "--print");
+  assert.throws(() => linked(first), "the former secret is refused");
+  const { other: visitors } = await stranger(context, server);
+  const visit = await visitors.newPage();
+  await visit.goto(linked(second));
+  await visit.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   await visitors.close();
 });
 

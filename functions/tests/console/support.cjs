@@ -17,6 +17,12 @@ class Server extends browsing.Server {
     return this.command("console", "--print");
   }
 
+  /** The same from a machine that has only a key. */
+  elsewhere(key, ...words) {
+    const env = { ...process.env, CONVOKE_URL: this.base, CONVOKE_DEPLOY_KEY: key };
+    return execFileSync(this.binary, words, { cwd: "/", env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+  }
+
   key(name, scopes) {
     return this.command("deploy-key", "create", name, "--scope", scopes);
   }
