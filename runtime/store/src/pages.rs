@@ -122,12 +122,12 @@ impl PageEnds {
 }
 
 /// A part of a list between two places.
-struct Stretch<T: Table> {
-    rows: Vec<Doc<T>>,
+pub(crate) struct Stretch<T: Table> {
+    pub rows: Vec<Doc<T>>,
     /// Behind each row.
-    cursors: Vec<Cursor>,
+    pub cursors: Vec<Cursor>,
     /// Whether there is more between the places than may be read at once.
-    is_cut: bool,
+    pub is_cut: bool,
 }
 
 impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
@@ -195,7 +195,7 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
     }
 
     /// The rows of the plan up to `end`, that one included.
-    fn stretch(
+    pub(crate) fn stretch(
         &mut self,
         end: Option<&Stop>,
         fingerprint: u64,

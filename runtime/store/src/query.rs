@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::StoreError;
-use super::pages::PageEnds;
+use super::pages::{PageEnds, Stretch};
 use super::table::{Doc, Index, Key, Keys, Table, TableDef, Unique, json, write_id};
 use super::transaction::{Plan, Reader, Row, Writer};
 use super::value::Value;
@@ -354,24 +354,9 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
         if let Some(cursor) = cursor {
             self.plan.after = Some(cursor.place(&self.plan, fingerprint)?);
         }
-        self.plan.limit = Some(rows_max as u64 + 1);
-        let mut page = Page { items: Vec::new(), cursor: None };
-        let mut bytes = Vec::new();
-        let mut last = None;
-        let plan = &self.plan;
-        self.db.reader.select(plan, &mut |row| {
-            let size = bytes.len();
-            write_row(T::DEF, row, &mut bytes)?;
-            let full = page.items.len() == rows_max || (size > 0 && bytes.len() > self.db.limits.page_bytes_max);
-            if full {
-                page.cursor = last.take();
-                return Ok(ControlFlow::Break(()));
-            }
-            last = Some(Cursor::at(plan, fingerprint, row)?);
-            page.items.push(decode(row)?);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(page)
+        let bytes_max = self.db.limits.page_bytes_max;
+        let Stretch { rows, mut cursors, is_cut } = self.stretch(None, fingerprint, rows_max, bytes_max)?;
+        Ok(Page { items: rows, cursor: cursors.pop().filter(|_| is_cut) })
     }
 
     /// At most `rows_max` rows as JSON, written inside the snapshot without making Rust values of them.
