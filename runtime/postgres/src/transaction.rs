@@ -119,6 +119,15 @@ impl Waiting {
     fn concerns(&self, table: &str) -> bool {
         self.rolls_back || self.tables.contains(&table)
     }
+
+    /// What waits behind the savepoint that was opened last, or all if none waits, or one that is closed.
+    fn part(&self) -> &[Waits] {
+        let is_mark = |waits: &Waits| matches!(waits, Waits::Savepoint | Waits::Control(_));
+        match self.asks.iter().rposition(is_mark) {
+            Some(place) if matches!(self.asks[place], Waits::Savepoint) => &self.asks[place..],
+            Some(_) | None => &self.asks,
+        }
+    }
 }
 
 enum Waits {
@@ -771,13 +780,19 @@ impl Writer for PgTransaction {
 
     fn rollback(&self) -> Result<()> {
         self.alive()?;
+        let is_told = self.waiting.borrow().part().iter().any(|waits| matches!(waits, Waits::Write(_)));
+        if is_told {
+            // What was told of them has to be true. Were they sent with the commit, behind which nothing is left of their
+            // failure, a transaction would count as failed that is committed.
+            self.fly(Vec::new())?;
+        }
         self.changes.rollback()?;
         // What it knows may rest on what is rolled back.
         self.remembered.borrow_mut().clear();
         let mut waiting = self.waiting.borrow_mut();
-        match waiting.asks.iter().rposition(|waits| matches!(waits, Waits::Savepoint | Waits::Control(_))) {
+        match waiting.asks.last() {
             // Nothing of it was sent.
-            Some(place) if matches!(waiting.asks[place], Waits::Savepoint) => waiting.asks.truncate(place),
+            Some(Waits::Savepoint) => drop(waiting.asks.pop()),
             Some(_) | None => {
                 waiting.asks.push(Waits::Control("ROLLBACK TO part; RELEASE part"));
                 waiting.rolls_back = true;

@@ -6,8 +6,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::support::{
-    Account, ByBalance, ByOwner, Factory, Pending, TestStore, balance, db, field, open, start, together,
+    Account, ByBalance, ByOwner, Factory, Pending, TestStore, balance, db, field, open, reads, start, together,
 };
+use convoke_core::clock::Millis;
+
 use crate::{Access, DbMut, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
 
 fn tables() -> Vec<&'static TableDef> {
@@ -215,4 +217,34 @@ pub fn what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the
     assert!(store.write(Box::new(Refuses(answer))).is_ok());
     assert!(matches!(answered.recv_timeout(Duration::from_secs(60)).unwrap(), Ok(())));
     assert_eq!(store.read(|db| balance(db, "refused")), None);
+}
+
+pub fn what_is_undone_in_part_is_told_as_it_was_and_the_rest_is_stored_once(engine: &Factory) {
+    for (reads_first, inserts_outside) in [(false, false), (false, true), (true, false), (true, true)] {
+        let store = TestStore::new(engine, &tables());
+        store.mutate(|db| open(db, "taken", 1)).unwrap();
+        let (ids, reads) = (store.ids.clone(), reads());
+        let runs = std::sync::Arc::new(AtomicI64::new(0));
+        let counted = runs.clone();
+        let written = start(&store, move |writer: Rc<dyn Writer>| {
+            counted.fetch_add(1, Relaxed);
+            let mut db = DbMut::new(writer.clone(), reads, ids.clone(), Millis(1_000));
+            let account = db.query(ByOwner).eq("taken").unique()?.unwrap();
+            db.patch(account.id(), |account| account.balance += 1)?;
+            if inserts_outside {
+                open(&mut db, "beside", 1)?;
+            }
+            writer.savepoint()?;
+            if reads_first {
+                balance(&db, "beside");
+            }
+            let inserted = open(&mut db, "taken", 5);
+            writer.rollback()?;
+            Ok(matches!(inserted, Err(StoreError::UniqueViolation { .. })))
+        });
+        assert!(written.wait().unwrap(), "the insertion that was undone had met another row");
+        let beside = inserts_outside.then_some(1);
+        let stored = store.read(|db| (balance(db, "taken"), balance(db, "beside")));
+        assert_eq!(stored, (Some(2), beside), "reads first: {reads_first}, after {} runs", runs.load(Relaxed));
+    }
 }

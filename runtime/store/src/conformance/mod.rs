@@ -52,6 +52,7 @@ macro_rules! conformance_tests {
                 a_reader_that_is_kept_beyond_its_function_reads_nothing_more
                 of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once
                 what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the_store
+                what_is_undone_in_part_is_told_as_it_was_and_the_rest_is_stored_once
             }
             model {
                 every_operation_does_what_a_plain_list_would
