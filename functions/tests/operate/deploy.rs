@@ -1,4 +1,4 @@
-//! The unit and the container: what they name exists, and what they rely on holds.
+//! The unit, the container and the compose file: what they name exists, and what they rely on holds.
 
 use std::path::Path;
 use std::process::Command;
@@ -73,7 +73,7 @@ fn what_the_container_is_made_of_is_a_whole_workspace() {
 fn the_container_runs_commands_that_exist_as_nobody_with_rights() {
     let text = crate::read("deploy/Dockerfile");
     for part in [
-        "cargo build --release --locked --package functions --bin convoke",
+        "cargo build --release --locked --package functions --bin convoke --features postgres",
         "USER 10001",
         "VOLUME /data",
         "STOPSIGNAL SIGTERM",
@@ -86,7 +86,33 @@ fn the_container_runs_commands_that_exist_as_nobody_with_rights() {
     let version = rust.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
     assert!(text.contains(&format!("FROM rust:{version}-")), "the container builds with Rust {version}");
     for variable in ["CONVOKE_DATA", "CONVOKE_LISTEN"] {
-        let help = Command::new(env!("CARGO_BIN_EXE_convoke")).args(["serve", "--help"]).output().unwrap();
-        assert!(String::from_utf8(help.stdout).unwrap().contains(&format!("[env: {variable}=")), "{variable}");
+        assert!(is_read(variable), "{variable}");
     }
+}
+
+/// Whether the server reads a variable of the environment.
+fn is_read(variable: &str) -> bool {
+    let help = Command::new(env!("CARGO_BIN_EXE_convoke")).args(["serve", "--help"]).output().unwrap();
+    String::from_utf8(help.stdout).unwrap().contains(&format!("[env: {variable}="))
+}
+
+#[test]
+fn the_nodes_of_the_compose_file_are_told_what_the_server_reads_and_outlive_a_drain() {
+    let text = crate::read("deploy/compose.yaml");
+    let variables = text.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
+    let variables: Vec<&str> = variables.filter(|name| name.starts_with("CONVOKE_")).collect();
+    let (secrets, settings): (Vec<&str>, Vec<&str>) =
+        variables.into_iter().partition(|name| name.starts_with("CONVOKE_SECRET_"));
+    assert!(secrets.is_empty(), "a secret is no variable there: {secrets:?}");
+    assert_eq!(settings, ["CONVOKE_STORE", "CONVOKE_TRUSTED_PROXY"]);
+    assert!(settings.iter().all(|name| is_read(name)), "{settings:?}");
+    let grace = text.lines().find_map(|line| line.trim().strip_prefix("stop_grace_period: ")).unwrap();
+    let grace = Duration::from_secs(grace.trim_end_matches('s').parse().unwrap());
+    assert!(grace > 2 * Limits::default().drain_timeout);
+    // A node is asked as often as it may take to be found gone, and an action may be silent as long as it runs.
+    let balancer = crate::read("deploy/haproxy.cfg");
+    let silence = balancer.lines().find_map(|line| line.trim().strip_prefix("timeout server ")).unwrap();
+    let silence = Duration::from_secs(60 * silence.trim_end_matches('m').parse::<u64>().unwrap());
+    assert!(silence > Limits::default().action_timeout);
+    assert!(silence > 2 * Limits::default().live_ping_interval);
 }
