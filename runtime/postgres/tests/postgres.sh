@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`, also
-# without an argument), those of the application on it (`application`, a quarter of an hour), or any other.
+# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`), those
+# of several nodes as processes (`nodes`), both (without an argument), those of the application on it (`application`, a quarter
+# of an hour), or any other.
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
@@ -41,8 +42,12 @@ fi
 export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
-case "${1:-engine}" in
-    engine) cargo test -p convoke-postgres --features server-tests ;;
+engine() { cargo test -p convoke-postgres --features server-tests; }
+nodes() { cargo test --workspace --features examples/postgres --test nodes; }
+
+case "${1:-all}" in
+    all) engine && nodes ;;
+    engine | nodes) "$1" ;;
     # The application's own tests, each in a schema of its own.
     application) CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" cargo test -p functions --features postgres --test it ;;
     *) "$@" ;;

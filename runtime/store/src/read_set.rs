@@ -39,6 +39,12 @@ pub struct TableReads {
 }
 
 impl ReadSet {
+    /// As if all of a table had been read.
+    pub fn of_table(table: &'static str) -> Self {
+        let reads = TableReads { whole: true, ..TableReads::default() };
+        Self { tables: FxHashMap::from_iter([(table, reads)]), is_unannounced: false }
+    }
+
     /// Whether these changes may have changed what was read.
     pub fn is_touched_by(&self, changes: &ChangeSet) -> bool {
         changes.everything && !self.tables.is_empty()

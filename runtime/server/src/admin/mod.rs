@@ -41,8 +41,8 @@ use convoke_calls::call::envelope;
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
-use convoke_store::Doc;
 use convoke_store::database::SWEEP_ROWS;
+use convoke_store::{Doc, Nodes};
 
 /// What every handler works on: a runtime, and what its operator holds beside it. Cheap to clone.
 #[derive(Clone)]
@@ -98,6 +98,13 @@ impl Admin {
             let admin = admin.clone();
             async move { admin.keys.store_last_used(admin.runtime.database()).await }
         });
+        if matches!(self.runtime.store().nodes(), Nodes::Many { .. }) {
+            let admin = self.clone();
+            background.every(deploy_key_cache::LOOK, move || {
+                let admin = admin.clone();
+                async move { admin.keys.follow(admin.runtime.database()).await }
+            });
+        }
         let admin = self.clone();
         background.every(background::RETENTION, move || {
             let admin = admin.clone();

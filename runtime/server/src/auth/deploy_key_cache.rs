@@ -1,10 +1,12 @@
 //! The deploy keys of an installation: a table, and all of it in memory, where every call looks.
 //!
-//! Keys change in the process that serves and nowhere else, so the memory is read again after each change and a
-//! revocation holds from the answer to it on. When a key was last used is written some time later, not once a call.
+//! Keys change in a process that serves and nowhere else, so the memory is read again after each change and a
+//! revocation holds there from the answer to it on. Other nodes on the same database look at what is committed, and read
+//! the table when it was changed. When a key was last used is written some time later, not once a call.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +19,7 @@ use super::environment::Environment;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
-use convoke_store::{Database, Db, Doc};
+use convoke_store::{Commit, Database, Db, Doc, ReadSet, Table as _};
 
 /// A deploy key as it is stored. Of its secrets only hashes are.
 #[table(name = "_deployKeys", prefix = "deploykey")]
@@ -90,7 +92,12 @@ pub struct DeployKeyCache {
     keys: RwLock<HashMap<String, Held>>,
     /// Held over a change and the reading that follows, so that an older reading never overwrites a newer one.
     changing: Mutex<()>,
+    /// The last commit after which the table is known to be as it is in memory ([`DeployKeyCache::follow`]).
+    followed: AtomicU64,
 }
+
+/// Between two looks at what other nodes have changed. They are told of a commit within a quarter of a second.
+pub(crate) const LOOK: Duration = Duration::from_millis(200);
 
 struct Held {
     id: Id<DeployKey>,
@@ -156,6 +163,32 @@ impl DeployKeyCache {
     pub(crate) async fn refresh(&self, database: &Database) -> Result<()> {
         let rows = database.read_admin(all).await?;
         self.fill(&rows);
+        Ok(())
+    }
+
+    /// Reads the table again if somebody, another node above all, has changed it since this was called last.
+    ///
+    /// # Errors
+    /// As [`DeployKeyCache::refresh`].
+    pub(crate) async fn follow(&self, database: &Database) -> Result<()> {
+        let commits = database.store().commits();
+        let followed = Commit(self.followed.load(Ordering::Relaxed));
+        let newest = commits.newest();
+        if newest == followed {
+            return Ok(());
+        }
+        // A change that is being made here is read by its own request.
+        let Ok(_changing) = self.changing.try_lock() else { return Ok(()) };
+        let reads = ReadSet::of_table(DeployKey::DEF.name);
+        let newest = match commits.stands(&reads, followed) {
+            Some((newest, _)) => newest,
+            None => {
+                self.refresh(database).await?;
+                // What was committed during the reading is looked at the next time.
+                newest
+            }
+        };
+        self.followed.store(newest.0, Ordering::Relaxed);
         Ok(())
     }
 
