@@ -11,7 +11,7 @@ use bytes::BytesMut;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_rustls::TlsAcceptor;
@@ -127,15 +127,14 @@ impl<H: Handler> Connection<H> {
         };
         let Ok(Some((protocol, first))) = first else { return };
         let limits = &self.server.limits;
-        let wire = TokioIo::new(GuardedIo::new(stream, protocol, first, Arc::clone(&self.activity), limits));
+        let wire = GuardedIo::new(stream, protocol, first, Arc::clone(&self.activity), limits);
         match protocol {
             Protocol::Http1 => {
-                let connection = Arc::clone(&self);
-                let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
                 let _ = self.bare.set(web_socket::bare::<S>);
-                self.drive(pin!(self.server.http1.serve_connection(wire, service).with_upgrades())).await;
+                self.serve_http1(wire).await;
             }
             Protocol::Http2 => {
+                let wire = TokioIo::new(wire);
                 let connection = Arc::clone(&self);
                 let service = service_fn(move |request| {
                     let call = service::answer(Arc::clone(&connection), request);
@@ -147,14 +146,41 @@ impl<H: Handler> Connection<H> {
         }
     }
 
-    /// Polls a connection of hyper's to its end, tells it to finish when the server drains or it was idle too long,
-    /// and drops it when the drain's time is over.
-    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) {
+    /// Has hyper serve the socket. While it is idle, hyper and its buffers, of 16 KiB and more, are not there.
+    async fn serve_http1<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(self: &Arc<Self>, mut wire: GuardedIo<S>) {
+        loop {
+            let connection = Arc::clone(self);
+            // On the heap, where it is only while it runs: hyper keeps the place of the last one.
+            let service = service_fn(move |request| Box::pin(service::answer(Arc::clone(&connection), request)));
+            let served = self.server.http1.serve_connection(TokioIo::new(wire), service);
+            let mut served = served.with_upgrades();
+            if self.drive(Pin::new(&mut served)).await == Driven::ToItsEnd {
+                return;
+            }
+            // Where something is left that hyper had read, what comes next is no beginning of a request.
+            let Some(parts) = served.into_parts().filter(|parts| parts.read_buf.is_empty()) else { return };
+            wire = parts.io.into_inner();
+            let goes_on = tokio::select! {
+                biased;
+                () = self.server.draining() => false,
+                () = self.activity.given_up() => false,
+                comes = wire.next_request() => comes,
+            };
+            if !goes_on {
+                let _ = wire.shutdown().await;
+                return;
+            }
+        }
+    }
+
+    /// Polls a connection of hyper's to its end or until it is idle, tells it to finish when the server drains or it was
+    /// idle too long, and drops it when the drain's time is over.
+    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) -> Driven {
         let mut drain = pin!(self.server.drain.notified());
         let mut cut = pin!(self.server.cut.notified());
         let mut given_up = pin!(self.activity.given_up.notified());
         let (mut listening, mut told) = (false, false);
-        std::future::poll_fn(|cx| {
+        let driven = std::future::poll_fn(|cx| {
             if !listening {
                 // One poll leaves this task's waker with all of them; after that a look at what they tell is enough.
                 listening = drain.as_mut().poll(cx).is_pending()
@@ -163,7 +189,7 @@ impl<H: Handler> Connection<H> {
             }
             if self.activity.is_given_up() {
                 tracing::debug!(peer = %self.peer, "a connection ended: it held too much for too long");
-                return Poll::Ready(());
+                return Poll::Ready(Driven::ToItsEnd);
             }
             loop {
                 // Polled before it is told to finish, so that a request which has come is answered, if only by a
@@ -172,13 +198,16 @@ impl<H: Handler> Connection<H> {
                     if let Err(error) = ended {
                         tracing::debug!(peer = %self.peer, %error, "a connection ended early");
                     }
-                    return Poll::Ready(());
+                    return Poll::Ready(Driven::ToItsEnd);
                 }
                 let finish = match self.server.phase() {
                     Phase::Serving => self.activity.is_asked_to_close(),
                     Phase::Draining => !self.late || self.activity.is_asked_to_close(),
-                    Phase::Cut => return Poll::Ready(()),
+                    Phase::Cut => return Poll::Ready(Driven::ToItsEnd),
                 };
+                if self.activity.take_idle() && !finish && self.activity.is_quiet() {
+                    return Poll::Ready(Driven::UntilIdle);
+                }
                 if told || !finish {
                     return Poll::Pending;
                 }
@@ -190,6 +219,7 @@ impl<H: Handler> Connection<H> {
         if self.activity.is_stalled() {
             self.server.traffic.count_stalled();
         }
+        driven
     }
 }
 
@@ -216,6 +246,14 @@ async fn read_first<S: AsyncRead + Unpin>(stream: &mut S, limits: &Limits) -> io
         }
     })
     .await?
+}
+
+/// How far a connection of hyper's was polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driven {
+    ToItsEnd,
+    /// Nothing is under way, and nothing was for a while.
+    UntilIdle,
 }
 
 /// What hyper's two kinds of connection have in common.
@@ -269,6 +307,8 @@ pub(super) struct Activity {
     held_max: usize,
     write_blocked: AtomicBool,
     asked_to_close: AtomicBool,
+    /// Between two looks at it no call was begun.
+    is_idle: AtomicBool,
     /// The client takes nothing of a response.
     is_stalled: AtomicBool,
     /// The connection ends at once: others need the memory that it holds.
@@ -293,6 +333,7 @@ impl Activity {
             held_max: limits.response_bytes_max,
             write_blocked: AtomicBool::new(false),
             asked_to_close: AtomicBool::new(false),
+            is_idle: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
             given_up: Notify::new(),
@@ -405,6 +446,16 @@ impl Activity {
 
     fn is_asked_to_close(&self) -> bool {
         self.asked_to_close.load(Ordering::Relaxed)
+    }
+
+    /// It has been idle for a while.
+    pub(super) fn set_idle(&self) {
+        self.is_idle.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has been idle for a while, told once.
+    pub(super) fn take_idle(&self) -> bool {
+        self.is_idle.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn set_write_blocked(&self, blocked: bool) {

@@ -300,6 +300,31 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
 }
 
 impl<S: AsyncRead + Unpin> GuardedIo<S> {
+    /// Waits for the beginning of a request while nobody reads, and keeps it. `false` if none comes: the client has left,
+    /// or the connection was idle for too long.
+    pub(super) async fn next_request(&mut self) -> bool {
+        let comes = std::future::poll_fn(|cx| self.poll_next_request(cx)).await;
+        self.activity.take_idle();
+        comes
+    }
+
+    fn poll_next_request(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let mut bytes = [0; 512];
+        while self.held.is_empty() {
+            let mut buf = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    self.held.extend_from_slice(buf.filled());
+                    self.check_held();
+                }
+                Poll::Ready(_) => return Poll::Ready(false),
+                Poll::Pending if self.poll_looks(cx).is_ready() || self.closing => return Poll::Ready(false),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(true)
+    }
+
     /// Fails once the client of a response without an end has gone. hyper reads nothing while it answers, so that it would
     /// learn of it by the second piece that it writes for nobody, and such a response may have nothing to say for long.
     fn notice_departure(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
@@ -360,6 +385,8 @@ impl<S> GuardedIo<S> {
         if self.calls_seen != started || self.activity.calls() > 0 || self.activity.untaken.is_any() {
             self.calls_seen = started;
             self.idle_since = now;
+        } else if started > 0 && matches!(self.place, Place::Head(_)) && self.held.is_empty() {
+            self.activity.set_idle();
         }
         if now < self.idle_since + self.idle_timeout() {
             return false;
@@ -421,6 +448,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedIo<S> {
                 buf.put_slice(&wire.held[..here]);
                 wire.held.advance(here);
                 wire.checked -= here;
+                if wire.held.is_empty() {
+                    wire.held = BytesMut::new();
+                }
                 return Poll::Ready(Ok(()));
             }
             if matches!(wire.place, Place::Rejected) {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep};
 
+use convoke::http::DrainOutcome;
+
 use super::harness::{Client, get, post, post_with, serve, until};
 
 const SHORT: Duration = Duration::from_millis(150);
@@ -84,6 +86,45 @@ async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     assert_eq!(client.response().await.status, 200);
     let elapsed = client.closed().await;
     assert!(elapsed >= IDLE - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
+}
+
+/// An idle connection is looked at eight times before it is closed; when it was so twice, hyper is taken from it.
+#[tokio::test]
+async fn a_connection_that_was_idle_for_a_while_goes_on_with_whatever_comes() {
+    let mut server = serve(|options| options.limits.idle_timeout = Duration::from_secs(8)).await;
+    let mut client = server.client().await;
+    let (small, large) = (get("/healthz"), post("/api/run/t/echo", &"x".repeat(4_000)));
+    let halves = (small.split_at(5), large.split_at(60));
+    let (ok, echoed) = ("\"ok\"", "\"bytes\":4000");
+    let after_a_while: [(&[&str], &[&str]); 5] = [
+        (&[&small], &[ok]),
+        (&[halves.0.0, halves.0.1], &[ok]),
+        (&["\r\n", "\r\n", &small], &[ok]),
+        (&[halves.1.0, halves.1.1], &[echoed]),
+        (&[&large, &small, &large], &[echoed, ok, echoed]),
+    ];
+    for (pieces, answers) in after_a_while {
+        for piece in pieces {
+            client.send(piece).await;
+            sleep(Duration::from_millis(20)).await;
+        }
+        for answer in answers {
+            let response = client.response().await;
+            let text = String::from_utf8_lossy(&response.body);
+            assert!(response.status == 200 && text.contains(answer), "{} {text}", response.status);
+        }
+        sleep(Duration::from_millis(2_300)).await;
+    }
+    let broken = client.ask("GET / HTTP/1.1\nHost: a\r\n\r\n").await;
+    assert_eq!((broken.status, broken.field("connection")), (400, Some("close")));
+    client.closed().await;
+
+    let mut idle = server.client().await;
+    assert_eq!(idle.ask(&small).await.status, 200);
+    sleep(Duration::from_millis(2_300)).await;
+    server.stop();
+    assert!(idle.closed().await < Duration::from_secs(3));
+    assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
 }
 
 #[tokio::test]
