@@ -153,8 +153,8 @@ impl<H: Handler> Connection<H> {
             // On the heap, where it is only while it runs: hyper keeps the place of the last one.
             let service = service_fn(move |request| Box::pin(service::answer(Arc::clone(&connection), request)));
             let served = self.server.http1.serve_connection(TokioIo::new(wire), service);
-            let mut served = served.with_upgrades();
-            if self.drive(Pin::new(&mut served)).await == Driven::ToItsEnd {
+            let mut served = Box::new(served.with_upgrades());
+            if self.drive(Pin::new(&mut *served)).await == Driven::ToItsEnd {
                 return;
             }
             // Where something is left that hyper had read, what comes next is no beginning of a request.

@@ -175,6 +175,7 @@ impl Upgrade {
             let Ok(upgraded) = on.await else { return };
             let Some((socket, read)) = bare(upgraded) else { return };
             let config = WebSocketConfig::default()
+                .read_buffer_size(READ_BUFFER_BYTES)
                 .max_message_size(Some(message_bytes_max))
                 .max_frame_size(Some(message_bytes_max));
             let stream = WebSocketStream::from_partially_read(socket, read.into(), Role::Server, Some(config)).await;
@@ -223,6 +224,9 @@ pub enum Received {
     /// The client has closed, or is gone.
     Gone,
 }
+
+/// Every connection has it, and most messages are short.
+const READ_BUFFER_BYTES: usize = 4 * 1024;
 
 /// The client is gone, or did not take what was sent for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

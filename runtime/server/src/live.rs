@@ -3,12 +3,11 @@
 //! An event's id is the commit as of which it is true, and a digest of what was asked by whom: who comes back with it is
 //! told only what has changed since. The response ends with an event that says why, when the server ends it.
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -74,10 +73,10 @@ async fn stream(
     mut connection: LiveConnection,
     digest: String,
     budget: Arc<Budget>,
-    refused: impl Future<Output = Error>,
+    refused: BoxFuture<'static, Error>,
 ) {
     // Whoever is refused is told so once.
-    let mut refused = pin!(refused.fuse());
+    let mut refused = refused.fuse();
     loop {
         let next = tokio::select! {
             () = sender.gone() => return,
@@ -102,25 +101,28 @@ async fn stream(
     }
 }
 
-/// Ends when the credentials are no longer accepted.
-pub(crate) async fn refused(
+/// Ends when the credentials are no longer accepted. Who has none takes no memory for it.
+pub(crate) fn refused(
     authenticator: Authenticator,
     caller: Caller,
     authorization: Option<Zeroizing<Vec<u8>>>,
-) -> Error {
-    let Some(header) = authorization else { return std::future::pending().await };
+) -> BoxFuture<'static, Error> {
+    let Some(header) = authorization else { return std::future::pending().boxed() };
     let pause = match caller {
         Caller::DeployKey(_) => KEY_LOOKED_AT,
         Caller::Nobody | Caller::User(_) | Caller::System => TOKEN_LOOKED_AT,
     };
-    loop {
-        tokio::time::sleep(pause).await;
-        match authenticator.authenticate(Some(&header)).await.map_err(Error::from) {
-            // That the keys of a provider cannot be reached says nothing of the token.
-            Err(error) if error.code().status() != 503 => return error,
-            Ok(_) | Err(_) => {}
+    let looks = async move {
+        loop {
+            tokio::time::sleep(pause).await;
+            match authenticator.authenticate(Some(&header)).await.map_err(Error::from) {
+                // That the keys of a provider cannot be reached says nothing of the token.
+                Err(error) if error.code().status() != 503 => return error,
+                Ok(_) | Err(_) => {}
+            }
         }
-    }
+    };
+    looks.boxed()
 }
 
 fn results(update: &Update, digest: &str) -> Vec<u8> {

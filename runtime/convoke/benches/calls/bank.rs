@@ -49,6 +49,27 @@ pub(crate) fn get_account(ctx: &QueryCtx, args: GetAccount) -> Result<i64> {
 }
 
 #[args]
+pub(crate) struct GetAccountOnce {
+    pub id: Id<Account>,
+    /// Another one at each call, so that no earlier result is one of this.
+    pub turn: i64,
+}
+
+/// Reads an account by its id.
+#[query]
+pub(crate) fn get_account_once(ctx: &QueryCtx, args: GetAccountOnce) -> Result<i64> {
+    let account = ctx.db().get(args.id)?.ok_or_else(|| Error::not_found("No such account"))?;
+    Ok(account.balance)
+}
+
+/// Reads an account by its id, for somebody who is signed in.
+#[query]
+pub(crate) fn get_account_signed_in(ctx: &QueryCtx, args: GetAccount) -> Result<i64> {
+    let _identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
+    get_account(ctx, args)
+}
+
+#[args]
 pub(crate) struct ListAccounts {
     pub owner: String,
 }
@@ -56,6 +77,19 @@ pub(crate) struct ListAccounts {
 /// Lists the accounts of an owner.
 #[query]
 pub(crate) fn list_accounts(ctx: &QueryCtx, args: ListAccounts) -> Result<Vec<Doc<Account>>> {
+    Ok(ctx.db().query(Account::by_owner).eq(&args.owner).take(usize::try_from(LISTED).unwrap_or(0))?)
+}
+
+#[args]
+pub(crate) struct ListAccountsOnce {
+    pub owner: String,
+    /// As in [`GetAccountOnce`].
+    pub turn: i64,
+}
+
+/// Lists the accounts of an owner.
+#[query]
+pub(crate) fn list_accounts_once(ctx: &QueryCtx, args: ListAccountsOnce) -> Result<Vec<Doc<Account>>> {
     Ok(ctx.db().query(Account::by_owner).eq(&args.owner).take(usize::try_from(LISTED).unwrap_or(0))?)
 }
 

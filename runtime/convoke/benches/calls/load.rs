@@ -30,10 +30,20 @@ pub(crate) enum Work {
     Get,
     /// The same, with a token.
     GetWithToken,
+    /// The same account each time: its result is kept.
+    GetHot,
+    /// One account by its id, with arguments that no call had before: no result is kept for it.
+    GetOnce,
     /// Fifty accounts.
     List,
+    /// The same fifty accounts each time.
+    ListHot,
+    /// Fifty accounts, with arguments that no call had before.
+    ListOnce,
     /// Money from one account to another.
     Transfer,
+    /// The same among accounts that nobody watches.
+    TransferUnwatched,
     /// The same, mostly between the same few.
     ContendedTransfer,
     /// A new row.
@@ -57,10 +67,27 @@ pub(crate) struct Load<'a> {
     pub time: Duration,
 }
 
-/// A request's path and body.
-struct Prepared {
-    path: &'static str,
-    body: String,
+/// Calls so far whose arguments are to be new.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
+impl Work {
+    /// The function.
+    fn path(self) -> &'static str {
+        match self {
+            Work::Nothing => "nothing",
+            Work::Get | Work::GetWithToken | Work::GetHot => "getAccount",
+            Work::GetOnce => "getAccountOnce",
+            Work::List | Work::ListHot => "listAccounts",
+            Work::ListOnce => "listAccountsOnce",
+            Work::Transfer | Work::TransferUnwatched | Work::ContendedTransfer => "transfer",
+            Work::Insert => "postMessage",
+        }
+    }
+
+    /// Whether each request has an argument `turn` that no other has.
+    fn is_new_each_time(self) -> bool {
+        matches!(self, Work::GetOnce | Work::ListOnce)
+    }
 }
 
 impl Load<'_> {
@@ -71,7 +98,8 @@ impl Load<'_> {
         let mut tasks = Vec::new();
         let chosen = Chosen::new(self.server.accounts);
         for connection in 0..CONNECTIONS {
-            let bodies = Arc::new(self.requests(connection, &chosen));
+            let bodies = Arc::new(self.bodies(connection, &chosen));
+            let (path, is_new) = (self.work.path(), self.work.is_new_each_time());
             let (done, requests) = (done.clone(), requests.clone());
             let token = (self.work == Work::GetWithToken).then(|| self.server.token.clone());
             match self.wire {
@@ -81,11 +109,12 @@ impl Load<'_> {
                     stream.set_nodelay(true).unwrap();
                     let mut buffer = Vec::with_capacity(64 * 1024);
                     let mut head = Vec::with_capacity(1_024);
-                    for Prepared { path, body } in bodies.iter().cycle() {
+                    for body in bodies.iter().cycle() {
                         if done.load(Ordering::Relaxed) {
                             break;
                         }
                         head.clear();
+                        let body = if is_new { &with_turn(body) } else { body };
                         let length = body.len();
                         std::io::Write::write_fmt(
                             &mut head,
@@ -106,7 +135,7 @@ impl Load<'_> {
                         let (client, bodies) = (client.clone(), bodies.clone());
                         let (done, requests) = (done.clone(), requests.clone());
                         tasks.push(tokio::spawn(async move {
-                            for Prepared { path, body } in bodies.iter().cycle().skip(at).step_by(at_once) {
+                            for body in bodies.iter().cycle().skip(at).step_by(at_once) {
                                 if done.load(Ordering::Relaxed) {
                                     break;
                                 }
@@ -135,38 +164,47 @@ impl Load<'_> {
         Turn { rate: count / elapsed.as_secs_f64(), cpu_us: cpu * 1e6 / count }
     }
 
-    /// The requests of one connection: different accounts each time, the same ones in every run.
-    fn requests(&self, connection: usize, chosen: &Chosen) -> Vec<Prepared> {
+    /// The bodies of one connection's requests: different accounts each time, the same ones in every run.
+    fn bodies(&self, connection: usize, chosen: &Chosen) -> Vec<String> {
         let mut random = SmallRng::seed_from_u64(connection as u64);
+        let accounts = self.server.accounts;
         (0..REQUESTS)
             .map(|_| {
-                let (path, args) = match self.work {
-                    Work::Nothing => ("nothing", "{}".to_owned()),
-                    Work::Get | Work::GetWithToken => {
+                let args = match self.work {
+                    Work::Nothing => "{}".to_owned(),
+                    Work::GetHot => format!("{{\"id\":\"{}\"}}", self.server.ids[0]),
+                    Work::Get | Work::GetWithToken | Work::GetOnce => {
                         let ids = &self.server.ids;
-                        ("getAccount", format!("{{\"id\":\"{}\"}}", ids[random.random_range(0..ids.len())]))
+                        format!("{{\"id\":\"{}\"}}", ids[random.random_range(0..ids.len())])
                     }
-                    Work::List => {
-                        let owner = random.random_range(0..self.server.accounts / LISTED);
-                        ("listAccounts", format!("{{\"owner\":\"owner-{owner}\"}}"))
+                    Work::ListHot => "{\"owner\":\"owner-0\"}".to_owned(),
+                    Work::List | Work::ListOnce => {
+                        format!("{{\"owner\":\"owner-{}\"}}", random.random_range(0..accounts / LISTED))
                     }
-                    Work::Transfer => transfer([(); 2].map(|()| random.random_range(0..self.server.accounts))),
+                    Work::Transfer => transfer([(); 2].map(|()| random.random_range(0..accounts))),
+                    Work::TransferUnwatched => transfer([(); 2].map(|()| random.random_range(accounts / 2..accounts))),
                     Work::ContendedTransfer => transfer([(); 2].map(|()| chosen.account(&mut random))),
                     Work::Insert => {
-                        let author = random.random_range(0..self.server.accounts);
-                        ("postMessage", format!("{{\"author\":{author},\"text\":\"a message like every other\"}}"))
+                        let author = random.random_range(0..accounts);
+                        format!("{{\"author\":{author},\"text\":\"a message like every other\"}}")
                     }
                 };
-                Prepared { path, body: format!("{{\"args\":{args}}}") }
+                format!("{{\"args\":{args}}}")
             })
             .collect()
     }
 }
 
+/// The body with an argument that no other request has.
+fn with_turn(body: &str) -> String {
+    let turn = TURNS.fetch_add(1, Ordering::Relaxed);
+    format!("{},\"turn\":{turn}}}}}", body.trim_end_matches('}'))
+}
+
 /// Two accounts that are the same one are taken apart.
-fn transfer([from, to]: [i64; 2]) -> (&'static str, String) {
+fn transfer([from, to]: [i64; 2]) -> String {
     let to = if to == from { from ^ 1 } else { to };
-    ("transfer", format!("{{\"from\":{from},\"to\":{to},\"amount\":1}}"))
+    format!("{{\"from\":{from},\"to\":{to},\"amount\":1}}")
 }
 
 /// Which accounts are met when some are met more often than others.

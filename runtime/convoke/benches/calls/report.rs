@@ -64,6 +64,11 @@ impl Comparison {
     }
 }
 
+/// A line of a figure that is to be no more than `most`.
+pub(crate) fn print_most(title: &str, most: f64, figure: f64, unit: &str) {
+    println!("{title:54} {figure:7.1} {unit} ≤ {most:3.0} {}", if figure <= most { "yes" } else { "NO " });
+}
+
 /// A line of a ratio alone.
 pub(crate) fn print_ratio(title: &str, least: f64, ratio: f64) {
     println!("{title:54} {ratio:5.2} {:18} {}", "", target(least, ratio));
@@ -100,21 +105,24 @@ impl Recorded {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/calls/recorded.toml")
     }
 
+    /// Whether this call has not become much dearer.
+    pub(crate) fn holds(&self, comparison: &Comparison) -> bool {
+        self.0.get(comparison.title()).is_none_or(|before| comparison.cpu_ratio() <= before * MARGIN)
+    }
+
     /// Whether no call has become much dearer; says which.
     pub(crate) fn still_holds(&self, comparisons: &[Comparison]) -> bool {
-        let mut holds = true;
-        for comparison in comparisons {
-            let (now, Some(before)) = (comparison.cpu_ratio(), self.0.get(comparison.title())) else { continue };
-            if now > before * MARGIN {
-                holds = false;
-                println!(
-                    "{}: {now:.2} times the CPU of the peer, recorded were {before:.2}. If it is meant, record it anew: \
-                     cargo bench -p convoke --bench calls -- --quick --record",
-                    comparison.title()
-                );
-            }
+        let dearer: Vec<&Comparison> = comparisons.iter().filter(|comparison| !self.holds(comparison)).collect();
+        for comparison in &dearer {
+            println!(
+                "{}: {:.2} times the CPU of the peer, recorded were {:.2}. If it is meant, record it anew: \
+                 cargo bench -p convoke --bench calls -- --quick --record",
+                comparison.title(),
+                comparison.cpu_ratio(),
+                self.0[comparison.title()],
+            );
         }
-        holds
+        dearer.is_empty()
     }
 
     pub(crate) fn write(self, comparisons: &[Comparison]) {

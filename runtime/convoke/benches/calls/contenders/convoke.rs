@@ -15,8 +15,8 @@ use convoke::{Caller, Runtime, RuntimeOptions};
 use super::{Server, Started};
 use crate::bank::{self, OPENED_AT_ONCE, OpenAccounts};
 
-/// Fills a database and serves it. What is given as `args` is added to the command.
-pub(crate) fn start(folder: &Path, accounts: i64, args: &[&str]) -> Started {
+/// Fills a database and serves it, with these variables of the environment.
+pub(crate) fn start(folder: &Path, accounts: i64, settings: &[(&str, &str)]) -> Started {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let ids = executor.block_on(async {
         let runtime = Runtime::start(RuntimeOptions::in_folder(folder, convoke::default_engine())).unwrap();
@@ -29,10 +29,10 @@ pub(crate) fn start(folder: &Path, accounts: i64, args: &[&str]) -> Started {
     });
     let log = folder.join("serve.log");
     // Without a provider of identities, the environment of development has an issuer of its own; nothing else differs.
-    let process = Command::new(std::env::current_exe().unwrap())
+    let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--data"])
         .arg(folder)
-        .args(args)
+        .envs(settings.iter().copied())
         .stdout(Stdio::null())
         .stderr(File::create(&log).unwrap())
         .spawn()
@@ -44,14 +44,27 @@ pub(crate) fn start(folder: &Path, accounts: i64, args: &[&str]) -> Started {
         if let Some(address) = address {
             break address.parse().unwrap();
         }
+        let ended = process.try_wait().unwrap();
+        assert!(ended.is_none(), "{}", std::fs::read_to_string(&log).unwrap());
         std::thread::sleep(Duration::from_millis(20));
     };
-    let issuer = DevelopmentIssuer::open(folder, Environment::Development, Arc::new(SystemClock::new())).unwrap();
-    let token = issuer.mint(&DevelopmentUser::new("ada"), Duration::from_secs(3_600)).unwrap();
+    let token = tokens(folder, &["ada".to_owned()]).remove(0);
     Started { process, address, token, ids }
 }
 
+fn tokens(folder: &Path, subjects: &[String]) -> Vec<String> {
+    let issuer = DevelopmentIssuer::open(folder, Environment::Development, Arc::new(SystemClock::new())).unwrap();
+    let token = |subject: &String| issuer.mint(&DevelopmentUser::new(subject), Duration::from_secs(3_600)).unwrap();
+    subjects.iter().map(token).collect()
+}
+
 impl Server {
+    /// Tokens of so many people.
+    pub(crate) fn tokens(&self, people: usize) -> Vec<String> {
+        let subjects: Vec<String> = (0..people).map(|number| format!("person-{number}")).collect();
+        tokens(self.folder.path(), &subjects)
+    }
+
     /// Resident memory of the process, in KiB.
     pub(crate) fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();

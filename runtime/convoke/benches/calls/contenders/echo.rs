@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -9,12 +10,14 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use super::announce;
 
+/// What a list is answered with: the bytes that were `PUT` here, which are those of the other contender.
+static LIST: OnceLock<Bytes> = OnceLock::new();
 /// What the query by id answers, to the byte.
 const BODY: &[u8] = br#"{"status":"success","value":1000000,"errorMessage":"","errorData":{}}"#;
 
@@ -34,9 +37,15 @@ pub(crate) fn serve() {
 }
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let is_list = request.uri().path().ends_with("/listAccounts");
+    let is_given = request.method() == Method::PUT;
     // The request's body is read to its end, as every server that answers must.
-    let _ = request.into_body().collect().await;
-    let mut response = Response::new(Full::new(Bytes::from_static(BODY)));
+    let sent = request.into_body().collect().await;
+    if let (true, Ok(sent)) = (is_given, sent) {
+        let _ = LIST.set(sent.to_bytes());
+    }
+    let body = LIST.get().filter(|_| is_list).cloned().unwrap_or(Bytes::from_static(BODY));
+    let mut response = Response::new(Full::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }

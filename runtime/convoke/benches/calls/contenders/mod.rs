@@ -69,7 +69,7 @@ pub(crate) struct Server {
     /// The accounts' ids, where accounts are asked for by them.
     pub ids: Vec<String>,
     pub accounts: i64,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Server {
@@ -91,14 +91,14 @@ impl Server {
     }
 
     /// Starts `serve` of this program.
-    pub(crate) fn convoke(accounts: i64, args: &[&str]) -> Self {
-        Self::of(accounts, |folder| convoke::start(folder, accounts, args))
+    pub(crate) fn convoke(accounts: i64, settings: &[(&str, &str)]) -> Self {
+        Self::of(accounts, |folder| convoke::start(folder, accounts, settings))
     }
 
     fn of(accounts: i64, start: impl FnOnce(&Path) -> Started) -> Self {
         let folder = TempDir::new().unwrap();
         let Started { process, address, token, ids } = start(folder.path());
-        Self { process, address, token, ids, accounts, _folder: folder }
+        Self { process, address, token, ids, accounts, folder }
     }
 
     /// CPU time of the process so far, by the kernel's count.
@@ -108,6 +108,22 @@ impl Server {
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
         let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
         Duration::from_millis(10 * (ticks(11) + ticks(12)))
+    }
+
+    /// Has the bare hyper answer a list with the bytes that this server answers it with.
+    pub(crate) fn teach_list(&self, echo: &Server) {
+        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = reqwest::Client::new();
+        let at = |server: &Server| format!("http://{}/api/run/bank/listAccounts", server.address);
+        let args = r#"{"args":{"owner":"owner-0"}}"#;
+        executor.block_on(async {
+            let list =
+                client.post(at(self)).header("content-type", "application/json").body(args).send().await.unwrap();
+            let list = list.bytes().await.unwrap();
+            client.put(at(echo)).body(list.clone()).send().await.unwrap();
+            let taught = client.post(at(echo)).body(args).send().await.unwrap().bytes().await.unwrap();
+            assert_eq!(taught, list);
+        });
     }
 
     /// Adds up every balance.
