@@ -36,7 +36,7 @@ systemd-sysusers --dry-run --root="$work/root" >/dev/null 2>&1
 "$tools/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
 "$tools/bin/python" deploy/check_compose.py
 if docker compose version >/dev/null 2>&1; then
-  CONVOKE_SETTINGS=./convoke.toml STORE_PASSWORD=x docker compose --file deploy/compose.yaml config --quiet
+  CONVOKE_SETTINGS=./convoke.toml STORE_PASSWORD=x STORE_KEY=x docker compose --file deploy/compose.yaml config --quiet
 fi
 # Nobody here has the nodes' names; the configuration says that they may come later.
 haproxy -c -q -f deploy/haproxy.cfg

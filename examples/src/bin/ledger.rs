@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 mod ledger {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     use std::time::Duration;
 
     use convoke::prelude::*;
@@ -68,8 +69,8 @@ mod ledger {
         Ok(())
     }
 
-    /// Stamps at its begin, and seconds later at its end.
-    #[action(internal, tries = 2)]
+    /// Stamps at its begin, and seconds later at its end. It is started once.
+    #[action(internal)]
     pub(crate) async fn deliver(ctx: &ActionCtx, args: Mark) -> Result<()> {
         ctx.run::<delivered>(Delivered { mark: args.mark.clone(), by: "begun".to_owned() }).await?;
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -88,6 +89,14 @@ mod ledger {
     pub(crate) fn delivered(ctx: &mut MutationCtx, args: Delivered) -> Result<()> {
         ctx.db_mut().insert(Stamp { mark: args.mark, by: args.by })?;
         Ok(())
+    }
+
+    /// What tells whether two nodes have the same key.
+    #[action]
+    pub(crate) async fn seal(ctx: &ActionCtx, args: Mark) -> Result<String> {
+        let mut hasher = DefaultHasher::new();
+        (ctx.own_secret("LEDGER_KEY")?.expose(), args.mark).hash(&mut hasher);
+        Ok(format!("{:016x}", hasher.finish()))
     }
 
     /// What was posted and stamped.

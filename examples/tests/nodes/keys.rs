@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::node::{Cluster, Node, said, until};
+use crate::node::{Cluster, Node, SERVER, said, until};
 
 fn with_key(node: &Node, key: &str) -> Value {
     let header = format!("Convoke {key}");
@@ -15,6 +15,7 @@ fn is_accepted(node: &Node, key: &str) -> bool {
 
 #[test]
 fn a_deploy_key_that_one_node_makes_rotates_and_revokes_is_known_to_the_other_soon() {
+    let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (one, other) = (cluster.node(), cluster.node());
     let keys =

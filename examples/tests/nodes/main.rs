@@ -4,5 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod faults;
 mod keys;
 mod node;
+mod tokens;

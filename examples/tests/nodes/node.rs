@@ -1,12 +1,23 @@
 //! A node as a process, a schema of the server for each test, and the server itself.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// Held by who restarts the server alone, and by everybody else together.
+pub(crate) static SERVER: RwLock<()> = RwLock::new(());
+
+/// After so long a client asks another node.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The key that all nodes of a test share.
+const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// Waits until `is_so`, for as long as a busy machine may take; returns how long it took.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
@@ -53,6 +64,17 @@ pub(crate) fn sql(statement: &str) -> String {
     done(command.current_dir("/").output().unwrap())
 }
 
+/// Ends the server as a loss of power would, and starts it again.
+pub(crate) fn restart_server() {
+    let data = variable("CONVOKE_TEST_POSTGRES_DATA");
+    for action in [&["stop", "-m", "immediate"][..], &["start", "-l", "/dev/null"]] {
+        let mut command = server_program("pg_ctl");
+        // The server keeps what it inherits open.
+        command.args(["-D", &data, "-w"]).args(action).current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().unwrap().success(), "{action:?}");
+    }
+}
+
 #[track_caller]
 fn done(output: Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -70,43 +92,57 @@ impl Cluster {
         Self { schema: format!("nodes_{}_{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)) }
     }
 
+    /// Where its rows are.
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
     /// A command of the program, in a folder and an environment of its own.
     pub(crate) fn command(&self, folder: &TempDir) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ledger"));
         let separator = if variable("CONVOKE_TEST_POSTGRES").contains('?') { '&' } else { '?' };
         let store = format!("{}{separator}schema={}", variable("CONVOKE_TEST_POSTGRES"), self.schema);
         command.current_dir(folder.path()).env_clear().env("CONVOKE_STORE", store).stdin(Stdio::null());
+        command.env("CONVOKE_SECRET_STORE_KEY", KEY);
         command
     }
 
     /// Starts a node, and waits until it serves.
     pub(crate) fn node(&self) -> Node {
-        self.node_with(|_| {})
+        self.node_with(|command| command).unwrap_or_else(|said| panic!("a node has ended before it listened:\n{said}"))
     }
 
-    /// As [`Cluster::node`], with more of an environment.
-    pub(crate) fn node_with(&self, also: impl FnOnce(&mut Command)) -> Node {
+    /// As [`Cluster::node`], with something else in its command.
+    ///
+    /// # Errors
+    /// What it says when it ends instead.
+    pub(crate) fn node_with(&self, also: impl FnOnce(&mut Command) -> &mut Command) -> Result<Node, String> {
         let folder = tempfile::tempdir().unwrap();
         let mut command = self.command(&folder);
-        command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "error"]);
-        also(&mut command);
-        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn"]);
+        let mut process = also(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap());
         let mut said = String::new();
         let url = loop {
             let mut line = String::new();
             if lines.read_line(&mut line).unwrap() == 0 {
                 process.wait().unwrap();
-                panic!("a node has ended before it listened:\n{said}");
+                return Err(said);
             }
             if let Some(url) = line.trim().strip_prefix("convoke: listening on ") {
                 break url.to_owned();
             }
             said.push_str(&line);
         };
+        let log = Arc::new(Mutex::new(said));
+        let written = log.clone();
         // No call may wait for somebody who reads its log.
-        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        Node { folder, process, url }
+        std::thread::spawn(move || {
+            for line in lines.lines().map_while(Result::ok) {
+                written.lock().push_str(&(line + "\n"));
+            }
+        });
+        Ok(Node { folder, process, url, log })
     }
 }
 
@@ -123,12 +159,32 @@ pub(crate) struct Node {
     pub folder: TempDir,
     process: Child,
     pub url: String,
+    log: Arc<Mutex<String>>,
 }
 
 impl Node {
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Whether it has said this in its log.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.log.lock().contains(text)
+    }
+
     /// Calls a function; `None` if no answer came.
     pub(crate) fn call(&self, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
         call(&self.url, path, args, headers)
+    }
+
+    /// The value that a function returns.
+    #[track_caller]
+    pub(crate) fn value(&self, path: &str, args: &Value) -> Value {
+        let reply = self.call(path, args, &[]).unwrap();
+        assert_eq!(reply["status"], "success", "{reply}");
+        reply["value"].clone()
     }
 }
 
@@ -147,11 +203,18 @@ pub(crate) fn said(command: &mut Command) -> String {
 
 /// Calls a function at an address; `None` if no answer came.
 pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
-    let config =
-        ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(30)));
-    let mut request = config.build().new_agent().post(format!("{url}/api/run/{path}"));
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    request.send_json(json!({ "args": args })).ok()?.into_body().read_json().ok()
+    let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
+    let body = json!({ "args": args }).to_string();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = format!(
+        "POST /api/run/{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all((head + &body).as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
 }

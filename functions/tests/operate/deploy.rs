@@ -104,6 +104,9 @@ fn the_nodes_of_the_compose_file_are_told_what_the_server_reads_and_outlive_a_dr
     let (secrets, settings): (Vec<&str>, Vec<&str>) =
         variables.into_iter().partition(|name| name.starts_with("CONVOKE_SECRET_"));
     assert!(secrets.is_empty(), "a secret is no variable there: {secrets:?}");
+    assert!(
+        text.contains("    - CONVOKE_SECRET_STORE_KEY\n") && text.contains("    - CONVOKE_SECRET_STORE_PASSWORD\n")
+    );
     assert_eq!(settings, ["CONVOKE_STORE", "CONVOKE_TRUSTED_PROXY"]);
     assert!(settings.iter().all(|name| is_read(name)), "{settings:?}");
     let grace = text.lines().find_map(|line| line.trim().strip_prefix("stop_grace_period: ")).unwrap();

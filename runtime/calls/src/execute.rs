@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::context::mutation::AfterCommit;
 use crate::context::prepared::{Prepared, Reading};
 use crate::context::shared::Call;
-use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn};
+use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn, Read as _};
 use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
 use crate::logs::Capture;
 use crate::rate::Payment;
@@ -316,7 +316,12 @@ impl<F: QueryFn> Run<F> for IsQuery {
 impl<F: MutationFn> Run<F> for IsMutation {
     async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
         let function = call.services.function::<F>()?;
-        mutation(call, capture, &function, move |ctx| F::invoke(ctx, args.clone())).await
+        let lease = call.lease.clone();
+        let work = move |ctx: &mut MutationCtx| {
+            lease.as_ref().map_or(Ok(()), |is_held| is_held(ctx.db()))?;
+            F::invoke(ctx, args.clone())
+        };
+        mutation(call, capture, &function, work).await
     }
 }
 

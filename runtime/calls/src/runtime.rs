@@ -13,6 +13,7 @@ use crate::execute::Run;
 use crate::function::Function;
 use crate::live::Hub;
 use crate::observe::{CallObserver, Observers, Rejection, UsedKey};
+use crate::outbound::{SecretError, StoreKey};
 use crate::performance::Performance;
 use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls};
 use crate::registry::{Registry, RegistryError};
@@ -107,6 +108,15 @@ pub enum StartError {
     /// What the application says of its interface.
     #[error("{0}")]
     Interface(String),
+    /// The key that nodes of one database share.
+    #[error(
+        "several nodes may serve this database, and make tokens that hold on all of them by a key that they share: {0}. It \
+         is 32 characters at least, such as `openssl rand -base64 32` prints, and the same for every node"
+    )]
+    StoreKey(#[from] SecretError),
+    /// Another node has another key.
+    #[error("{0} serves this database with another STORE_KEY; to change it, stop all nodes first")]
+    OtherStoreKey(String),
     /// A setting.
     #[error("convoke.toml: {0}")]
     Setting(String),
@@ -129,8 +139,19 @@ impl Runtime {
         crate::interface::About::collect().map_err(StartError::Interface)?;
         let rates = rates_of(&settings, &limits).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
-        let options = StoreOptions { data: data.clone(), stuck, disk };
-        let store = Store::open(engine, options, &limits, clock.clone(), tables)?;
+        let store_key = StoreKey::read(&data);
+        let agreed = store_key.as_ref().ok().map(StoreKey::fingerprint);
+        let options = StoreOptions { data: data.clone(), stuck, disk, agreed };
+        let store = Store::open(engine, options, &limits, clock.clone(), tables);
+        let (store, store_key) = match (store, store_key) {
+            (Ok(store), store_key) => match store.nodes() {
+                Nodes::Many { .. } => (store, Some(store_key?)),
+                Nodes::Alone => (store, None),
+            },
+            (Err(OpenError::Disagrees { .. }), Err(missing)) => return Err(missing.into()),
+            (Err(OpenError::Disagrees { other }), Ok(_)) => return Err(StartError::OtherStoreKey(other)),
+            (Err(error), _) => return Err(error.into()),
+        };
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         // An id begins with the milliseconds at which it was made.
         let newest = Millis(i64::try_from(store.greatest_id() >> 80).unwrap_or(0));
@@ -142,7 +163,7 @@ impl Runtime {
                 u32::from_le_bytes(boot)
             }
         };
-        let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, boot };
+        let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot };
         Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines)))
     }
 

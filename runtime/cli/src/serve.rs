@@ -11,7 +11,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::operator_log::OperatorLog;
 use super::{Failure, executor, supervisor};
 use convoke_calls::function::{Kind, Visibility};
-use convoke_calls::runtime::{Runtime, RuntimeOptions};
+use convoke_calls::outbound::StoreKey;
+use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
 use convoke_http::{CONTROL, Server};
 use convoke_server::admin::Admin;
@@ -220,6 +221,11 @@ pub(super) fn in_force(
 
 /// The development issuer of an installation.
 pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure> {
+    if config.store.is_some() {
+        // Its tokens hold at every node.
+        let key = StoreKey::read(&config.data).map_err(StartError::StoreKey)?;
+        return Ok(DevelopmentIssuer::of_store(&key, config.environment, Arc::new(SystemClock::new()))?);
+    }
     // Its key lies in the data folder, which the first start makes.
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data)?;
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)

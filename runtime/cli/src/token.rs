@@ -43,12 +43,15 @@ pub(super) struct Token {
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     data: Option<PathBuf>,
+    /// Address of the database, where several nodes serve it: the token holds at all of them, and is made with STORE_KEY
+    #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
+    store: Option<String>,
 }
 
 impl Token {
     #[allow(clippy::print_stdout, reason = "the token is what the command is for")]
     pub(super) fn run(self) -> Result<(), Failure> {
-        let flags = Flags { config: self.config, data: self.data, ..Flags::default() };
+        let flags = Flags { config: self.config, data: self.data, store: self.store, ..Flags::default() };
         let config = Config::resolve(&flags, self.env, Environment::Development)?;
         if config.environment != Environment::Development {
             return Err(Failure(format!(

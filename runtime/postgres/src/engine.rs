@@ -75,7 +75,7 @@ impl PgEngine {
     /// # Errors
     /// [`OpenError`]: the server cannot be had, somebody works on the database alone, the engine fails.
     pub(crate) fn open(settings: &Postgres, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, tables, limits, clock, stuck, gate, commits, .. } = start;
+        let EngineStart { data, agreed, tables, limits, clock, stuck, gate, commits, .. } = start;
         schema::require_free_names(&tables)?;
         super::make_folder(data)?;
         let tables: Arc<[_]> = tables.into();
@@ -85,8 +85,8 @@ impl PgEngine {
         let mut session = Session::open(&server)?;
         require_utf8(&mut session)?;
         own::make(&mut session, &server)?;
-        let presence =
-            Presence::enter(&mut session, &server, Company::Nodes).map_err(|refused| locked(data, refused))?;
+        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed })
+            .map_err(|refused| locked(data, refused))?;
         // Before anything is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
         let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
@@ -172,6 +172,7 @@ impl PgEngine {
 pub(crate) fn locked(data: &Path, refused: Refused) -> OpenError {
     match refused {
         Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
+        Refused::Disagrees(other) => OpenError::Disagrees { other },
         Refused::Failed(failure) => failure.into(),
     }
 }

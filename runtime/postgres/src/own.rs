@@ -45,7 +45,7 @@ pub(crate) fn all(schema: &str) -> String {
            at timestamptz NOT NULL DEFAULT now());
          CREATE INDEX ON {schema}._commits (xid);
          CREATE INDEX ON {schema}._commits (at);
-         CREATE TABLE {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, \
+         CREATE TABLE {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, agreed text, \
            began_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
          CREATE TABLE {schema}._leases (name text PRIMARY KEY);
          INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes');"

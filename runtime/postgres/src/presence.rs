@@ -23,9 +23,12 @@ const COMMITS_KEPT_S: u32 = 3_600;
 
 /// How many may use the database beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Company {
-    /// Other nodes.
-    Nodes,
+pub(crate) enum Company<'a> {
+    /// Other nodes, if they have this alike.
+    Nodes {
+        /// See [`convoke_store::EngineStart::agreed`].
+        agreed: Option<&'a str>,
+    },
     /// Nobody.
     None,
 }
@@ -52,6 +55,8 @@ struct Shared {
 pub(crate) enum Refused {
     /// These are there.
     Others(String),
+    /// This one, who serves with something else that all must have alike.
+    Disagrees(String),
     /// The server's.
     Failed(Failure),
 }
@@ -67,7 +72,7 @@ impl Presence {
     ///
     /// # Errors
     /// Who is there; the server's.
-    pub(crate) fn enter(session: &mut Session, server: &Arc<Server>, company: Company) -> Result<Self, Refused> {
+    pub(crate) fn enter(session: &mut Session, server: &Arc<Server>, company: Company<'_>) -> Result<Self, Refused> {
         let id = own::random_id()?;
         session.run("BEGIN ISOLATION LEVEL READ COMMITTED; ".to_owned() + &own::hold("nodes"))?;
         let others = session.rows(
@@ -81,6 +86,12 @@ impl Presence {
             session.run("ROLLBACK")?;
             let names: Vec<&str> = others.iter().filter_map(|row| row.try_get(0).ok()).collect();
             return Err(Refused::Others(names.join(", ")));
+        }
+        if let Company::Nodes { agreed } = company
+            && let Some(other) = who_disagrees(session, agreed)?
+        {
+            session.run("ROLLBACK")?;
+            return Err(Refused::Disagrees(other));
         }
         enter_row(session, id, company)?;
         let living = Mutex::new(living(session)?);
@@ -131,6 +142,16 @@ fn number(id: u128) -> u32 {
     u32::try_from(id & u128::from(u32::MAX)).unwrap_or(0)
 }
 
+/// A node that lives and has something else that all must have alike.
+fn who_disagrees(session: &mut Session, agreed: Option<&str>) -> Result<Option<String>, Failure> {
+    let sql = format!(
+        "SELECT name FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds' AND NOT alone \
+         AND agreed IS DISTINCT FROM nullif($1, '') ORDER BY name LIMIT 1"
+    );
+    let rows = session.rows(&sql, vec![Value::Text(agreed.unwrap_or_default().to_owned()).into()])?;
+    Ok(rows.first().and_then(|row| row.try_get(0).ok()))
+}
+
 fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
     let sql = format!("SELECT id FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'");
     let rows = session.rows(&sql, Vec::new())?;
@@ -141,11 +162,17 @@ fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
 ///
 /// # Errors
 /// The server's.
-pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company) -> Result<(), Failure> {
+pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = format!("{} on {}", std::process::id(), host.trim());
-    let params = vec![own::id(id), Value::Text(name).into(), Value::Bool(company == Company::None).into()];
-    session.change("INSERT INTO _nodes (id, name, alone) VALUES ($1, $2, $3)", params).map(drop)
+    let agreed = match company {
+        Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),
+        Company::None => String::new(),
+    };
+    let is_alone = Value::Bool(company == Company::None);
+    let params = vec![own::id(id), Value::Text(name).into(), is_alone.into(), Value::Text(agreed).into()];
+    let sql = "INSERT INTO _nodes (id, name, alone, agreed) VALUES ($1, $2, $3, nullif($4, ''))";
+    session.change(sql, params).map(drop)
 }
 
 /// What renews the row, on a thread of its own.

@@ -57,7 +57,7 @@ impl SqliteEngine {
     /// # Errors
     /// [`OpenError`]: the folder is locked or unusable, the engine fails.
     pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, tables, limits, clock, disk, stuck, gate, commits } = start;
+        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits } = start;
         schema::require_free_names(&tables)?;
         let tables: Arc<[_]> = tables.into();
         let folder = DataDir::open(data)?;

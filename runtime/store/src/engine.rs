@@ -53,6 +53,9 @@ pub trait EngineFactory: fmt::Debug + Send + Sync + 'static {
 pub struct EngineStart<'a> {
     /// The data folder of the installation.
     pub data: &'a Path,
+    /// What all who serve the database at the same time must have alike, in a form that anybody may know. An engine that
+    /// serves alone does not look at it.
+    pub agreed: Option<&'a str>,
     /// The tables, by name; their definitions keep the rules.
     pub tables: Vec<&'static TableDef>,
     /// The bounds.

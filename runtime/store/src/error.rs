@@ -169,6 +169,12 @@ pub enum OpenError {
         /// The other's process id, if it wrote it already.
         process: String,
     },
+    /// Another node serves the database and was opened with something else that all must have alike.
+    #[error("{other} serves the database, and does not agree with this process about what all nodes share")]
+    Disagrees {
+        /// Its name.
+        other: String,
+    },
     /// A setting of the engine did not take.
     #[error("the database's setting {name} is {found}, not {expected}")]
     Setting {

@@ -38,12 +38,14 @@ pub struct StoreOptions {
     pub stuck: Stuck,
     /// Where it learns how much room the disk has.
     pub disk: Arc<dyn Disk>,
+    /// See [`EngineStart::agreed`].
+    pub agreed: Option<String>,
 }
 
 impl StoreOptions {
     /// The defaults, in this folder.
     pub fn new(data: impl Into<PathBuf>) -> Self {
-        Self { data: data.into(), stuck: Stuck::Report, disk: Arc::new(SystemDisk) }
+        Self { data: data.into(), stuck: Stuck::Report, disk: Arc::new(SystemDisk), agreed: None }
     }
 }
 
@@ -92,11 +94,12 @@ impl Store {
     ) -> Result<Self, OpenError> {
         schema::check(&tables)?;
         tables.sort_unstable_by_key(|table| table.name);
-        let StoreOptions { data, stuck, disk } = options;
+        let StoreOptions { data, stuck, disk, agreed } = options;
         let gate = Arc::new(Gate::default());
         let commits = Arc::new(Commits::new(clock.clone(), &tables));
         let engine = factory.open(EngineStart {
             data: &data,
+            agreed: agreed.as_deref(),
             tables: tables.clone(),
             limits,
             clock,

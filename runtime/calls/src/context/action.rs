@@ -98,7 +98,8 @@ impl ActionCtx {
     }
 
     /// A secret that this installation makes for itself: as [`ActionCtx::secret`], and 32 random bytes (in base64url)
-    /// in its file if it is set nowhere. It stays the same from then on.
+    /// in its file if it is set nowhere. It stays the same from then on. Where several nodes serve one database, all of
+    /// them make the same one.
     ///
     /// # Errors
     /// `INTERNAL` if it can be neither read nor made.

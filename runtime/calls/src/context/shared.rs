@@ -15,6 +15,9 @@ use convoke_core::error::Result;
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, Flow};
 
+/// Fails in a transaction that is no longer its process's to make.
+pub(crate) type Lease = Arc<dyn Fn(&Db) -> Result<()> + Send + Sync>;
+
 /// One call, as all its contexts share it.
 pub struct Call {
     pub(crate) services: Services,
@@ -32,6 +35,8 @@ pub struct Call {
     pub(crate) charges: Arc<Charges>,
     /// Whether it is refused when its caller has written too much.
     pub(crate) payment: Payment,
+    /// What must hold in each transaction of an action: that it is still this process's to run.
+    pub(crate) lease: Option<Lease>,
     /// Whether it is a part of a migration that has not come to its end.
     pub(crate) is_part: Arc<AtomicBool>,
     /// What its function asked for beside its arguments and the database.
@@ -60,6 +65,7 @@ impl Call {
             began,
             charges,
             payment: Payment::Now,
+            lease: None,
             is_part,
             inputs: InputsNoted::default(),
             is_kept: AtomicBool::new(false),
@@ -76,6 +82,11 @@ impl Call {
         Self { payment: Payment::Later, ..self }
     }
 
+    /// The call of an action that another process may take over.
+    pub(crate) fn under(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
     /// The same call for a transaction that begins now: an action may have waited since it began.
     pub(crate) fn begun_now(&self) -> Self {
         Self {
@@ -88,6 +99,7 @@ impl Call {
             began: self.began,
             charges: Arc::new(self.charges.of_transaction()),
             payment: self.payment,
+            lease: self.lease.clone(),
             is_part: self.is_part.clone(),
             inputs: InputsNoted::default(),
             is_kept: AtomicBool::new(false),

@@ -6,7 +6,9 @@ pub mod client;
 pub mod retry;
 pub mod secret;
 pub mod secret_file;
+pub mod store_key;
 
 #[cfg(feature = "outbound")]
 pub use client::{Http, HttpError, Reply, Request};
 pub use secret::{Secret, SecretError};
+pub use store_key::StoreKey;

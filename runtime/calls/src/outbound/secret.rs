@@ -67,6 +67,14 @@ pub enum SecretError {
         /// What the file system says.
         cause: std::io::Error,
     },
+    /// It is a key, and could be guessed.
+    #[error("the secret {name} has less than {chars_min} characters; make one with `openssl rand -base64 32`")]
+    Short {
+        /// The secret.
+        name: &'static str,
+        /// What it takes.
+        chars_min: usize,
+    },
     /// It is empty or not UTF-8.
     #[error("the secret {0} is empty or not a text")]
     NotText(String),

@@ -149,6 +149,21 @@ pub(crate) fn claim(db: &mut DbMut, id: Id<Job>, run_at: Millis, boot: u32, now:
     Ok(true)
 }
 
+/// Whether an action is still the one that process `boot` has started as this attempt.
+///
+/// # Errors
+/// `CONFLICT` if it was given up, and perhaps started by another process.
+pub(crate) fn require_held(db: &Db, id: Id<Job>, attempt: u32, boot: u32) -> Result<()> {
+    let is_held = db
+        .get(id)?
+        .is_some_and(|job| job.state == JobState::Running && job.boot == Some(boot) && job.attempts == attempt);
+    if is_held {
+        Ok(())
+    } else {
+        Err(Error::conflict("This node was not heard of, and the action counts as interrupted"))
+    }
+}
+
 /// Ends an action that process `boot` has run. What another one has started meanwhile, since this one seemed dead, stays.
 pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
     if db.get(id)?.is_some_and(|job| job.state == JobState::Running && job.boot == Some(boot)) {

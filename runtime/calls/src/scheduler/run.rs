@@ -14,7 +14,7 @@ use crate::codec::Format;
 use crate::codec::decode::Body;
 use crate::context::MutationCtx;
 use crate::context::handler::Prepared;
-use crate::context::shared::Call;
+use crate::context::shared::{Call, Lease};
 use crate::execute;
 use crate::logs::Capture;
 use crate::observe::{By, settled};
@@ -61,9 +61,9 @@ impl Scheduler {
         let request_id: Arc<str> = job.id().to_string().into();
         let capture = Capture::new(self.services().limits(), request_id.clone(), function.path.clone());
         let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, request_id).of_job();
-        let call = Arc::new(call);
         match prepared {
             Prepared::Mutation(prepared) => {
+                let call = Arc::new(call);
                 let (id, run_at) = (job.id(), job.run_at);
                 let work = move |ctx: &mut MutationCtx| {
                     if !job::consume(ctx.db_mut(), id, run_at)? {
@@ -91,6 +91,7 @@ impl Scheduler {
                 if !self.claim(job).await? {
                     return Ok(Ended::Ran);
                 }
+                let call = Arc::new(if self.has_company() { call.under(self.lease(job)) } else { call });
                 let result = execute::action(call.clone(), capture.clone(), permit, move |ctx| {
                     prepared.run(ctx, Writer::unread())
                 })
@@ -120,6 +121,12 @@ impl Scheduler {
     async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
         let (id, run_at, boot, now) = (job.id(), job.run_at, self.services().boot(), self.services().clock().now());
         self.services().database().write("claim a job", move |db| job::claim(db, id, run_at, boot, now)).await
+    }
+
+    /// What a claimed action rests on: one whose process was not heard of for long may have been started elsewhere.
+    fn lease(&self, job: &Doc<Job>) -> Lease {
+        let (id, attempt, boot) = (job.id(), job.attempts + 1, self.services().boot());
+        Arc::new(move |db| job::require_held(db, id, attempt, boot))
     }
 
     /// Writes how an action ended, again and again until it is written: what is left as running counts as interrupted after

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::function::{Function, FunctionDef};
 use crate::observe::CallObserver;
-use crate::outbound::{self, Secret, SecretError};
+use crate::outbound::{self, Secret, SecretError, StoreKey};
 #[cfg(feature = "outbound")]
 use crate::outbound::{Http, HttpError};
 use crate::performance::History;
@@ -55,6 +55,8 @@ struct Inner {
     alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
+    /// What own secrets are made from where other nodes need the same ones.
+    store_key: Option<StoreKey>,
     #[cfg(feature = "outbound")]
     http: OnceLock<Http>,
 }
@@ -73,12 +75,13 @@ pub(crate) struct ServicesOptions {
     pub rates: Rates,
     pub settings: toml::Table,
     pub data: PathBuf,
+    pub store_key: Option<StoreKey>,
     pub boot: u32,
 }
 
 impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
-        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, boot } = options;
+        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot } = options;
         let registry = Arc::new(registry);
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
         Self(Arc::new(Inner {
@@ -96,6 +99,7 @@ impl Services {
             alarm: Alarm::default(),
             idempotent_replays: AtomicU64::new(0),
             data,
+            store_key,
             #[cfg(feature = "outbound")]
             http: OnceLock::new(),
         }))
@@ -151,12 +155,17 @@ impl Services {
         outbound::secret::read(&self.0.data, name)
     }
 
-    /// As [`Services::secret`]; one that is set nowhere is made, in the file of the data folder.
+    /// As [`Services::secret`]; one that is set nowhere is made: in the file of the data folder, or, where several nodes
+    /// serve the database, from the key that they share.
     ///
     /// # Errors
     /// [`SecretError`].
     pub fn own_secret(&self, name: &str) -> Result<Secret, SecretError> {
-        outbound::secret::read_or_make(&self.0.data, name)
+        let Some(key) = &self.0.store_key else { return outbound::secret::read_or_make(&self.0.data, name) };
+        match self.secret(name) {
+            Err(SecretError::Missing { .. }) => Ok(key.secret(name)),
+            secret => secret,
+        }
     }
 
     #[cfg(feature = "outbound")]

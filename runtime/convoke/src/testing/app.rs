@@ -68,6 +68,7 @@ impl TestApp {
             .build()
             .expect("an executor can be made");
         let mut options = RuntimeOptions::in_folder(data.path(), super::engine::engine());
+        super::engine::set_key(data.path());
         options.clock = clock.clone();
         options.disk = disk.clone();
         options.predictable_ids = true;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use convoke_calls::outbound::secret;
+use convoke_calls::outbound::store_key::STORE_KEY;
 use convoke_store::EngineFactory;
 
 /// Names the server whose databases tests use, in the place of files in their temporary folders.
@@ -15,6 +17,14 @@ const STORE: &str = "CONVOKE_TEST_STORE";
 pub(crate) fn engine() -> Arc<dyn EngineFactory> {
     let store = std::env::var(STORE).ok().map(|store| with_schema(&store));
     crate::engines().at(store.as_deref(), None).unwrap_or_else(|error| panic!("{STORE}: {error}"))
+}
+
+/// What every node of such a database has: the same in all tests.
+pub(crate) fn set_key(data: &std::path::Path) {
+    if std::env::var_os(STORE).is_some() {
+        secret::write(data, STORE_KEY, "of every node in every test, thirty-two characters at least")
+            .expect("a secret can be written");
+    }
 }
 
 /// The address with a schema of its own.

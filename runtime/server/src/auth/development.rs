@@ -1,6 +1,7 @@
 //! The development issuer: tokens without an identity provider, for a developer's machine and for tests.
 //!
-//! Its key is made at the first start and stays in the data folder. It is refused in production: anyone who can read the
+//! Its key is made at the first start and stays in the data folder; of nodes on one database, it is made from the key that
+//! they share. It is refused in production: anyone who can read the
 //! folder can be anyone.
 
 use std::io;
@@ -8,6 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
+use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse, ThumbprintHash};
@@ -16,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::provider::{Algorithm, KeySource, ProviderConfig};
-use convoke_calls::outbound::secret_file;
+use convoke_calls::outbound::{StoreKey, secret_file};
 use convoke_core::clock::Clock;
 
 /// The `iss` of its tokens. The top-level domain is reserved never to exist (RFC 2606 §2), so no provider can own it.
@@ -93,11 +96,20 @@ impl DevelopmentIssuer {
     /// # Errors
     /// In production, and when the key cannot be kept or read.
     pub fn open(data_folder: &Path, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
-        match environment {
-            Environment::Development | Environment::Staging => {}
-            Environment::Production => return Err(DevelopmentError::Production),
-        }
+        refuse_production(environment)?;
         Self::from_pkcs8(&secret_file::read_or_create(&data_folder.join(KEY_FILE), new_key)?, clock)
+    }
+
+    /// The issuer of all nodes that serve one database: its key is made from the one that they share.
+    ///
+    /// # Errors
+    /// In production, and when no key can be made.
+    pub fn of_store(key: &StoreKey, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
+        refuse_production(environment)?;
+        // All but one of some four billion numbers are the private key of a curve's point.
+        let made = (0..8).find_map(|number| key_of(&*key.derive(&format!("development issuer {number}"))).ok());
+        let pkcs8 = made.ok_or_else(|| io::Error::other("no key could be made"))?;
+        Self::from_pkcs8(&pkcs8, clock)
     }
 
     /// An issuer whose key is kept nowhere, for tests.
@@ -152,6 +164,21 @@ impl DevelopmentIssuer {
         let claims = Claims { iss: ISSUER, aud: AUDIENCE, iat, exp, user };
         Ok(jsonwebtoken::encode(&header, &claims, &self.key)?)
     }
+}
+
+fn refuse_production(environment: Environment) -> Result<(), DevelopmentError> {
+    match environment {
+        Environment::Development | Environment::Staging => Ok(()),
+        Environment::Production => Err(DevelopmentError::Production),
+    }
+}
+
+/// The key pair of a private number, as PKCS#8.
+fn key_of(number: &[u8]) -> Result<Vec<u8>, Unspecified> {
+    let private = PrivateKey::from_private_key(&ECDH_P256, number).map_err(|_| Unspecified)?;
+    let public = private.compute_public_key()?;
+    let pair = EcdsaKeyPair::from_private_key_and_public_key(&ECDSA_P256_SHA256_FIXED_SIGNING, number, public.as_ref());
+    Ok(pair.map_err(|_| Unspecified)?.to_pkcs8v1()?.as_ref().to_vec())
 }
 
 fn new_key() -> io::Result<Vec<u8>> {

@@ -1,0 +1,79 @@
+//! The secrets that servers make for themselves where several serve one database: all of them have one key, and from it each
+//! makes the same ones.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+use super::secret::{self, Secret, SecretError};
+
+/// The secret that all nodes of a database have alike.
+pub const STORE_KEY: &str = "STORE_KEY";
+/// What is shorter can be guessed by who has seen anything that was made from it.
+const CHARS_MIN: usize = 32;
+
+/// The key of a database that several nodes serve.
+#[derive(Clone, Debug)]
+pub struct StoreKey(Secret);
+
+impl StoreKey {
+    /// The key of this installation.
+    ///
+    /// # Errors
+    /// [`SecretError`]: it is not set, too short, or cannot be read.
+    pub fn read(data: &Path) -> Result<Self, SecretError> {
+        let key = secret::read(data, STORE_KEY)?;
+        if key.expose().chars().count() < CHARS_MIN {
+            return Err(SecretError::Short { name: STORE_KEY, chars_min: CHARS_MIN });
+        }
+        Ok(Self(key))
+    }
+
+    /// 32 bytes for this purpose, which tell nothing of the key or of those for another one.
+    pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.0.expose().as_bytes()).expect("HMAC takes keys of any length");
+        mac.update(b"convoke 1 ");
+        mac.update(purpose.as_bytes());
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+
+    /// The secret of this name, as text.
+    pub(crate) fn secret(&self, name: &str) -> Secret {
+        Secret::from(URL_SAFE_NO_PAD.encode(*self.derive(&format!("secret {name}"))))
+    }
+
+    /// What nodes are told apart by that have different keys. Anybody may know it.
+    pub(crate) fn fingerprint(&self) -> String {
+        hex::encode(&self.derive("fingerprint")[..16])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_key_makes_the_same_secrets_and_another_one_others() {
+        let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        assert!(matches!(StoreKey::read(data.path()), Err(SecretError::Missing { .. })));
+        secret::write(data.path(), STORE_KEY, &"k".repeat(CHARS_MIN - 1)).unwrap();
+        let short = StoreKey::read(data.path()).unwrap_err().to_string();
+        assert!(short.contains("32 characters") && short.contains("openssl rand"), "{short}");
+
+        secret::write(data.path(), STORE_KEY, &"k".repeat(CHARS_MIN)).unwrap();
+        secret::write(other.path(), STORE_KEY, &"l".repeat(CHARS_MIN)).unwrap();
+        let (key, again, other) = (data.path(), data.path(), other.path());
+        let [key, again, other] = [key, again, other].map(|data| StoreKey::read(data).unwrap());
+        assert_eq!(key.secret("ROOM_KEY").expose(), again.secret("ROOM_KEY").expose());
+        assert_eq!(key.secret("ROOM_KEY").expose().len(), 43);
+        assert_ne!(key.secret("ROOM_KEY").expose(), key.secret("OTHER_KEY").expose());
+        assert_ne!(key.secret("ROOM_KEY").expose(), other.secret("ROOM_KEY").expose());
+        assert_eq!(key.fingerprint(), again.fingerprint());
+        assert_ne!(key.fingerprint(), other.fingerprint());
+    }
+}
