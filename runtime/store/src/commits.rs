@@ -36,6 +36,9 @@ const ROWS_MAX: usize = 10_000;
 const LOG_MAX: usize = 50_000;
 /// Rows and tables that are looked at to find whether something read still stands: beyond, it is sooner read again.
 const LOOKED_AT_MAX: usize = 2_000;
+/// A table's rows are told for so long after the last one left who wanted it: a client that comes back meanwhile is told
+/// what has changed, and not everything over the table.
+const WATCHED_FOR: Duration = Duration::from_secs(60);
 /// For a commit that is under way, before a snapshot whose number is known is given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -163,8 +166,15 @@ pub struct Commits {
     moment: AtomicU64,
     log: RwLock<Log>,
     published: watch::Sender<Commit>,
-    /// How many want to be told the rows of a table.
-    watched: FxHashMap<&'static str, AtomicUsize>,
+    watched: FxHashMap<&'static str, Watched>,
+}
+
+/// Who wants to be told the rows of a table.
+#[derive(Default)]
+struct Watched {
+    by: AtomicUsize,
+    /// When the last of them left, in milliseconds of monotonic time and one more; 0 if that is long ago.
+    left_ms: AtomicU64,
 }
 
 struct Log {
@@ -187,7 +197,7 @@ impl Commits {
             moment: AtomicU64::new(1),
             log: RwLock::new(Log { commits: VecDeque::new(), pending: None, weight: 0, from: newest }),
             published: watch::Sender::new(newest),
-            watched: tables.iter().map(|table| (table.name, AtomicUsize::new(0))).collect(),
+            watched: tables.iter().map(|table| (table.name, Watched::default())).collect(),
         }
     }
 
@@ -323,26 +333,88 @@ impl Commits {
         receiver
     }
 
-    /// From now on the rows of a table are told one by one, until [`Commits::unwatch`] was called as often as this.
+    /// From now on the rows of a table are told one by one, until a while after [`Commits::unwatch`] was called as often as
+    /// this.
     pub fn watch(&self, table: &'static str) {
-        if let Some(watching) = self.watched.get(table) {
-            watching.fetch_add(1, Ordering::AcqRel);
+        if let Some(watched) = self.watched.get(table) {
+            watched.by.fetch_add(1, Ordering::AcqRel);
         }
     }
 
     /// Ends what [`Commits::watch`] began.
     pub fn unwatch(&self, table: &'static str) {
-        if let Some(watching) = self.watched.get(table) {
-            watching.fetch_sub(1, Ordering::AcqRel);
+        if let Some(watched) = self.watched.get(table)
+            && watched.by.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            watched.left_ms.store(self.monotonic_ms() + 1, Ordering::Release);
         }
     }
 
-    /// Whether somebody wants to be told the rows of a table.
+    /// Whether somebody wants to be told the rows of a table, or did a moment ago.
     pub fn is_watched(&self, table: &str) -> bool {
-        self.watched.get(table).is_some_and(|watching| watching.load(Ordering::Acquire) > 0)
+        let Some(watched) = self.watched.get(table) else { return false };
+        if watched.by.load(Ordering::Acquire) > 0 {
+            return true;
+        }
+        let left_ms = watched.left_ms.load(Ordering::Acquire);
+        if left_ms == 0 {
+            return false;
+        }
+        let is_recent = u128::from(self.monotonic_ms().saturating_sub(left_ms - 1)) < WATCHED_FOR.as_millis();
+        if !is_recent {
+            // From here on nobody has to look at the clock. Another one who left meanwhile stays noted.
+            let _ = watched.left_ms.compare_exchange(left_ms, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+        is_recent
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        u64::try_from(self.clock.monotonic().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 fn nanos(time: Millis) -> u64 {
     u64::try_from(time.0).unwrap_or(0).saturating_mul(1_000_000)
+}
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::*;
+    use crate::conformance::support::Account;
+    use crate::table::Table as _;
+
+    #[derive(Default)]
+    struct Monotonic(AtomicU64);
+
+    impl Clock for Monotonic {
+        fn now(&self) -> Millis {
+            Millis(1)
+        }
+
+        fn monotonic(&self) -> Duration {
+            Duration::from_secs(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    #[test]
+    fn a_table_is_watched_until_a_while_after_the_last_one_left() {
+        let clock = Arc::new(Monotonic::default());
+        let commits = Commits::new(clock.clone(), &[Account::DEF]);
+        let watched_after = |seconds| {
+            clock.0.fetch_add(seconds, Ordering::Relaxed);
+            commits.is_watched("accounts")
+        };
+        assert!(!watched_after(0));
+        (0..2).for_each(|_| commits.watch("accounts"));
+        commits.unwatch("accounts");
+        assert!(watched_after(100));
+        commits.unwatch("accounts");
+        assert!(watched_after(0) && watched_after(59) && !watched_after(1) && !watched_after(0));
+        commits.watch("accounts");
+        commits.unwatch("accounts");
+        assert!(watched_after(59));
+        commits.watch("accounts");
+        assert!(watched_after(100));
+        assert!(!commits.is_watched("messages"));
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use convoke::call::dispatch::Request;
 use convoke::error::Code;
 use convoke::testing::{TestApp, TestCaller};
+use convoke::{Caller, Runtime, RuntimeOptions};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
@@ -45,6 +46,26 @@ fn from_the_third_time_on_a_question_costs_no_run() {
     }
     assert_eq!((runs() - before, hits(&app)), (2, 8));
     assert_eq!(app.runtime().cache().size().0, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[allow(clippy::await_holding_lock, reason = "the others wait for the end of this test")]
+async fn a_store_that_is_closed_gives_nothing_that_was_kept() {
+    let (_alone, folder) = (alone(), tempfile::tempdir().unwrap());
+    let runtime = Runtime::start(RuntimeOptions::in_folder(folder.path(), convoke::default_engine())).unwrap();
+    let ask = async || {
+        let request = Request::Args { path: "cache/functions/text", args: "{\"label\":1}" };
+        let (outcome, _) = runtime.call(request, Caller::Nobody, "r".into()).await;
+        outcome.result.map(drop).map_err(|error| error.code())
+    };
+    for _ in 0..4 {
+        ask().await.unwrap();
+    }
+    let kept = runtime.cache().stats().hits.load(Relaxed);
+    assert!(kept > 0);
+    runtime.store().close();
+    assert_eq!(ask().await, Err(Code::NotReady));
+    assert_eq!(runtime.cache().stats().hits.load(Relaxed), kept);
 }
 
 #[test]
@@ -131,7 +152,7 @@ fn those_who_ask_the_same_at_once_wait_for_one_run() {
             let runtime = runtime.clone();
             tokio::spawn(async move {
                 let request = Request::Args { path: "cache/functions/slow", args: "{\"label\":1}" };
-                let (outcome, _) = runtime.call(request, convoke::Caller::Nobody, "r".into()).await;
+                let (outcome, _) = runtime.call(request, Caller::Nobody, "r".into()).await;
                 outcome.result.is_ok()
             })
         });
