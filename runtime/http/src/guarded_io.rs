@@ -309,20 +309,29 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
     }
 
     fn poll_next_request(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let mut bytes = [0; 512];
         while self.held.is_empty() {
-            let mut buf = ReadBuf::new(&mut bytes);
-            match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
-                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
-                    self.held.extend_from_slice(buf.filled());
-                    self.check_held();
-                }
-                Poll::Ready(_) => return Poll::Ready(false),
+            match self.poll_byte(cx) {
+                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(false) | Err(_)) => return Poll::Ready(false),
                 Poll::Pending if self.poll_looks(cx).is_ready() || self.closing => return Poll::Ready(false),
                 Poll::Pending => return Poll::Pending,
             }
         }
         Poll::Ready(true)
+    }
+
+    /// Reads one byte of a next request, which says as much as all of it, and leaves the deploy key that it may have where
+    /// it is. `false` at the end of the input.
+    fn poll_byte(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let mut byte = [0];
+        let mut buf = ReadBuf::new(&mut byte);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
+        if buf.filled().is_empty() {
+            return Poll::Ready(Ok(false));
+        }
+        self.held.extend_from_slice(buf.filled());
+        self.check_held();
+        Poll::Ready(Ok(true))
     }
 
     /// Fails once the client of a response without an end has gone. hyper reads nothing while it answers, so that it would
@@ -332,18 +341,10 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
         if !nobody_reads || !self.activity.answers_without_end() {
             return Ok(());
         }
-        // One byte of a next request says as much as all of it.
-        let mut byte = [0];
-        let mut buf = ReadBuf::new(&mut byte);
-        match Pin::new(&mut self.stream).poll_read(cx, &mut buf)? {
-            Poll::Pending => {}
-            Poll::Ready(()) if buf.filled().is_empty() => return Err(io::ErrorKind::BrokenPipe.into()),
-            Poll::Ready(()) => {
-                self.held.extend_from_slice(buf.filled());
-                self.check_held();
-            }
+        match self.poll_byte(cx)? {
+            Poll::Ready(false) => Err(io::ErrorKind::BrokenPipe.into()),
+            Poll::Ready(true) | Poll::Pending => Ok(()),
         }
-        Ok(())
     }
 }
 
