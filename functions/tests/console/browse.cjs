@@ -259,9 +259,11 @@ step("the back button goes where one was, and each address shows the same to som
   await note("meetings");
   await page.getByLabel("First").selectOption("asc");
   await note("meetings");
-  const row = page.locator("tbody th a").first();
-  const id = await row.getAttribute("title");
-  await row.click();
+  // At once: the rows in the new order may come in between.
+  const id = await page.locator("tbody th a").first().evaluate((row) => {
+    row.click();
+    return row.title;
+  });
   await note(id);
   await open(page, "Jobs");
   await page.getByRole("button", { name: /^pending/ }).click();
