@@ -5,6 +5,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { connect, createServer as createWire } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -61,9 +62,38 @@ async function until(what, holds) {
   }
 }
 
+// ---- The wire between the pages and the server, which can be held ----
+
+const ends = new Set();
+let isHeld = false;
+const wire = createWire((near) => {
+  const far = connect(new URL(server.url).port, "127.0.0.1");
+  for (const [from, to] of [[near, far], [far, near]]) {
+    ends.add(from);
+    from.on("data", (data) => to.write(data));
+    from.on("error", () => {});
+    from.on("close", () => {
+      ends.delete(from);
+      to.destroy();
+    });
+    if (isHeld) from.pause();
+  }
+});
+
+/** Lets nobody know what the other does meanwhile: what both do is done at once, however slow the machine is. */
+async function unknownToEachOther(both) {
+  isHeld = true;
+  for (const end of ends) end.pause();
+  await both();
+  isHeld = false;
+  for (const end of ends) end.resume();
+}
+
 // ---- The pages ----
 
 await start("127.0.0.1:0");
+await new Promise((resolve) => wire.listen(0, "127.0.0.1", resolve));
+const wireUrl = `http://127.0.0.1:${wire.address().port}`;
 const types = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8" };
 // Of another origin than the server, as with a development server of one's own.
 const files = createServer((request, response) => {
@@ -76,6 +106,7 @@ const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", arg
 after(async () => {
   await browser.close();
   files.close();
+  wire.close();
   server.process.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
@@ -88,7 +119,7 @@ async function signedIn(name) {
   page.setDefaultTimeout(WAIT_MS);
   page.on("pageerror", (error) => errors.push(`${name}: ${error.stack}`));
   await page.goto(`http://127.0.0.1:${files.address().port}/`);
-  await page.getByLabel("Server").fill(server.url);
+  await page.getByLabel("Server").fill(wireUrl);
   await page.getByLabel("Token").fill(tokenOf(name));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Meetings" }).waitFor();
@@ -161,7 +192,7 @@ test("who has no place in a meeting is told so", async () => {
 test("a token that is not accepted leads back to signing in", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.goto(`http://127.0.0.1:${files.address().port}/`);
-  await page.getByLabel("Server").fill(server.url);
+  await page.getByLabel("Server").fill(wireUrl);
   await page.getByLabel("Token").fill("nonsense");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor({ timeout: WAIT_MS });
@@ -179,17 +210,16 @@ test("both type at once, and both have what the server has", async () => {
       await ada.keyboard.type("ADA ", { delay: 5 });
     })(),
     (async () => {
-      await edit(bob, 16, 16, "");
+      await edit(bob, 1_000, 1_000, "");
       await bob.keyboard.type(" BOB", { delay: 5 });
     })(),
   ]);
   assert.equal(await agree("both ends"), "ADA start middle end BOB");
   // One deletes a word in which the other writes, whose text survives.
-  await Promise.all([edit(ada, 10, 17, ""), edit(bob, 13, 13, "🦀")]);
-  const text = await agree("the middle");
-  assert.ok(text.includes("🦀") && text.startsWith("ADA start ") && text.endsWith("end BOB"), text);
-  await Promise.all([edit(ada, 0, 4, ""), edit(bob, 0, 4, "")]);
-  assert.ok((await agree("a deletion by both")).startsWith("start "));
+  await unknownToEachOther(() => Promise.all([edit(ada, 10, 17, ""), edit(bob, 13, 13, "🦀")]));
+  assert.equal(await agree("the middle"), "ADA start 🦀end BOB");
+  await unknownToEachOther(() => Promise.all([edit(ada, 0, 4, ""), edit(bob, 0, 4, "")]));
+  assert.equal(await agree("a deletion by both"), "start 🦀end BOB");
 });
 
 test("the caret stays where it is while others write", async () => {
