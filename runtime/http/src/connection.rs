@@ -455,7 +455,12 @@ impl Activity {
 
     /// Whether it has been idle for a while, told once.
     pub(super) fn take_idle(&self) -> bool {
-        self.is_idle.swap(false, Ordering::Relaxed)
+        // It is asked at every poll, and written by the same task alone.
+        let is_idle = self.is_idle.load(Ordering::Relaxed);
+        if is_idle {
+            self.is_idle.store(false, Ordering::Relaxed);
+        }
+        is_idle
     }
 
     pub(super) fn set_write_blocked(&self, blocked: bool) {

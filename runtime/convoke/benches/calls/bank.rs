@@ -58,8 +58,7 @@ pub(crate) struct GetAccountOnce {
 /// Reads an account by its id.
 #[query]
 pub(crate) fn get_account_once(ctx: &QueryCtx, args: GetAccountOnce) -> Result<i64> {
-    let account = ctx.db().get(args.id)?.ok_or_else(|| Error::not_found("No such account"))?;
-    Ok(account.balance)
+    get_account(ctx, GetAccount { id: args.id })
 }
 
 /// Reads an account by its id, for somebody who is signed in.
@@ -90,7 +89,7 @@ pub(crate) struct ListAccountsOnce {
 /// Lists the accounts of an owner.
 #[query]
 pub(crate) fn list_accounts_once(ctx: &QueryCtx, args: ListAccountsOnce) -> Result<Vec<Doc<Account>>> {
-    Ok(ctx.db().query(Account::by_owner).eq(&args.owner).take(usize::try_from(LISTED).unwrap_or(0))?)
+    list_accounts(ctx, ListAccounts { owner: args.owner })
 }
 
 #[args]

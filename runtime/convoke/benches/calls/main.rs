@@ -63,10 +63,15 @@ fn main() -> ExitCode {
     let recorded = Recorded::read();
     let has_to_hold = quick && !has("--record");
     let mut bench = Bench::new(rounds, time, only, has_to_hold.then_some(&recorded));
-    bench.usual();
-    if !quick {
+    let has_rows = !PARTS.contains(&bench.only.as_str());
+    if has_rows {
+        bench.usual();
+    }
+    if has_rows && !quick {
         bench.with_neighbours();
         bench.many_at_once();
+    }
+    if !quick {
         bench.live();
         bench.memory();
         bench.many_rows();
@@ -139,9 +144,6 @@ impl<'a> Bench<'a> {
 
     /// What is usual: rows that fit a cache or nearly, one call after the other on each connection.
     fn usual(&mut self) {
-        if PARTS.contains(&self.only.as_str()) {
-            return;
-        }
         let peers = Peers::start(ROWS);
         self.against_peers(&peers, "", &TARGETS);
         let Peers { convoke, echo, .. } = &peers;
@@ -186,9 +188,6 @@ impl<'a> Bench<'a> {
 
     /// The same with a thread on each core that does nothing but count.
     fn with_neighbours(&mut self) {
-        if PARTS.contains(&self.only.as_str()) {
-            return;
-        }
         let peers = Peers::start(ROWS);
         let neighbours = Neighbours::start();
         self.against_peers(&peers, BUSY, &[0.0; 7]);
@@ -228,9 +227,6 @@ impl<'a> Bench<'a> {
     }
 
     fn many_at_once(&mut self) {
-        if PARTS.contains(&self.only.as_str()) {
-            return;
-        }
         let convoke = Server::convoke(ROWS, &[]);
         let side = |at_once| (&convoke, Work::Transfer, Wire::Http2(at_once));
         self.compare("transfer, HTTP/2: 64 × 12 at once / 64 × 1", 1.5, side(12), side(1));
