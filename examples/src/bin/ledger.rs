@@ -34,6 +34,46 @@ mod ledger {
         pub entries: i64,
     }
 
+    /// A remark on the books: of these there are many, with values of each kind.
+    #[table(name = "remarks", prefix = "remark")]
+    #[index(by_number(number), unique)]
+    #[index(by_text(text))]
+    pub(crate) struct Remark {
+        pub number: i64,
+        pub text: String,
+        pub weight: f64,
+        pub is_read: bool,
+        pub words: Vec<String>,
+        pub about: Option<Id<Entry>>,
+    }
+
+    /// Which remarks are made.
+    #[args]
+    pub(crate) struct Remarks {
+        /// The number of the first one.
+        pub first: i64,
+        /// How many.
+        pub count: i64,
+    }
+
+    /// Makes remarks up.
+    #[mutation]
+    pub(crate) fn remark(ctx: &mut MutationCtx, args: Remarks) -> Result<()> {
+        let entry = ctx.db().scan::<Entry>().first()?.map(|entry| entry.id());
+        for number in args.first..args.first + args.count {
+            let text = format!("remark {number}: «ß\u{1F4D2}\\'\"»\n");
+            ctx.db_mut().insert(Remark {
+                number,
+                weight: number as f64 / -7.0,
+                is_read: number % 2 == 0,
+                words: text.split(' ').map(str::to_owned).collect(),
+                about: entry.filter(|_| number % 5 == 0),
+                text,
+            })?;
+        }
+        Ok(())
+    }
+
     /// What tells a posting from others.
     #[args]
     pub(crate) struct Mark {

@@ -8,3 +8,4 @@ mod faults;
 mod keys;
 mod node;
 mod tokens;
+mod transfer;

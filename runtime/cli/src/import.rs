@@ -42,9 +42,11 @@ impl Import {
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;
         let (config, installation) = self.local.lock(engines)?;
         let former = self.former(&*installation, &tables)?;
-        // Rows take about ten times as much room as they do compressed.
-        let bytes = file.metadata()?.len();
-        space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
+        if config.store.is_none() {
+            // Rows take about ten times as much room as they do compressed.
+            let bytes = file.metadata()?.len();
+            space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
+        }
         let builder = installation.build(&tables)?;
         if let Some(former) = &former {
             carry_over(&**former, &*builder, &tables)?;
@@ -61,7 +63,8 @@ impl Import {
         let kept = installation.replace()?;
         let (rows, tables) = (rows.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len());
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{}: {rows} rows of {tables} tables are in it now", config.data.display());
+        let place = config.store.unwrap_or_else(|| config.data.display().to_string());
+        let _ = writeln!(out, "{place}: {rows} rows of {tables} tables are in it now");
         if let Some(kept) = kept {
             let _ = writeln!(out, "the former database is kept as {}", kept.display());
         }

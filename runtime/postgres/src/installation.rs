@@ -19,8 +19,8 @@ use super::transaction::{Committed, Death, PgTransaction, Purpose};
 use convoke_core::clock::Clock;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, OfflineDatabase, OfflineError, OpenError, Reader,
-    StoreError, TableDef, Thoroughness, Value, Writer as _,
+    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OpenError,
+    Reader, StoreError, TableDef, Thoroughness, Value, Writer as _,
 };
 
 /// An installation that nobody else uses as long as this lives.
@@ -69,7 +69,8 @@ impl Installation for PgInstallation {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }
         let frame = schema::frame(&self.clock, &commits);
-        let transaction = PgTransaction::new(session, Purpose::WriteAtOnce, frame);
+        // Nobody else knows of it.
+        let transaction = PgTransaction::new(session, Purpose::Upkeep, frame);
         Ok(Box::new(Builder { server, transaction, is_finished: Mutex::new(false) }))
     }
 
@@ -188,6 +189,17 @@ impl DatabaseBuilder for Builder {
         values: &[Value],
     ) -> Result<(), StoreError> {
         self.transaction.insert(table, id, creation_time, values)
+    }
+
+    fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<(), (usize, StoreError)> {
+        match self.transaction.insert_all(table, rows) {
+            Ok(true) => Ok(()),
+            // Which one is in the way shows one after the other.
+            Ok(false) => rows.iter().enumerate().try_for_each(|(place, row)| {
+                self.insert(table, row.id, row.creation_time, &row.values).map_err(|error| (place, error))
+            }),
+            Err(error) => Err((0, error)),
+        }
     }
 
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {

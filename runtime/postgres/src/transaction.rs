@@ -25,7 +25,7 @@ use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
 use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
-use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+use convoke_store::{Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -479,6 +479,23 @@ impl PgTransaction {
         }
     }
 
+    /// Adds rows in one flight; says whether all could be added, and if not, none was.
+    pub(crate) fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<bool> {
+        self.alive()?;
+        if rows.iter().any(|row| table.require_storable(&row.values).is_err()) {
+            return Ok(false);
+        }
+        let mut asks = vec![Ask::Run("SAVEPOINT rows".to_owned())];
+        let params = |row: &NewRow| inserted(row.id, row.creation_time, &row.values, table);
+        asks.extend(rows.iter().map(|row| Ask::Change(sql::insert(table), params(row))));
+        asks.push(Ask::Run("RELEASE rows".to_owned()));
+        match self.fly(asks)?.into_iter().find_map(std::result::Result::err) {
+            None => Ok(true),
+            Some(Failure::Unique) => self.run("ROLLBACK TO rows; RELEASE rows").map(|()| false),
+            Some(failure) => Err(self.failed(failure)),
+        }
+    }
+
     /// Rows of a statement of the engine's own.
     pub(crate) fn own_rows(&self, sql: &str, params: Vec<Param>) -> Result<Vec<Raw>> {
         self.alive()?;
@@ -667,6 +684,14 @@ impl Reader for PgTransaction {
     }
 }
 
+/// The parameters of a new row.
+fn inserted(id: u128, creation_time: i64, values: &[Value], table: &TableDef) -> Vec<Param> {
+    let mut params = vec![Value::Id(id).into(), Value::Integer(creation_time).into()];
+    let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
+    params.extend(stored.map(|(value, _)| Param::from(value.clone())));
+    params
+}
+
 /// Where a row stands in the order of a plan.
 fn place(plan: &Plan, row: &Raw) -> Result<(Vec<Value>, u128)> {
     let row = PgRow { table: plan.table, row };
@@ -678,23 +703,18 @@ fn place(plan: &Plan, row: &Raw) -> Result<(Vec<Value>, u128)> {
 impl Writer for PgTransaction {
     fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
         self.alive()?;
-        for (place, value) in values.iter().enumerate() {
-            table.require_storable(place, value)?;
-        }
-        let mut params = vec![Value::Id(id).into(), Value::Integer(creation_time).into()];
-        let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
-        params.extend(stored.map(|(value, _)| Param::from(value.clone())));
+        table.require_storable(values)?;
         let waits = self.purpose == Purpose::Write && !self.exists(table, id);
         let (indexes, mut asks) = Self::probes(table, id, values, waits, |_| true);
         if waits {
-            self.wait(table.name, asks, Ask::Change(sql::insert(table), params))?;
+            self.wait(table.name, asks, Ask::Change(sql::insert(table), inserted(id, creation_time, values, table)))?;
         } else {
-            asks.push(Ask::Change(sql::insert_unless_taken(table), params));
+            asks.push(Ask::Change(sql::insert_unless_taken(table), inserted(id, creation_time, values, table)));
             let mut told = self.fly(asks)?;
-            let inserted = told.pop();
+            let told_last = told.pop();
             let found = self.found(&indexes, told)?;
-            let inserted = inserted.transpose().map_err(|failure| self.failed(failure))?;
-            match (found, inserted.map_or(0, |told| told.count())) {
+            let added = told_last.transpose().map_err(|failure| self.failed(failure))?;
+            match (found, added.map_or(0, |told| told.count())) {
                 (None, 1) => {}
                 (Some(index), 0) => return Err(StoreError::UniqueViolation { table: table.name, index }),
                 (None, _) if self.row(table, id)?.is_some() => {
@@ -720,9 +740,7 @@ impl Writer for PgTransaction {
         if changes.is_empty() {
             return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
         }
-        for (place, value) in changes {
-            table.require_storable(*place, value)?;
-        }
+        table.require_storable_changes(before, changes)?;
         let mut params: Vec<Param> = changes.iter().map(|(_, value)| value.clone().into()).collect();
         params.push(Value::Id(id).into());
         let update = Ask::Change(sql::update(table, changes), params);

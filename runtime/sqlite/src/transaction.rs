@@ -348,9 +348,7 @@ impl Reader for SqliteTransaction {
 impl Writer for SqliteTransaction {
     fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
         self.alive()?;
-        for (place, value) in values.iter().enumerate() {
-            table.require_storable(place, value)?;
-        }
+        table.require_storable(values)?;
         let mut statement = self.statement(StatementKey::insert(table), || sql::insert(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
         self.bound(row::bind(&mut statement, 2, &Value::Integer(creation_time)))?;
@@ -372,9 +370,7 @@ impl Writer for SqliteTransaction {
         if changes.is_empty() {
             return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
         }
-        for (place, value) in changes {
-            table.require_storable(*place, value)?;
-        }
+        table.require_storable_changes(before, changes)?;
         let mut statement = self.statement(StatementKey::update(table, changes), || sql::update(table, changes))?;
         for (number, (_, value)) in changes.iter().enumerate() {
             self.bound(row::bind(&mut statement, number + 1, value))?;

@@ -106,19 +106,22 @@ impl Change<'_> {
 
 /// Bytes of a row with its index entries, however an engine packs them.
 pub fn row_bytes(table: &TableDef, values: &[Value]) -> u64 {
-    let keys = |index: &IndexDef| index.keys.iter().filter_map(|key| values.get(key.field)).map(size).sum::<u64>();
-    ROW + values.iter().map(size).sum::<u64>() + table.indexes.iter().map(|index| ENTRY + keys(index)).sum::<u64>()
+    let keys =
+        |index: &IndexDef| index.keys.iter().filter_map(|key| values.get(key.field)).map(Value::bytes).sum::<u64>();
+    ROW + values.iter().map(Value::bytes).sum::<u64>()
+        + table.indexes.iter().map(|index| ENTRY + keys(index)).sum::<u64>()
 }
 
 /// Bytes of a change to a row with the values `before`: what differs in the fields that changed, and the entries of the
 /// indexes that have one of them. A field that is not in `before` counts whole.
 fn updated(table: &TableDef, before: &[Value], changes: &[(usize, Value)]) -> u64 {
     let keys = |index: &IndexDef| {
-        let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| size(value));
+        let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| value.bytes());
         index.keys.iter().filter_map(|key| changed(key.field)).reduce(|sum, bytes| sum + bytes)
     };
     let entries = table.indexes.iter().filter_map(keys).map(|bytes| ENTRY + bytes).sum::<u64>();
-    let differs = |(field, value): &(usize, Value)| before.get(*field).map_or(size(value), |old| differing(old, value));
+    let differs =
+        |(field, value): &(usize, Value)| before.get(*field).map_or(value.bytes(), |old| differing(old, value));
     ROW + changes.iter().map(differs).sum::<u64>() + entries
 }
 
@@ -127,7 +130,7 @@ fn differing(before: &Value, after: &Value) -> u64 {
     match (before, after) {
         (Value::Text(before), Value::Text(after)) => between(before.as_bytes(), after.as_bytes()),
         (Value::Bytes(before), Value::Bytes(after)) => between(before, after),
-        (_, after) => size(after),
+        (_, after) => after.bytes(),
     }
 }
 
@@ -136,17 +139,6 @@ fn between(before: &[u8], after: &[u8]) -> u64 {
     let begin = same(&mut before.iter().zip(after));
     let end = same(&mut before[begin..].iter().rev().zip(after[begin..].iter().rev()));
     (after.len() - begin - end) as u64
-}
-
-fn size(value: &Value) -> u64 {
-    match value {
-        Value::Null => 0,
-        Value::Bool(_) => 1,
-        Value::Integer(_) | Value::Float(_) => 8,
-        Value::Id(_) => 16,
-        Value::Text(text) => text.len() as u64,
-        Value::Bytes(bytes) => bytes.len() as u64,
-    }
 }
 
 #[cfg(test)]

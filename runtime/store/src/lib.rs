@@ -51,7 +51,7 @@ pub use error::{OpenError, StoreError};
 pub use files::{private_file, sync_folder};
 pub use flow::Flow;
 pub use latency_class::LatencyClass;
-pub use offline::{DatabaseBuilder, Installation, OfflineDatabase, OfflineError, Thoroughness};
+pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, Thoroughness};
 pub use pages::{AtMost, PageEnds, PageStart, PageStatus, PaginationOpts, PaginationResult};
 pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query, ReadLimits};
 pub use read_set::{ReadSet, RecordingReader};

@@ -120,6 +120,17 @@ pub trait OfflineDatabase {
     fn greatest_id(&self) -> Result<u128, OfflineError>;
 }
 
+/// A row as it is to be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRow {
+    /// The bits of its id.
+    pub id: u128,
+    /// When it was made.
+    pub creation_time: i64,
+    /// The values of the table's fields, by place; retired ones are null.
+    pub values: Vec<Value>,
+}
+
 /// A new database that is being filled. Dropped before it is finished, it leaves nothing.
 pub trait DatabaseBuilder {
     /// Adds a row; the values are those of the table's fields, by place.
@@ -133,6 +144,16 @@ pub trait DatabaseBuilder {
         creation_time: i64,
         values: &[Value],
     ) -> Result<(), StoreError>;
+
+    /// Adds rows of one table, which may cost less than one after the other.
+    ///
+    /// # Errors
+    /// The place of the first row that cannot be added, and why, as [`DatabaseBuilder::insert`]; of those behind it none
+    /// was added.
+    fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<(), (usize, StoreError)> {
+        let insert = |row: &NewRow| self.insert(table, row.id, row.creation_time, &row.values);
+        rows.iter().enumerate().try_for_each(|(place, row)| insert(row).map_err(|error| (place, error)))
+    }
 
     /// Ends it: every row is on disk, and the database is checked and counted against `rows`, the rows each table must
     /// have.

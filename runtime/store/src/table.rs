@@ -58,13 +58,49 @@ pub struct TableDef {
 pub const KEYS_MAX: usize = 32;
 /// Fields of a table at most.
 pub const FIELDS_MAX: usize = 128;
+/// Bytes of a row's keys in one index at most: what every engine takes, so that rows can go from each to each.
+pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
-    /// Refuses a value that no engine stores as it is in the field at this place.
+    /// Refuses a new row, by its values, that some engine could not store as it is.
     ///
     /// # Errors
-    /// [`StoreError::Unstorable`]: NaN, which has no place in an order; U+0000, which ends a text for many tools.
-    pub fn require_storable(&self, place: usize, value: &Value) -> Result<(), StoreError> {
+    /// [`StoreError::Unstorable`]: NaN, which has no place in an order; U+0000, which ends a text for many tools; keys of
+    /// more than [`INDEX_KEY_BYTES_MAX`] in an index.
+    pub fn require_storable(&self, values: &[Value]) -> Result<(), StoreError> {
+        values.iter().enumerate().try_for_each(|(place, value)| self.require_storable_value(place, value))?;
+        let holds = |index: &&IndexDef| index.when.is_none_or(|when| when.holds(self, values));
+        self.indexes.iter().filter(holds).try_for_each(|index| self.require_short(index, |field| values.get(field)))
+    }
+
+    /// As [`TableDef::require_storable`], of changes to a row with the values `before`, of which some may not be known.
+    ///
+    /// # Errors
+    /// As [`TableDef::require_storable`]. A key that was too long before it was bounded is no reason as long as its index
+    /// stays as it is.
+    pub fn require_storable_changes(&self, before: &[Value], changes: &[(usize, Value)]) -> Result<(), StoreError> {
+        changes.iter().try_for_each(|(place, value)| self.require_storable_value(*place, value))?;
+        let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| value);
+        let changes_it = |index: &&IndexDef| index.keys.iter().any(|key| changed(key.field).is_some());
+        let new = |field: usize| changed(field).or_else(|| before.get(field));
+        self.indexes.iter().filter(changes_it).try_for_each(|index| self.require_short(index, new))
+    }
+
+    fn require_short<'a>(
+        &self,
+        index: &IndexDef,
+        value: impl Fn(usize) -> Option<&'a Value>,
+    ) -> Result<(), StoreError> {
+        let bytes = |key: &KeyDef| value(key.field).map_or(0, Value::bytes);
+        if index.keys.iter().map(bytes).sum::<u64>() <= INDEX_KEY_BYTES_MAX {
+            return Ok(());
+        }
+        let longest = index.keys.iter().max_by_key(|key| bytes(key)).map_or("_id", |key| self.fields[key.field].name);
+        let reason = "must have at most 2,000 bytes, together with the other keys of its index";
+        Err(StoreError::Unstorable { table: self.name, field: longest, reason })
+    }
+
+    fn require_storable_value(&self, place: usize, value: &Value) -> Result<(), StoreError> {
         let reason = match value {
             Value::Float(number) if number.is_nan() => "must be a number",
             Value::Text(text) if text.as_bytes().contains(&0) => "must not contain U+0000",

@@ -23,6 +23,18 @@ pub enum Value {
 }
 
 impl Value {
+    /// Its bytes, however an engine stores it.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Value::Null => 0,
+            Value::Bool(_) => 1,
+            Value::Integer(_) | Value::Float(_) => 8,
+            Value::Id(_) => 16,
+            Value::Text(text) => text.len() as u64,
+            Value::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
     /// What tells it from other values, to be hashed.
     pub(crate) fn identity(&self) -> (u8, Vec<u8>) {
         match self {

@@ -95,6 +95,8 @@ fn bytes_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_row_that_does_not_fit_is_named_by_table_line_and_column() {
     let archive = archive();
+    // As one that was stored before keys had a bound.
+    let long_name = format!("\"name\":\"{}\"", "n".repeat(2_001));
     for (member, from, to, said) in [
         (
             "boxes",
@@ -110,6 +112,12 @@ fn a_row_that_does_not_fit_is_named_by_table_line_and_column() {
             "\"name\":\"b\"",
             "\"name\":\"\\u0000\"",
             "table boxes, line 2, column name: must not contain U+0000",
+        ),
+        (
+            "boxes",
+            "\"name\":\"b\"",
+            &long_name,
+            "table boxes, line 2, column name: must have at most 2,000 bytes, together with the other keys of its index",
         ),
         ("boxes", "0002\"", "0001\"", "table boxes, line 2, column _id: another row of the archive has the same"),
         ("boxes", "box_", "crate_", "table boxes, line 1, column _id: must be an id of the form box_…"),

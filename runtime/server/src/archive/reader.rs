@@ -12,10 +12,13 @@ use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VE
 use super::row;
 use super::shape::Schema;
 use super::writer::Progress;
-use convoke_store::{DatabaseBuilder, OfflineError, StoreError, TableDef};
+use convoke_store::{DatabaseBuilder, NewRow, OfflineError, StoreError, TableDef};
 
 /// Bytes of the table of contents and of the schema.
 const DESCRIPTION_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Rows that are added together, and bytes of their lines, about.
+const ROWS: usize = 256;
+const ROWS_BYTES: usize = 1024 * 1024;
 /// Bytes of one row: more than any response holds.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
@@ -173,19 +176,26 @@ fn rows(
     told: &mut dyn FnMut(u64),
 ) -> Result<(), ReadError> {
     let mut from = BufReader::with_capacity(1 << 16, Measured { from: entry, digest: Sha256::new(), bytes: 0 });
-    let (mut text, mut line) = (Vec::new(), 0);
+    let (mut text, mut line, mut bytes) = (Vec::new(), 0, 0);
+    let mut read = Vec::with_capacity(ROWS);
     let taken = loop {
         text.clear();
         match (&mut from).take(LINE_BYTES_MAX).read_until(b'\n', &mut text) {
-            Ok(0) => break Ok(()),
-            Ok(_) => {}
+            Ok(0) => break add(&mut read, table, line, builder),
+            Ok(length) => bytes += length,
             Err(error) => return Err(unreadable(error)),
         }
-        line += 1;
-        if let Err(error) = take_in(&text, table, line, builder) {
-            break Err(error);
+        match row(&text, table, line + 1) {
+            Ok(row) => read.push(row),
+            // One before it may be what does not fit first.
+            Err(error) => break add(&mut read, table, line, builder).and(Err(error)),
         }
-        if line % 256 == 0 {
+        line += 1;
+        if read.len() == ROWS || bytes >= ROWS_BYTES {
+            bytes = 0;
+            if let Err(error) = add(&mut read, table, line, builder) {
+                break Err(error);
+            }
             told(line);
         }
     };
@@ -201,23 +211,38 @@ fn rows(
     Ok(())
 }
 
-fn take_in(text: &[u8], table: &'static TableDef, line: u64, builder: &dyn DatabaseBuilder) -> Result<(), ReadError> {
-    let bad = |columns: Vec<String>, reason: String| {
-        ReadError::Row(BadRow { table: table.name.to_owned(), line, columns, reason })
-    };
+fn bad(table: &TableDef, line: u64, columns: Vec<String>, reason: String) -> ReadError {
+    ReadError::Row(BadRow { table: table.name.to_owned(), line, columns, reason })
+}
+
+fn row(text: &[u8], table: &'static TableDef, line: u64) -> Result<NewRow, ReadError> {
+    let bad = |columns: Vec<String>, reason: String| bad(table, line, columns, reason);
     let text = std::str::from_utf8(text).map_err(|error| bad(Vec::new(), error.to_string()))?;
     let whole = text.strip_suffix('\n').ok_or_else(|| bad(Vec::new(), "is cut off or too long".to_owned()))?;
-    let read = row::read(table, whole).map_err(|misfit| bad(misfit.column.into_iter().collect(), misfit.reason))?;
-    builder.insert(table, read.id, read.creation_time, &read.values).map_err(|error| match error {
+    row::read(table, whole).map_err(|misfit| bad(misfit.column.into_iter().collect(), misfit.reason))
+}
+
+/// Adds the rows of the lines up to this one.
+fn add(
+    read: &mut Vec<NewRow>,
+    table: &'static TableDef,
+    line: u64,
+    builder: &dyn DatabaseBuilder,
+) -> Result<(), ReadError> {
+    let rows = std::mem::take(read);
+    let bad = |place: usize, columns: Vec<String>, reason: String| {
+        bad(table, line + 1 - rows.len() as u64 + place as u64, columns, reason)
+    };
+    builder.insert_all(table, &rows).map_err(|(place, error)| match error {
         StoreError::UniqueViolation { index, .. } => {
             let keys = table.indexes.iter().find(|known| known.name == index);
             let columns = match keys {
                 Some(index) => index.keys.iter().map(|key| table.fields[key.field].name.to_owned()).collect(),
                 None => vec![row::ID.to_owned()],
             };
-            bad(columns, "another row of the archive has the same".to_owned())
+            bad(place, columns, "another row of the archive has the same".to_owned())
         }
-        StoreError::Unstorable { field, reason, .. } => bad(vec![field.to_owned()], reason.to_owned()),
+        StoreError::Unstorable { field, reason, .. } => bad(place, vec![field.to_owned()], reason.to_owned()),
         error => ReadError::Offline(error.into()),
     })
 }

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use convoke_core::clock::Millis;
 use convoke_core::id;
 use convoke_store::table::{FieldDef, TableDef, json, write_id};
-use convoke_store::{ColumnType, Row, StoreError, Value, ValueRef};
+use convoke_store::{ColumnType, NewRow, Row, StoreError, Value, ValueRef};
 
 /// The id, as a column.
 pub const ID: &str = "_id";
@@ -92,17 +92,6 @@ fn escaped(text: &str) -> Option<String> {
     serde_json::from_str::<Escaped>(text).ok().map(|escaped| escaped.text)
 }
 
-/// A row as it was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReadRow {
-    /// The bits of its id.
-    pub id: u128,
-    /// When it was made.
-    pub creation_time: i64,
-    /// The values of the table's fields, by place; retired ones are null.
-    pub values: Vec<Value>,
-}
-
 /// Why a line is no row of its table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", .column.as_ref().map(|name| format!("column {name}: ")).unwrap_or_default())]
@@ -123,7 +112,7 @@ impl Misfit {
 ///
 /// # Errors
 /// [`Misfit`] names the column.
-pub fn read(table: &'static TableDef, line: &str) -> Result<ReadRow, Misfit> {
+pub fn read(table: &'static TableDef, line: &str) -> Result<NewRow, Misfit> {
     let members: Members<'_> = serde_json::from_str(line)
         .map_err(|error| Misfit { column: None, reason: format!("is not a JSON object: {error}") })?;
     let (mut id, mut creation_time) = (None, None);
@@ -159,7 +148,7 @@ pub fn read(table: &'static TableDef, line: &str) -> Result<ReadRow, Misfit> {
             None => field.default.map(|default| default.value()).ok_or_else(|| missing(field.name)),
         })
         .collect::<Result<_, _>>()?;
-    Ok(ReadRow {
+    Ok(NewRow {
         id: id.ok_or_else(|| missing(ID))?,
         creation_time: creation_time.ok_or_else(|| missing(CREATION_TIME))?,
         values,

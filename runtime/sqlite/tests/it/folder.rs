@@ -30,6 +30,24 @@ fn the_folder_and_what_lies_in_it_are_its_owners_alone() {
 }
 
 #[test]
+fn a_key_from_before_they_had_a_bound_is_served_and_may_be_replaced_by_a_shorter_one() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
+    store.close();
+    let long = "a".repeat(2_001);
+    let file = rusqlite::Connection::open(store.folder.path().join("convoke.db")).unwrap();
+    assert_eq!(file.execute("UPDATE accounts SET owner = ?1", [&long]).unwrap(), 1);
+    drop(file);
+    let store = store.reopened(&[Account::DEF]);
+    assert_eq!(store.read(|db| balance(db, &long)), Some(1));
+    store.mutate(move |db| db.patch(id, |account| account.balance = 2)).unwrap();
+    let longer = store.mutate(move |db| db.patch(id, |account| account.owner.push('a')));
+    assert!(matches!(longer, Err(StoreError::Unstorable { field: "owner", .. })), "{longer:?}");
+    store.mutate(move |db| db.patch(id, |account| account.owner.truncate(2_000))).unwrap();
+    assert_eq!(store.read(|db| balance(db, &long[..2_000])), Some(2));
+}
+
+#[test]
 fn a_folder_is_served_once_and_the_message_names_it() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let again = || open_in(store.folder.path());

@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::support::{
-    Account, ByBalance, ByOwner, Factory, Pending, TestStore, balance, db, field, open, reads, start, together,
+    Account, ByBalance, ByOwner, Factory, Pending, TestStore, balance, db, field, key, open, reads, start, together,
 };
 use convoke_core::clock::Millis;
 
-use crate::{Access, DbMut, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
+use crate::{Access, Condition, DbMut, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
 
 fn tables() -> Vec<&'static TableDef> {
     vec![Account::DEF]
@@ -122,12 +122,70 @@ pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engin
         let error = transaction.insert(&TABLE, 1, 1, &row("a", f64::NAN)).unwrap_err();
         assert_eq!(error.to_string(), "things.score must be a number");
         transaction.insert(&TABLE, 1, 1, &row("a", f64::INFINITY))?;
+        transaction.insert(&TABLE, 2, 1, &row("a", -0.0))?;
         assert!(transaction.update(&TABLE, 1, &[], &[(0, Value::Text("\0".into()))]).is_err());
         Ok(())
     })
     .wait()
     .unwrap();
-    assert_eq!(store.read(|db| db.reader().count(&Plan::new(&TABLE, None)).unwrap()), 1);
+    let mut scores = Vec::new();
+    store.read(|db| {
+        let visit = &mut |row: &dyn crate::Row| {
+            scores.push(row.value(1)?.to_value());
+            Ok(std::ops::ControlFlow::Continue(()))
+        };
+        db.reader().select(&Plan::new(&TABLE, None), visit).unwrap();
+    });
+    // Both zeros are one number, and one sign.
+    assert!(
+        matches!(&scores[..], [Value::Float(f64::INFINITY), Value::Float(zero)] if zero.to_bits() == 0),
+        "{scores:?}"
+    );
+}
+
+pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
+    static TABLE: TableDef = TableDef {
+        name: "things",
+        prefix: "thing",
+        fields: &[field::<String>("label"), field::<String>("kind"), field::<String>("note")],
+        indexes: &[
+            IndexDef { name: "by_label_and_kind", keys: &[key(0), key(1)], unique: true, when: None },
+            IndexDef {
+                name: "by_note",
+                keys: &[key(2)],
+                unique: false,
+                when: Some(Condition::Equals("kind", Literal::Text("noted"))),
+            },
+        ],
+        file: file!(),
+        line: line!(),
+    };
+    let store = TestStore::new(engine, &[&TABLE]);
+    // Nothing that an engine could pack tighter.
+    let text = |bytes: u32| {
+        let letter = |n: u32| char::from(b'!' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 90);
+        Value::Text((0..bytes).map(letter).collect())
+    };
+    let row = move |bytes: [u32; 3]| bytes.map(text);
+    start(&store, move |transaction| {
+        transaction.insert(&TABLE, 1, 1, &row([1_990, 10, 5_000]))?;
+        let error = transaction.insert(&TABLE, 2, 1, &row([1_990, 11, 0])).unwrap_err();
+        let expected = "things.label must have at most 2,000 bytes, together with the other keys of its index";
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(crate::Error::from(error).field(), Some("label"));
+        let before = row([1_990, 10, 5_000]);
+        let changed = transaction.update(&TABLE, 1, &before, &[(1, Value::Text("x".repeat(11)))]).unwrap_err();
+        assert_eq!(changed.to_string(), expected);
+        let noted = [text(1), Value::Text("noted".to_owned()), text(2_001)];
+        let error = transaction.insert(&TABLE, 3, 1, &noted).unwrap_err();
+        assert!(error.to_string().starts_with("things.note must"), "{error}");
+        // Of a change that leaves its index alone the keys do not matter.
+        assert!(transaction.update(&TABLE, 1, &before, &[(0, Value::Text("short".into()))])?);
+        transaction.insert(&TABLE, 4, 1, &row([1_990, 10, 0]))
+    })
+    .wait()
+    .unwrap();
+    assert_eq!(store.read(|db| db.reader().count(&Plan::new(&TABLE, None)).unwrap()), 2);
 }
 
 pub fn at_least_one_host_stays_when_both_leave_at_once(engine: &Factory) {

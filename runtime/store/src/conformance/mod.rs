@@ -47,6 +47,7 @@ macro_rules! conformance_tests {
                 a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns
                 a_query_past_its_deadline_is_cut
                 what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on
+                keys_of_an_index_have_a_bound_that_every_engine_takes
                 at_least_one_host_stays_when_both_leave_at_once
                 of_many_first_insertions_one_wins
                 a_reader_that_is_kept_beyond_its_function_reads_nothing_more

@@ -243,17 +243,23 @@ impl Reader for Transaction {
     }
 }
 
+/// A value as it is stored: both zeros are one number.
+fn kept(value: &Value) -> Value {
+    match value {
+        Value::Float(number) => Value::Float(number + 0.0),
+        value => value.clone(),
+    }
+}
+
 impl Writer for Transaction {
     fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
         self.begin()?;
-        for (place, value) in values.iter().enumerate() {
-            table.require_storable(place, value)?;
-        }
+        table.require_storable(values)?;
         if self.table(table)?.rows.contains_key(&id) {
             return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
         }
         let stored = table.fields.iter().zip(values).filter(|(field, _)| !field.retired);
-        let values_by_name = stored.map(|(field, value)| (field.name.to_owned(), value.clone())).collect();
+        let values_by_name = stored.map(|(field, value)| (field.name.to_owned(), kept(value))).collect();
         self.put(table, id, None, Some(StoredRow { time: creation_time, values: values_by_name }))?;
         self.changes.add(Change::Inserted { table, id, values });
         Ok(())
@@ -264,14 +270,12 @@ impl Writer for Transaction {
             return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
         }
         self.begin()?;
-        for (place, value) in changes {
-            table.require_storable(*place, value)?;
-        }
+        table.require_storable_changes(before, changes)?;
         let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
         let mut new = (*old).clone();
         // Of two values for one field the first one counts.
         for (place, value) in changes.iter().rev() {
-            new.values.insert(table.fields[*place].name.to_owned(), value.clone());
+            new.values.insert(table.fields[*place].name.to_owned(), kept(value));
         }
         self.put(table, id, Some(&old), Some(new))?;
         self.changes.add(Change::Updated { table, id, before, values: changes });
