@@ -71,12 +71,22 @@ impl<T> Hash for Id<T> {
     }
 }
 
+impl<T: Named> Id<T> {
+    /// Hands on its text, which is written without going through a formatter.
+    fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+        const { assert!(T::PREFIX.len() <= PREFIX_LEN_MAX, "a prefix of a TypeID has at most 63 letters") };
+        let mut text = [0; PREFIX_LEN_MAX + 1 + 26];
+        let digits = T::PREFIX.len() + 1;
+        text[..digits - 1].copy_from_slice(T::PREFIX.as_bytes());
+        text[digits - 1] = b'_';
+        text[digits..digits + 26].copy_from_slice(&encode(self.bits));
+        use_text(std::str::from_utf8(&text[..digits + 26]).unwrap_or_default())
+    }
+}
+
 impl<T: Named> fmt::Display for Id<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::PREFIX)?;
-        f.write_str("_")?;
-        let suffix = encode(self.bits);
-        f.write_str(std::str::from_utf8(&suffix).unwrap_or_default())
+        self.with_text(|text| f.write_str(text))
     }
 }
 
@@ -100,7 +110,7 @@ impl<T: Named> FromStr for Id<T> {
 
 impl<T: Named> Serialize for Id<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        self.with_text(|text| serializer.serialize_str(text))
     }
 }
 
@@ -139,6 +149,9 @@ impl<T: Named> JsonSchema for Id<T> {
     }
 }
 
+/// Letters of a prefix, as TypeID bounds it.
+const PREFIX_LEN_MAX: usize = 63;
+
 /// Crockford's base32 in lower case, as TypeID fixes it.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -156,8 +169,10 @@ const DIGITS: [u8; 256] = {
 /// The 26 digits of an id, most significant first.
 pub fn encode(bits: u128) -> [u8; 26] {
     let mut text = [0; 26];
-    for (i, digit) in text.iter_mut().enumerate() {
-        *digit = ALPHABET[(bits >> (125 - 5 * i)) as usize & 31];
+    let mut rest = bits;
+    for digit in text.iter_mut().rev() {
+        *digit = ALPHABET[rest as usize & 31];
+        rest >>= 5;
     }
     text
 }

@@ -54,19 +54,39 @@ fn stamp(at: Millis) -> humantime::Rfc3339Timestamp {
 fn text(call: &CallLine<'_>, line: &mut String) {
     let CallLine { at, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
     // Nothing fails that writes into a text.
-    let _ = write!(line, "{}  INFO call request_id={request_id:?}", stamp(*at));
-    let _ = write!(line, " function={function:?} kind={kind:?} outcome={outcome:?} took_us={took_us}");
-    if let Some(subject) = subject {
-        let _ = write!(line, " subject={subject:?}");
+    let _ = write!(line, "{}", stamp(*at));
+    line.push_str("  INFO call");
+    let texts = [("request_id", request_id), ("function", function), ("kind", kind), ("outcome", outcome)];
+    for (name, value) in texts {
+        push_text(line, name, value);
     }
-    if let Some(key) = deploy_key {
-        let _ = write!(line, " deploy_key={key:?}");
+    let _ = write!(line, " took_us={took_us}");
+    for (name, value) in [("subject", subject), ("deploy_key", deploy_key)] {
+        if let Some(value) = value {
+            push_text(line, name, value);
+        }
     }
     if *scheduled {
         line.push_str(" scheduled=true");
     }
     if *cached {
         line.push_str(" cached=true");
+    }
+}
+
+/// ` name="value"`, the value as `Debug` writes it. Nearly every value is written as it is, and that is seen at once.
+fn push_text(line: &mut String, name: &str, value: &str) {
+    line.push(' ');
+    line.push_str(name);
+    line.push('=');
+    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
+    // Without a branch for each byte, several are looked at together.
+    if value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+        line.push('"');
+        line.push_str(value);
+        line.push('"');
+    } else {
+        let _ = write!(line, "{value:?}");
     }
 }
 

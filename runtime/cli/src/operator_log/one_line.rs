@@ -58,8 +58,9 @@ impl<W: Write> Write for Event<W> {
 pub(super) fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     // Beyond ASCII they begin with one of two bytes, which much ordinary text has too.
-    let suspicious = |byte: &u8| *byte < b' ' || *byte == 0x7f || *byte == 0xc2 || *byte == 0xe2;
-    if !line.iter().any(suspicious) {
+    let suspicious = |byte: u8| byte < b' ' || byte == 0x7f || byte == 0xc2 || byte == 0xe2;
+    // Without a branch for each byte, several are looked at together.
+    if !line.iter().fold(false, |any, byte| any | suspicious(*byte)) {
         return None;
     }
     let text = String::from_utf8_lossy(line);
