@@ -29,6 +29,8 @@ export class Refusal extends Error {
   constructor(status, body) {
     super(body?.errorMessage || `The server answered ${status}`);
     this.code = body?.errorData?.code ?? String(status);
+    /** Whether the server may do it soon. */
+    this.passes = status === 429 || status === 503 || this.code === "TIMEOUT";
     this.field = body?.errorData?.field;
     this.data = body?.errorData ?? {};
     this.logLines = body?.logLines ?? [];

@@ -8,19 +8,28 @@ import { ago, time, visible } from "./text.js";
 
 export const html = htm.bind(h);
 
-/** Asks for something now and, every `every` ms, again while the page is looked at. */
+/** How soon a busy server is asked again; the next time, twice as late. */
+const BUSY_MS = 1_000;
+
+/** Asks for something now and, every `every` ms, again while the page is looked at. What a busy server refuses is asked again soon. */
 export function useAsked(ask, inputs, every) {
   const [state, set] = useState({});
   const [turn, again] = useState(0);
   useEffect(() => {
     let isOver = false;
+    let soon;
+    let pause = BUSY_MS;
     const look = async () => {
       if (document.hidden) return;
       try {
         const value = await ask();
         if (!isOver) set({ value });
       } catch (error) {
-        if (!isOver) set((before) => ({ value: before.value, error }));
+        if (isOver) return;
+        set((before) => ({ value: before.value, error }));
+        if (every || !error.passes) return;
+        soon = setTimeout(look, pause);
+        pause *= 2;
       }
     };
     set((before) => ({ value: before.value, isOld: true }));
@@ -29,6 +38,7 @@ export function useAsked(ask, inputs, every) {
     return () => {
       isOver = true;
       clearInterval(timer);
+      clearTimeout(soon);
     };
   }, [...inputs, turn]);
   return { ...state, again: () => again((turn) => turn + 1) };
