@@ -71,11 +71,10 @@ const wire = createWire((near) => {
   for (const [from, to] of [[near, far], [far, near]]) {
     ends.add(from);
     from.on("data", (data) => to.write(data));
-    from.on("error", () => {});
-    from.on("close", () => {
-      ends.delete(from);
-      to.destroy();
-    });
+    // What was written before still arrives.
+    from.on("end", () => to.end());
+    from.on("error", () => to.destroy());
+    from.on("close", () => ends.delete(from));
     if (isHeld) from.pause();
   }
 });

@@ -135,6 +135,9 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
             break end;
         }
     };
+    if let End::Lost = end {
+        client.finish_mutations().await;
+    }
     // However long the client takes to go, its place is free.
     let Client { mut socket, live, .. } = client;
     drop(live);
@@ -181,13 +184,11 @@ struct Client {
 impl Client {
     /// Does the next thing that there is to do.
     async fn next(&mut self) -> Result<(), End> {
-        if self.mutation.is_terminated() {
-            if let Some(call) = self.queued.pop_front() {
-                self.has_written = Arc::default();
-                self.mutation = self.start(call).fuse();
-            } else if let Some(step) = self.held.take() {
-                return self.step(step).await;
-            }
+        self.begin_mutation();
+        if self.mutation.is_terminated()
+            && let Some(step) = self.held.take()
+        {
+            return self.step(step).await;
         }
         let limits = self.peer.admin.runtime.limits();
         let has_room =
@@ -223,6 +224,28 @@ impl Client {
                 self.peer.admin.runtime.live().stats().meet(Bound::Connect);
                 Err(End::Close(1008, "No Connect came in time".to_owned()))
             }
+        }
+    }
+
+    /// Begins the mutation that waits longest, if none runs.
+    fn begin_mutation(&mut self) {
+        if self.mutation.is_terminated()
+            && let Some(call) = self.queued.pop_front()
+        {
+            self.has_written = Arc::default();
+            self.mutation = self.start(call).fuse();
+        }
+    }
+
+    /// Does what the client sent before it went, and tells nobody: a page says its last words as it closes. Meanwhile
+    /// the connection keeps its place.
+    async fn finish_mutations(&mut self) {
+        loop {
+            self.begin_mutation();
+            if self.mutation.is_terminated() {
+                return;
+            }
+            (&mut self.mutation).await;
         }
     }
 

@@ -163,6 +163,31 @@ fn what_a_mutation_wrote_is_never_told_before_its_answer() {
 }
 
 #[test]
+fn what_a_client_sent_before_it_closed_is_done() {
+    const SENT: u32 = 100;
+    let app = TestApp::new();
+    let server = app.serve();
+    app.block_on(async {
+        let mut leaving = connected(&server, "leaving").await;
+        let mut staying = connected(&server, "staying").await;
+        let mut seen = staying.watch(0, "live/functions:count", of("r", "last")).await["value"].clone();
+        for request in 0..SENT {
+            let args = json!([of("r", "last")]);
+            let call =
+                json!({ "type": "Mutation", "requestId": request, "udfPath": "live/functions:add", "args": args });
+            leaving.socket.feed(Message::text(call.to_string())).await.unwrap();
+        }
+        leaving.socket.close(None).await.unwrap();
+        let all_is_seen = async {
+            while seen != json!(f64::from(SENT)) {
+                seen = staying.expect("Transition").await["modifications"][0]["value"].clone();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), all_is_seen).await.expect("all is done");
+    });
+}
+
+#[test]
 fn a_page_ends_where_it_ended_when_its_client_comes_again() {
     let app = TestApp::new();
     let server = app.serve();
