@@ -7,5 +7,7 @@
 mod faults;
 mod keys;
 mod node;
+mod operator;
+mod releases;
 mod tokens;
 mod transfer;

@@ -16,6 +16,7 @@ pub(crate) static SERVER: RwLock<()> = RwLock::new(());
 
 /// After so long a client asks another node.
 const PATIENCE: Duration = Duration::from_secs(2);
+const LEDGER: &str = env!("CARGO_BIN_EXE_ledger");
 /// The key that all nodes of a test share.
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
@@ -99,7 +100,12 @@ impl Cluster {
 
     /// A command of the program, in a folder and an environment of its own.
     pub(crate) fn command(&self, folder: &TempDir) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ledger"));
+        self.command_of(LEDGER, folder)
+    }
+
+    /// As [`Cluster::command`], of another program.
+    pub(crate) fn command_of(&self, program: &str, folder: &TempDir) -> Command {
+        let mut command = Command::new(program);
         let separator = if variable("CONVOKE_TEST_POSTGRES").contains('?') { '&' } else { '?' };
         let store = format!("{}{separator}schema={}", variable("CONVOKE_TEST_POSTGRES"), self.schema);
         command.current_dir(folder.path()).env_clear().env("CONVOKE_STORE", store).stdin(Stdio::null());
@@ -109,7 +115,13 @@ impl Cluster {
 
     /// Starts a node, and waits until it serves.
     pub(crate) fn node(&self) -> Node {
-        self.node_with(|command| command).unwrap_or_else(|said| panic!("a node has ended before it listened:\n{said}"))
+        self.node_of(LEDGER)
+    }
+
+    /// As [`Cluster::node`], of another program.
+    pub(crate) fn node_of(&self, program: &str) -> Node {
+        let node = self.start(program, |command| command);
+        node.unwrap_or_else(|said| panic!("a node has ended before it listened:\n{said}"))
     }
 
     /// As [`Cluster::node`], with something else in its command.
@@ -117,8 +129,12 @@ impl Cluster {
     /// # Errors
     /// What it says when it ends instead.
     pub(crate) fn node_with(&self, also: impl FnOnce(&mut Command) -> &mut Command) -> Result<Node, String> {
+        self.start(LEDGER, also)
+    }
+
+    fn start(&self, program: &str, also: impl FnOnce(&mut Command) -> &mut Command) -> Result<Node, String> {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = self.command(&folder);
+        let mut command = self.command_of(program, &folder);
         command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn"]);
         let mut process = also(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap());
@@ -203,7 +219,6 @@ pub(crate) fn said(command: &mut Command) -> String {
 
 /// Calls a function at an address; `None` if no answer came.
 pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
-    let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let body = json!({ "args": args }).to_string();
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
@@ -211,10 +226,21 @@ pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]
          content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
+    serde_json::from_str(&asked(url, &(head + &body))?).ok()
+}
+
+/// What is at a path of an address; `None` if no answer came.
+pub(crate) fn get(url: &str, path: &str) -> Option<String> {
+    asked(url, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
+}
+
+/// The body of the answer to a request.
+fn asked(url: &str, request: &str) -> Option<String> {
+    let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all((head + &body).as_bytes()).ok()?;
+    stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
-    serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
+    Some(answer.split_once("\r\n\r\n")?.1.to_owned())
 }

@@ -15,6 +15,7 @@ use super::progress::Progress;
 use convoke_server::archive::space::human;
 use convoke_server::backup::secrets;
 use convoke_server::backup::{self, with_ending};
+use convoke_server::config::Config;
 use convoke_store::{Engines, private_file, sync_folder};
 
 /// Copy the database, also while a server runs on it and writes
@@ -68,6 +69,9 @@ impl Backup {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let keep = self.keep.map(|keep| keep as usize);
         let place = self.target.as_deref().map(|target| Place::of(target, keep.is_some())).transpose()?;
+        if self.connect.url.is_none() {
+            require_own(&self.connect.config()?, engines)?;
+        }
         let connection = self.connect.open(engines)?;
         let (path, made, removed) = connection.block_on(async {
             let made = make(&connection, if place.is_none() { keep } else { None }).await?;
@@ -104,6 +108,18 @@ impl Backup {
             let _ = writeln!(out, "removed {}", name.display());
         }
         Ok(())
+    }
+}
+
+/// Refuses a database that other tools back up.
+///
+/// # Errors
+/// Which ones.
+pub(super) fn require_own(config: &Config, engines: &Engines) -> Result<(), Failure> {
+    let (engine, address) = (config.engine(engines)?, config.store.as_deref().unwrap_or("this database"));
+    match engine.backed_up_by() {
+        None => Ok(()),
+        Some(tools) => Err(Failure(format!("{address} is backed up and put back by {tools}"))),
     }
 }
 

@@ -93,14 +93,7 @@ impl ConnectArgs {
     /// # Errors
     /// What to change: no key for a server elsewhere, a data folder that cannot be opened.
     pub(crate) fn open(&self, engines: &Engines) -> Result<Connection, Failure> {
-        let flags = Flags {
-            config: self.config.clone(),
-            data: self.data.clone(),
-            store: self.store.clone(),
-            log: self.log.clone(),
-            ..Flags::default()
-        };
-        let config = Config::resolve(&flags, self.env, Environment::Production)?;
+        let config = self.config()?;
         // A call's own lines are printed by the command; those of the runtime would only stand between them.
         let log = OperatorLog::install(&config, "warn,convoke::function=off")?;
         let executor = executor()?;
@@ -113,6 +106,23 @@ impl ConnectArgs {
             eprintln!("convoke: {}", connection.how());
         }
         Ok(connection)
+    }
+}
+
+impl ConnectArgs {
+    /// The settings on this machine.
+    ///
+    /// # Errors
+    /// Settings that cannot be read or do not fit.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        let flags = Flags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            store: self.store.clone(),
+            log: self.log.clone(),
+            ..Flags::default()
+        };
+        Ok(Config::resolve(&flags, self.env, Environment::Production)?)
     }
 }
 

@@ -141,14 +141,15 @@ impl Doctor {
                 return Ok(vec![Finding::problem("server", says, advice)]);
             }
             Err(error) => {
-                return Ok(vec![Finding::problem("database", error.to_string(), "run as the server's user")]);
+                let advice = if config.store.is_some() { database::UNREACHABLE } else { "run as the server's user" };
+                return Ok(vec![Finding::problem("database", error.to_string(), advice)]);
             }
         };
         let thoroughness = if self.full { Thoroughness::Full } else { Thoroughness::Quick };
         let mut findings = vec![server, machine::open_files(&config.limits)];
         match installation.database() {
             Ok(Some(file)) => findings.extend(database::look(&*file, &tables()?, thoroughness, clock().now())),
-            Ok(None) => {}
+            Ok(None) => findings.push(Finding::ok("database", "there is none yet; the first start makes it")),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
             }

@@ -58,6 +58,12 @@ impl LocalArgs {
         let config = self.config()?;
         match config.engine(engines)?.lock(&config.data, clock()) {
             Ok(installation) => Ok((config, installation)),
+            Err(OpenError::Locked { process, .. }) if config.store.is_some() => {
+                let place = config.store.as_deref().unwrap_or_default();
+                Err(Failure(format!(
+                    "{place} is served by {process}; stop all nodes first, this replaces their database"
+                )))
+            }
             Err(error @ OpenError::Locked { .. }) => {
                 Err(Failure(format!("{error}; stop the server first, this replaces its database")))
             }

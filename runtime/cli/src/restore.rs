@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
+use super::backup::require_own;
 use super::local::{LocalArgs, clock, tables};
 use super::progress::Progress;
 use convoke_core::clock::stamp;
@@ -43,6 +44,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let tables = tables()?;
+        require_own(&self.local.config()?, engines)?;
         let bytes = std::fs::metadata(&self.file)
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?
             .len();

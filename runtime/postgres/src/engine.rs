@@ -314,6 +314,10 @@ impl Engine for PgEngine {
         Ok(())
     }
 
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
     fn greatest_id(&self) -> u128 {
         self.greatest_id
     }
@@ -353,9 +357,7 @@ impl Engine for PgEngine {
     }
 
     fn backup(&self, _: &Path, _: OnProgress, _: &mut Seal<'_>) -> Result<(), StoreError> {
-        Err(StoreError::Engine(
-            "a database on PostgreSQL is backed up by its own tools: pg_dump, or its write-ahead log (PITR)".to_owned(),
-        ))
+        Err(StoreError::BackedUpBy(super::BACKED_UP_BY))
     }
 
     fn snapshot(&self, mut progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::engine::locked;
 use super::failure::Failure;
 use super::own;
-use super::presence::{Company, Presence, enter_row};
+use super::presence::{Company, LIFETIME_S, Presence, enter_row};
 use super::schema;
 use super::server::Server;
 use super::session::Session;
@@ -154,6 +154,23 @@ impl OfflineDatabase for Snapshot {
 
     fn require_whole(&self, _: Thoroughness) -> Result<(), OfflineError> {
         Ok(())
+    }
+
+    fn description(&self) -> Result<String, OfflineError> {
+        let nodes = format!(
+            "SELECT current_setting('server_version'), current_database(), coalesce(string_agg(name, ', ' ORDER BY name), '') \
+             FROM _nodes WHERE NOT alone AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"
+        );
+        let rows = self.transaction.own_rows(&nodes, Vec::new())?;
+        let text = |column| rows.first().and_then(|row| row.try_get::<_, String>(column).ok()).unwrap_or_default();
+        let (version, database, nodes) = (text(0), text(1), text(2));
+        let served = if nodes.is_empty() { "no node serves it".to_owned() } else { format!("nodes: {nodes}") };
+        let (hosts, schema) = (self.server.hosts(), &self.server.schema);
+        Ok(format!("PostgreSQL {version} at {hosts}, database {database}, schema {schema}; {served}"))
+    }
+
+    fn checked_by(&self) -> Option<&'static str> {
+        Some("pg_amcheck")
     }
 
     fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError> {

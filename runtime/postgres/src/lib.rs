@@ -86,7 +86,15 @@ impl EngineFactory for Postgres {
     fn files(&self, _: &Path) -> Files {
         Files::default()
     }
+
+    fn backed_up_by(&self) -> Option<&'static str> {
+        Some(BACKED_UP_BY)
+    }
 }
+
+/// What backs a database up.
+const BACKED_UP_BY: &str = "the tools of PostgreSQL: pg_dump and pg_restore, or its log of writes (PITR). Rows go to \
+                            another installation by `convoke export` and `convoke import`";
 
 /// Makes the data folder for its owner alone, where it is missing. What it holds is this node's: its socket, its secrets.
 fn make_folder(data: &Path) -> Result<(), OpenError> {

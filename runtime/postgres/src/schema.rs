@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::failure::Failure;
 use super::own;
+use super::presence::LIFETIME_S;
 use super::session::Session;
 use super::sql::{self, quoted};
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
@@ -142,6 +143,33 @@ impl Catalog for SchemaUpkeep<'_> {
 
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {
         self.is_true(&format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)", quoted(table), quoted(field)))
+    }
+
+    fn has_default(&self, table: &str, field: &str) -> Result<bool, OpenError> {
+        self.is_true(&format!(
+            "SELECT EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() \
+             AND table_name = {} AND column_name = {} AND column_default IS NOT NULL)",
+            sql::text_literal(table),
+            sql::text_literal(field)
+        ))
+    }
+
+    fn has_company(&self) -> Result<bool, OpenError> {
+        // A node has entered its row before it looks at the schema.
+        self.is_true(&format!(
+            "SELECT count(*) > 1 FROM _nodes WHERE NOT alone \
+             AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"
+        ))
+    }
+
+    fn former(&self) -> Result<Vec<Definition>, OpenError> {
+        let sql = "SELECT definition FROM _schema ORDER BY version DESC OFFSET 1";
+        let rows = self.0.own_rows(sql, Vec::new())?;
+        let definition = |row: &tokio_postgres::Row| {
+            let text: &str = row.try_get(0).map_err(|error| Failure::of(&error))?;
+            Ok(Definition::read(text)?)
+        };
+        rows.iter().map(definition).collect()
     }
 }
 

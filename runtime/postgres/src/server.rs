@@ -171,6 +171,19 @@ impl Server {
         )
     }
 
+    /// Where it is, for people.
+    pub(crate) fn hosts(&self) -> String {
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        let host = |(number, host): (usize, &Host)| {
+            let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(name) => format!("{name}:{port}"),
+                Host::Unix(path) => format!("{} (port {port})", path.display()),
+            }
+        };
+        hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(", ")
+    }
+
     /// A name within the schema, as a constant.
     pub(crate) fn literal(&self, name: &str) -> String {
         text_literal(&format!("{}.{}", quoted(&self.schema), quoted(name)))

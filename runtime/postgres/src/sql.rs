@@ -122,7 +122,7 @@ impl Tail {
 pub(crate) fn create_table(table: &TableDef) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} uuid NOT NULL, \"_creationTime\" bigint NOT NULL", quoted(table.name));
     for field in table.fields.iter().filter(|field| !field.retired) {
-        let _ = write!(sql, ", {} {}", quoted(field.name), column_type(field.column));
+        let _ = write!(sql, ", {}", column(field));
     }
     sql.push(')');
     sql
@@ -153,10 +153,14 @@ pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     sql
 }
 
-/// Adds a column. A default fills the rows that are there, and those of a release that does not know it.
+/// Adds a column.
 pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
-    let mut sql =
-        format!("ALTER TABLE {} ADD COLUMN {} {}", quoted(table.name), quoted(field.name), column_type(field.column));
+    format!("ALTER TABLE {} ADD COLUMN {}", quoted(table.name), column(field))
+}
+
+/// A column. A default fills the rows that are there, and those of a release that does not know it.
+fn column(field: &FieldDef) -> String {
+    let mut sql = format!("{} {}", quoted(field.name), column_type(field.column));
     if let Some(default) = field.default {
         let _ = write!(sql, " DEFAULT {}", literal(default));
     }

@@ -123,6 +123,10 @@ impl OfflineDatabase for DatabaseFile {
         }
     }
 
+    fn description(&self) -> Result<String, OfflineError> {
+        Ok(format!("SQLite {}", rusqlite::version()))
+    }
+
     fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError> {
         schema::inspect(&self.connection.sqlite, tables)?
             .ok_or_else(|| OfflineError::Foreign { path: self.path.clone() })

@@ -204,6 +204,10 @@ impl Engine for SqliteEngine {
         applied.recv().map_err(|_| closed())?
     }
 
+    fn name(&self) -> &'static str {
+        "SQLite"
+    }
+
     fn greatest_id(&self) -> u128 {
         self.greatest_id
     }

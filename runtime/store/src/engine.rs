@@ -47,6 +47,11 @@ pub trait EngineFactory: fmt::Debug + Send + Sync + 'static {
 
     /// What it keeps in a data folder.
     fn files(&self, data: &Path) -> Files;
+
+    /// What backs its databases up and puts them back, in plain words, where it is not this program.
+    fn backed_up_by(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What an engine is opened with.
@@ -161,6 +166,9 @@ pub trait Engine: Send + Sync + 'static {
     /// The engine's.
     fn follow_schema(&self, extent: Extent) -> Result<(), OpenError>;
 
+    /// What it is called, for people.
+    fn name(&self) -> &'static str;
+
     /// The greatest id of any row when the database was opened; 0 if there was none.
     fn greatest_id(&self) -> u128;
 
@@ -219,6 +227,14 @@ pub enum Nodes {
 }
 
 impl Nodes {
+    /// How many serve it, this one among them.
+    pub fn count(&self) -> usize {
+        match self {
+            Nodes::Alone => 1,
+            Nodes::Many { own, living } => living.iter().filter(|number| *number != own).count() + 1,
+        }
+    }
+
     /// Whether the process of this number may still be at work.
     pub fn may_live(&self, number: u32) -> bool {
         matches!(self, Nodes::Many { own, living } if *own == number || living.contains(&number))

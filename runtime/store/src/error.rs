@@ -93,6 +93,9 @@ pub enum StoreError {
     /// The mutation was in conflict with others beside it until its time was over.
     #[error("others were in the way: {0}")]
     Contended(String),
+    /// The database is no file that could be copied: this backs it up.
+    #[error("this database is backed up by {0}")]
+    BackedUpBy(&'static str),
     /// The database cannot be reached.
     #[error("the database does not answer: {0}")]
     Unreachable(String),
@@ -135,6 +138,7 @@ impl From<StoreError> for Error {
             StoreError::Unstorable { field, reason, .. } => {
                 Error::invalid_argument(*field, format!("{field}: {reason}"))
             }
+            StoreError::BackedUpBy(_) => Error::failed_precondition(error.to_string()),
             StoreError::CommitUnknown(_) => {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
             }

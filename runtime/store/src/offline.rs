@@ -101,6 +101,17 @@ pub trait OfflineDatabase {
     /// [`OfflineError::Damaged`] with the first finding.
     fn require_whole(&self, thoroughness: Thoroughness) -> Result<(), OfflineError>;
 
+    /// What holds it, in one line for people: the engine with its version, where it is, and who serves it.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn description(&self) -> Result<String, OfflineError>;
+
+    /// What checks it, where [`OfflineDatabase::check`] does not look.
+    fn checked_by(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Its schema beside that of the tables in code.
     ///
     /// # Errors

@@ -256,6 +256,11 @@ impl Store {
         self.inner.engine.stuck()
     }
 
+    /// What the engine is called, for people.
+    pub fn engine_name(&self) -> &'static str {
+        self.inner.engine.name()
+    }
+
     /// Who serves the database.
     pub fn nodes(&self) -> Nodes {
         self.inner.engine.nodes()

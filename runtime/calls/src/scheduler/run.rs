@@ -211,7 +211,12 @@ impl Scheduler {
             })
             .await?;
         for job in left {
-            let tries = self.services().registry().get(&job.path).map_or(1, |function| job::tries(function.def));
+            let function = self.services().registry().get(&job.path);
+            if function.is_none() && self.has_company() {
+                // How often it is tried is known to nodes that have it.
+                continue;
+            }
+            let tries = function.map_or(1, |function| job::tries(function.def));
             let text = "INTERNAL: interrupted by a restart".to_owned();
             self.failed(&job, tries, Failure { run_at: job.run_at, text, boot: job.boot, for_good: false }).await?;
         }

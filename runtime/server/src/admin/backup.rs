@@ -15,6 +15,7 @@ use crate::backup;
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Error, Result};
 use convoke_http::{Body, Ending, Reply};
+use convoke_store::StoreError;
 
 /// Between two lines of progress.
 const BETWEEN_LINES: Duration = Duration::from_millis(100);
@@ -112,6 +113,7 @@ fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> st
         Ok((sha256, bytes))
     };
     let made = store.backup(&to, progress, seal).map_err(|error| match crate::archive::space::free_bytes(&folder) {
+        Ok(_) if matches!(error, StoreError::BackedUpBy(_)) => error.to_string(),
         Ok(free) => format!("{error} ({} free in {})", crate::archive::space::human(free), folder.display()),
         Err(_) => error.to_string(),
     });

@@ -35,6 +35,8 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         "now": runtime.clock().now(),
         "notReady": runtime.ready().err(),
         "store": {
+            "engine": runtime.store().engine_name(),
+            "nodes": runtime.store().nodes().count(),
             "writerQueue": stats.writer_queue,
             "readerQueue": stats.reader_queue,
             "readers": stats.readers,

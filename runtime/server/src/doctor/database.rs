@@ -21,6 +21,7 @@ pub fn look(
     now: Millis,
 ) -> Vec<Finding> {
     let mut found = vec![
+        engine(file).unwrap_or_else(|error| failed("engine", &error)),
         integrity(file, thoroughness).unwrap_or_else(|error| failed("integrity", &error)),
         schema(file, tables).unwrap_or_else(|error| failed("schema", &error)),
     ];
@@ -38,6 +39,7 @@ fn failed(subject: &str, error: &OfflineError) -> Finding {
 pub fn advice_on(error: &OfflineError) -> &'static str {
     match error {
         OfflineError::Store(StoreError::Disk(_)) | OfflineError::Open(OpenError::Disk(_)) => DISK,
+        OfflineError::Store(StoreError::Unreachable(_)) => UNREACHABLE,
         _ => RESTORE,
     }
 }
@@ -45,10 +47,24 @@ pub fn advice_on(error: &OfflineError) -> &'static str {
 const DISK: &str = "it is the disk that failed, and the database may be whole: see the kernel's log (`dmesg`), copy the data \
                     folder to a sound disk, and restore a backup only if that copy is damaged";
 
+/// What to do about a database on a server that does not answer.
+pub const UNREACHABLE: &str = "see whether the database server runs and can be reached from here, its log, and the address and \
+                               the password in the settings: `convoke config show`";
+
 const RESTORE: &str = "stop the server, keep the data folder as it is, and put the last good backup back: \
                        `convoke restore FILE` keeps the present database under another name";
 
+fn engine(file: &dyn OfflineDatabase) -> Result<Finding, OfflineError> {
+    Ok(Finding::ok("engine", file.description()?))
+}
+
 fn integrity(file: &dyn OfflineDatabase, thoroughness: Thoroughness) -> Result<Finding, OfflineError> {
+    if let Some(tool) = file.checked_by() {
+        return Ok(Finding::ok(
+            "integrity",
+            format!("not looked at from here: `{tool}` on the server checks pages and indexes"),
+        ));
+    }
     let found = file.check(thoroughness)?;
     let what = match thoroughness {
         Thoroughness::Quick => "every page was read (--full also holds indexes against rows)",

@@ -194,7 +194,9 @@ pub fn disk(data: &Path, files: &Files, limits: &Limits) -> Vec<Finding> {
         Ok(room) => {
             let (free, floor) = (room.free_bytes, Floor::of(limits).bytes(room.total_bytes));
             let says = format!("{} free, the database takes {}", human(free), human(bytes));
-            found.push(if free < floor {
+            found.push(if files.database.is_empty() {
+                Finding::ok("disk", format!("{} free; the database is elsewhere", human(free)))
+            } else if free < floor {
                 let advice = format!("make room: below {} free, calls of users write nothing", human(floor));
                 Finding::problem("disk", says, advice)
             } else if free < FREE_BYTES_MIN {

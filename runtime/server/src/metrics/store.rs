@@ -8,6 +8,13 @@ use convoke_store::stats::{BATCH_BUCKETS, COMMIT_BUCKETS_US, StatKind};
 
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     let stats = runtime.store().stats();
+    let (engine, nodes) = (runtime.store().engine_name(), runtime.store().nodes().count());
+    families.gauges(
+        "convoke_store_engine_info",
+        "The engine of the database; always 1.",
+        [([("engine", engine)], 1.0)],
+    );
+    families.gauge("convoke_store_nodes", "Processes that serve the database, as far as this one knows.", nodes as f64);
     queues(families, &stats);
     commits(families, &stats);
     statements(families, &stats);

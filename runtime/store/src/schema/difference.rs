@@ -2,6 +2,7 @@
 //! be.
 
 use super::Catalog;
+use super::releases::needs_value;
 use crate::definition::{Definition, FieldShape, TableShape};
 use crate::error::OpenError;
 use crate::table::{FieldDef, IndexDef, TableDef};
@@ -65,7 +66,9 @@ pub(super) fn difference(
     }
     let gone = stored.tables.iter().filter(|(name, _)| tables.iter().all(|table| table.name != **name));
     for (name, shape) in gone {
-        if catalog.is_empty(name)? {
+        if catalog.has_company()? {
+            all.result.tables.insert(name.clone(), shape.clone());
+        } else if catalog.is_empty(name)? {
             all.add(Step::DropTable(name.clone()), format!("table {name} dropped; it had no rows"));
         } else {
             all.refused.push(format!(
@@ -115,19 +118,28 @@ impl Difference {
             old.fields.iter().filter(|(name, _)| table.field(name).is_none_or(|place| table.fields[place].retired))
         {
             let retired = field.retired || table.field(name).is_some();
+            if !retired && catalog.has_company()? && !needs_value(catalog, table, old, name)? {
+                shape.fields.insert(name.clone(), field.clone());
+                continue;
+            }
             if !retired {
                 change
                     .refuse(&format!("field {name} was removed; mark it #[retired] instead, so that its values stay"));
             }
             shape.fields.insert(name.clone(), FieldShape { retired, ..field.clone() });
         }
-        if !change.refused.is_empty() && catalog.is_empty(table.name)? {
+        if !change.refused.is_empty() && !catalog.has_company()? && catalog.is_empty(table.name)? {
             let what = format!("table {} made anew; it had no rows", table.name);
             self.add(Step::DropTable(table.name.to_owned()), what);
             return Ok(self.create(catalog, table));
         }
         let TableChange { fields, fills, refused, .. } = change;
         self.refused.extend(refused);
+        if catalog.has_company()? {
+            for (name, text) in &old.indexes {
+                shape.indexes.entry(name.clone()).or_insert_with(|| text.clone());
+            }
+        }
         // Indexes may rest on a field that is added, and must not stand in the way of one that changes.
         self.drop_indexes(table, old, &shape);
         self.steps.extend(fields);

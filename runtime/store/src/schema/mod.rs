@@ -6,6 +6,7 @@
 //! any way. Everything else is refused in plain words, and nothing is applied then.
 
 mod check;
+mod releases;
 mod difference;
 mod upkeep;
 

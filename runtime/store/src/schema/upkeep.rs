@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use tracing::{debug, info};
 
 use super::difference::{Described, Difference, Step, difference};
+use super::releases::{hindrances, is_older};
 use crate::definition::Definition;
 use crate::error::{OpenError, StoreError};
 use crate::table::{IndexDef, TableDef};
@@ -35,6 +36,30 @@ pub trait Catalog {
     /// # Errors
     /// The engine's.
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError>;
+
+    /// Whether a row that is written without a value for a field gets one.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn has_default(&self, _table: &str, _field: &str) -> Result<bool, OpenError> {
+        Ok(false)
+    }
+
+    /// Whether others serve the database now, perhaps of another release: then nothing is dropped that they may have.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn has_company(&self) -> Result<bool, OpenError> {
+        Ok(false)
+    }
+
+    /// What the schema was before, the latest first, where several releases may serve the database.
+    ///
+    /// # Errors
+    /// The engine's; [`OpenError::Engine`] if what is kept cannot be read.
+    fn former(&self) -> Result<Vec<Definition>, OpenError> {
+        Ok(Vec::new())
+    }
 }
 
 /// A transaction that changes the schema.
@@ -117,6 +142,12 @@ pub fn bring_up_to_date(
     now: Millis,
 ) -> Result<Applied, OpenError> {
     let (version, stored) = upkeep.catalog().stored()?;
+    if is_older(upkeep.catalog(), &stored, tables)? {
+        let reason = hindrances(upkeep.catalog(), &stored, tables)?.join("; ");
+        info!(version, "the schema is that of a newer release, which this program leaves as it is");
+        let is_served = reason.is_empty();
+        return Ok(if is_served { Applied::All(Vec::new()) } else { Applied::Rejected { reason, changed: false } });
+    }
     let difference = difference(upkeep.catalog(), &stored, tables)?;
     if extent == Extent::Part {
         return part(upkeep, version, &stored, difference, now);
@@ -227,6 +258,10 @@ pub struct Inspected {
 /// The engine's.
 pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: i64) -> Result<Inspected, OpenError> {
     let (version, stored) = catalog.stored()?;
+    if is_older(catalog, &stored, tables)? {
+        let refused = hindrances(catalog, &stored, tables)?;
+        return Ok(Inspected { version, applied_at, pending: Vec::new(), refused });
+    }
     let Difference { steps, refused, .. } = difference(catalog, &stored, tables)?;
     let pending = steps.into_iter().map(|described| described.what).collect();
     Ok(Inspected { version, applied_at, pending, refused })

@@ -287,6 +287,10 @@ impl Engine for MemoryEngine {
         followed.recv().map_err(|_| closed())?
     }
 
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
     fn greatest_id(&self) -> u128 {
         self.greatest_id
     }

@@ -102,6 +102,10 @@ impl OfflineDatabase for Copy {
         Ok(())
     }
 
+    fn description(&self) -> Result<String, OfflineError> {
+        Ok("memory".to_owned())
+    }
+
     fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError> {
         Ok(schema::compare(self.0.database(), tables)?)
     }

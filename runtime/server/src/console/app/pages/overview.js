@@ -49,7 +49,8 @@ function Now({ now }) {
   return html`<div class="tiles">
     <${Tile} name="Writer's queue" value=${number(store.writerQueue)} note="mutations that wait" kind=${store.writerQueue > 100 ? "warn" : ""} />
     <${Tile} name="Readers" value=${`${store.readersBusy} / ${store.readers}`} note=${`${number(store.readerQueue)} queries wait`} />
-    <${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all of its files" : `of which the log ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />
+    ${store.bytes ? html`<${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all of its files" : `of which the log ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />`
+      : html`<${Tile} name="Database" value=${store.engine} note=${`${plural(store.nodes, "node serves", "nodes serve")} it`} href=${can("data") ? to(["data"]) : null} />`}
     ${disk && html`<${Tile} name="Disk free" value=${bytes(disk.free)} note=${`of ${bytes(disk.size)}`} kind=${isLow ? "bad" : ""} />`}
     <${Tile} name="Jobs" value=${jobs.failed ? `${number(jobs.failed)} failed` : `${number(jobs.pending)} pending`}
       note=${jobs.failed ? `${number(jobs.pending)} pending, ${number(jobs.running)} running` : `${number(jobs.running)} running, none failed`} kind=${jobs.failed ? "warn" : ""} href=${can("jobs") ? to(["jobs"], { state: jobs.failed ? "failed" : "pending" }) : null} />

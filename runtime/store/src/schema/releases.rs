@@ -1,0 +1,102 @@
+//! Several releases of a program on one database: what an older one may overlook.
+//!
+//! Which release is older shows in the schema's history: a program whose tables are those of a former version, to the
+//! letter, has been there before. It serves as long as it can read every row and write rows that the newer one can read,
+//! and changes nothing.
+
+use super::Catalog;
+use crate::definition::{Definition, FieldShape, TableShape};
+use crate::error::OpenError;
+use crate::table::TableDef;
+
+/// Whether the code is that of a former version of the database's schema.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn is_older(
+    catalog: &dyn Catalog,
+    stored: &Definition,
+    tables: &[&'static TableDef],
+) -> Result<bool, OpenError> {
+    let code = Definition::of(tables, |table, index| catalog.index_text(table, index));
+    if is_same(&code, stored) {
+        return Ok(false);
+    }
+    Ok(catalog.former()?.iter().any(|former| is_same(&code, former)))
+}
+
+/// Whether these are the tables of `code`, but for fields that were retired before.
+fn is_same(code: &Definition, kept: &Definition) -> bool {
+    let in_use = |table: &TableShape| -> Vec<_> {
+        let fields = table.fields.iter().filter(|(_, field)| !field.retired);
+        fields.map(|(name, field)| (name.clone(), field.clone())).collect()
+    };
+    code.tables.len() == kept.tables.len()
+        && code.tables.iter().all(|(name, table)| {
+            kept.tables.get(name).is_some_and(|kept| {
+                kept.prefix == table.prefix && kept.indexes == table.indexes && in_use(kept) == in_use(table)
+            })
+        })
+}
+
+/// Why the code of an older release cannot serve beside the newer one, a sentence each.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn hindrances(
+    catalog: &dyn Catalog,
+    stored: &Definition,
+    tables: &[&'static TableDef],
+) -> Result<Vec<String>, OpenError> {
+    let mut all = Vec::new();
+    for table in tables {
+        let mut refuse = |why: String| all.push(format!("table {}: {why}; start the newer release", table.name));
+        let Some(shape) = stored.tables.get(table.name) else {
+            refuse("a newer release has dropped it".to_owned());
+            continue;
+        };
+        for field in table.fields.iter().filter(|field| !field.retired) {
+            let (name, code) = (field.name, FieldShape::of(field));
+            match shape.fields.get(name) {
+                Some(kept) if kept.holds != code.holds => {
+                    refuse(format!("field {name} is {} in a newer release", kept.holds));
+                }
+                Some(kept) if !kept.retired && code.nullable && !kept.nullable => {
+                    refuse(format!("a newer release requires a value in field {name}"));
+                }
+                Some(kept)
+                    if (kept.nullable || kept.retired) && !code.nullable && catalog.has_null(table.name, name)? =>
+                {
+                    refuse(format!("a newer release leaves field {name} empty"));
+                }
+                Some(_) => {}
+                None => refuse(format!("a newer release has no field {name}")),
+            }
+        }
+        for name in unknown(table, shape) {
+            if needs_value(catalog, table, shape, name)? {
+                refuse(format!("a newer release requires a value in field {name}, which this one does not know"));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The fields that the code does not know.
+fn unknown<'a>(table: &TableDef, shape: &'a TableShape) -> impl Iterator<Item = &'a str> {
+    shape.fields.keys().filter(|name| table.field(name).is_none()).map(String::as_str)
+}
+
+/// Whether a row without a value in this field, which the code does not know, would be none to the release that does.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn needs_value(
+    catalog: &dyn Catalog,
+    table: &TableDef,
+    shape: &TableShape,
+    field: &str,
+) -> Result<bool, OpenError> {
+    let is_required = shape.fields.get(field).is_some_and(|field| !field.nullable && !field.retired);
+    Ok(is_required && !catalog.has_default(table.name, field)?)
+}
