@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use convoke_store::{OpenError, StoreError};
 use tokio_postgres::error::SqlState;
+use tokio_rustls::rustls::{CertificateError, Error as TlsError};
 
 /// A failure of a statement.
 #[derive(Clone, Debug)]
@@ -29,6 +30,9 @@ pub(crate) enum Failure {
 impl Failure {
     /// What tokio-postgres says.
     pub(crate) fn of(error: &tokio_postgres::Error) -> Self {
+        if let Some(reason) = untrusted(error) {
+            return Failure::Other(reason);
+        }
         let text = text(error);
         let Some(code) = error.code() else {
             // What the server has not said is said by the way to it, or by the library about what was asked.
@@ -88,6 +92,31 @@ impl From<Failure> for OpenError {
 
 fn is_cut(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// Why the server's certificate is refused, if that is what is wrong.
+fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
+    let mut cause = error.source();
+    let refused = loop {
+        let one = cause?;
+        let inner = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = one.downcast_ref::<TlsError>().or_else(|| inner?.downcast_ref());
+        match tls {
+            Some(TlsError::InvalidCertificate(refused)) => break refused,
+            Some(_) | None => cause = one.source(),
+        }
+    };
+    let advice = match refused {
+        CertificateError::UnknownIssuer => {
+            "it is of no authority that is trusted here; name its root by sslrootcert=FILE"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another name; write the address with a name that stands in it"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has ended; renew it",
+        _ => "see the server's ssl_cert_file",
+    };
+    Some(format!("the certificate of the database server is refused: {advice} ({refused})"))
 }
 
 /// The error with what it was caused by, in one line.

@@ -51,14 +51,15 @@ impl Server {
     /// The server at this address, as libpq writes it, with `schema` and `sslrootcert` beside libpq's own parameters.
     pub(crate) fn at(url: &str, password: Option<&str>) -> Result<Self, AddressError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let (mut schema, mut roots, mut is_plain, mut kept) = (SCHEMA.to_owned(), None, false, Vec::new());
+        let (mut schema, mut roots, mut kept) = (SCHEMA.to_owned(), None, Vec::new());
+        let (mut is_plain, mut is_verified) = (false, false);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match (&*name, &*value) {
                 ("schema", value) => value.clone_into(&mut schema),
                 ("sslrootcert", path) => roots = Some(path.to_owned()),
                 ("sslmode", "disable") => is_plain = true,
                 // What is encrypted is also verified.
-                ("sslmode", "require" | "verify-ca" | "verify-full") => {}
+                ("sslmode", "require" | "verify-ca" | "verify-full") => is_verified = true,
                 ("sslmode", other) => {
                     return Err(AddressError(format!("sslmode {other} is not known; say disable or verify-full")));
                 }
@@ -85,7 +86,7 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("convoke");
         }
-        is_plain |= !query.contains("sslmode") && roots.is_none() && config.get_hosts().iter().all(is_here);
+        is_plain |= !is_verified && roots.is_none() && config.get_hosts().iter().all(is_here);
         let tls = match is_plain {
             true => None,
             false => Some(MakeRustlsConnect::new(client_config(roots.as_deref())?)),

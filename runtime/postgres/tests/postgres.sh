@@ -8,9 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
 found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
-if [ -z "$(found)" ]; then
+if [ -z "$(found)" ] || ! command -v openssl >/dev/null; then
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
 fi
 bin=$(found)
 folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
@@ -24,7 +24,26 @@ stop() { as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null
 trap stop EXIT
 
 as_user "$bin/initdb" -D "$folder/data" -U convoke -A trust -E UTF8 --locale=C.UTF-8 >"$folder/initdb.log"
+
+# A certificate of its own for the name localhost, by an authority that is made up, and another authority.
+tls=$folder/tls
+mkdir "$tls"
+authority() {
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tls/$1.key" -out "$tls/$1.pem" -days 2 -subj "/CN=$1" \
+        -addext basicConstraints=critical,CA:TRUE 2>/dev/null
+}
+authority root
+authority other
+openssl req -newkey rsa:2048 -nodes -keyout "$tls/server.key" -out "$tls/server.csr" -subj /CN=localhost 2>/dev/null
+openssl x509 -req -in "$tls/server.csr" -CA "$tls/root.pem" -CAkey "$tls/root.key" -CAcreateserial -days 2 \
+    -out "$tls/server.pem" -extfile <(printf 'subjectAltName=DNS:localhost') 2>/dev/null
+chmod 600 "$tls/server.key"
+if [ "$(id -u)" = 0 ]; then chown -R postgres "$tls"; fi
+
 cat >>"$folder/data/postgresql.conf" <<CONF
+ssl = on
+ssl_cert_file = '$tls/server.pem'
+ssl_key_file = '$tls/server.key'
 listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$folder'
@@ -40,6 +59,7 @@ if ! as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w start >/
     exit 1
 fi
 export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
+export CONVOKE_TEST_POSTGRES_TLS="$tls"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
 engine() { cargo test -p convoke-postgres --features server-tests; }

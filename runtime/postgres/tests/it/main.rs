@@ -10,6 +10,7 @@ extern crate convoke_store as convoke;
 
 mod faults;
 mod nodes;
+mod tls;
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
