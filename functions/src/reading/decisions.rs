@@ -1,11 +1,13 @@
 //! What the meeting decided, in its own sentences.
 //!
 //! A decision is told ("we decided …"), or a proposal of a moment before is agreed on ("agreed", "that's settled").
-//! Questions, proposals and what others decided are none.
+//! Questions, proposals and what others decided are none. What these rules find is kept unless it is unlikely, and what
+//! they miss is found where it is likely; how likely a sentence is, `likelihood` has learned from labelled meetings.
 
 use std::collections::{HashMap, HashSet};
 
 use super::commitments::clauses::is_question;
+use super::likelihood::likelihood;
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::phrases::{Class, Found, Meaning, Phrases};
 use super::text::{Sentence, Source, Text, WordClass, normalized};
@@ -28,6 +30,13 @@ const CONSENT_MIN: usize = 2;
 /// Words with a meaning that a sentence needs to be a decision by itself.
 const CONTENT_MIN: usize = 1;
 
+/// A sentence that is less likely tells no decision, whatever the rules say.
+const UNLIKELY: f64 = 0.03;
+/// One that is as likely tells a decision that the rules do not see.
+const LIKELY: f64 = 0.5;
+/// How many sentences from one decision the next can be that only its likelihood tells.
+const APART_SENTENCES: usize = 3;
+
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -36,9 +45,18 @@ pub struct Decision {
     pub text: String,
 }
 
-/// The sentences that tell a decision, each once, in order.
+/// What the rules find.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// The indices of the sentences that tell a decision, some of them more than once.
+    pub sentences: Vec<usize>,
+    /// Of those that are questions, the sentence that answers.
+    answers: HashMap<usize, usize>,
+}
+
+/// What the rules find, before it is weighed.
 #[must_use]
-pub fn decisions(text: &Text) -> Vec<Decision> {
+pub fn told(text: &Text) -> Told {
     let mut found: Vec<usize> = Vec::new();
     // "Do we keep the reduced price?" – "Yes, we keep it."
     let mut answers: HashMap<usize, usize> = HashMap::new();
@@ -74,6 +92,41 @@ pub fn decisions(text: &Text) -> Vec<Decision> {
             found.extend(proposed);
         }
     }
+    Told { sentences: found, answers }
+}
+
+/// What the rules find and what is likely, together.
+fn weighed(text: &Text, told: Vec<usize>) -> Vec<usize> {
+    let likelihoods: Vec<Option<f64>> = (0..text.sentences.len()).map(|index| likelihood(text, index)).collect();
+    let mut found: Vec<usize> =
+        told.into_iter().filter(|index| likelihoods[*index].is_none_or(|likelihood| likelihood >= UNLIKELY)).collect();
+    let likely = |(index, likelihood): (usize, &Option<f64>)| {
+        let likelihood = likelihood.filter(|likelihood| *likelihood >= LIKELY)?;
+        (!is_question(&text.sentences[index].text)).then_some((index, likelihood))
+    };
+    let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
+    // Of neighbours the likeliest; of equals the first.
+    likely.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let mut is_near = vec![false; text.sentences.len()];
+    let mark = |is_near: &mut [bool], index: usize| {
+        let end = is_near.len().min(index + APART_SENTENCES);
+        is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
+    };
+    found.iter().for_each(|index| mark(&mut is_near, *index));
+    for (index, _) in likely {
+        if !is_near[index] {
+            mark(&mut is_near, index);
+            found.push(index);
+        }
+    }
+    found
+}
+
+/// The sentences that tell a decision, each once, in order.
+#[must_use]
+pub fn decisions(text: &Text) -> Vec<Decision> {
+    let Told { sentences, answers } = told(text);
+    let mut found = weighed(text, sentences);
     found.sort_unstable();
     let mut seen: Vec<(HashSet<u32>, usize)> = Vec::new();
     let mut texts = HashSet::new();

@@ -3,8 +3,8 @@
 //! Pure functions without a context, which all that tells something of a meeting uses. In reading order: what goes in
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`) and what is written in them (`frames`); how a transcript is cut (`turns`, `addresses`, `language`,
-//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, `action_items`, `decisions`,
-//! `questions`, `topics`, `ranking`), and all of it at once (`findings`).
+//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, `action_items`, `decisions` with
+//! their `likelihood`, `questions`, `topics`, `ranking`), and all of it at once (`findings`).
 
 pub mod action_items;
 pub mod addresses;
@@ -14,6 +14,7 @@ pub mod decisions;
 pub mod findings;
 pub mod frames;
 pub mod language;
+pub mod likelihood;
 pub mod lines;
 pub mod material;
 pub mod people;

@@ -105,6 +105,50 @@ pub enum Class {
     Done,
 }
 
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 38] = [
+        Class::Between,
+        Class::Negation,
+        Class::Condition,
+        Class::ConditionFirst,
+        Class::Whether,
+        Class::Temporal,
+        Class::Joint,
+        Class::Contrary,
+        Class::Consequence,
+        Class::Complement,
+        Class::Opener,
+        Class::Determiner,
+        Class::Preposition,
+        Class::Pronoun,
+        Class::Object,
+        Class::Modal,
+        Class::ThirdPronoun,
+        Class::Report,
+        Class::Past,
+        Class::Empty,
+        Class::Dangling,
+        Class::Role,
+        Class::Title,
+        Class::NoTopic,
+        Class::Vague,
+        Class::NoName,
+        Class::Interjection,
+        Class::Infinitive,
+        Class::Me,
+        Class::Third,
+        Class::Order,
+        Class::You,
+        Class::We,
+        Class::MeLater,
+        Class::ThirdLater,
+        Class::WeLater,
+        Class::Going,
+        Class::Done,
+    ];
+}
+
 /// Classes of one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classes(u64);

@@ -30,7 +30,7 @@ pub(crate) struct Meeting {
     #[serde(default)]
     items: Vec<String>,
     #[serde(default)]
-    decisions: Vec<String>,
+    pub decisions: Vec<String>,
     topics: Vec<String>,
     #[serde(default)]
     no_tasks: Vec<String>,
@@ -125,7 +125,7 @@ impl Score {
     }
 }
 
-fn material(meeting: &Meeting) -> Material {
+pub(crate) fn material(meeting: &Meeting) -> Material {
     let held_ms = meeting.date.and_hms_opt(9, 0, 0).unwrap().and_utc().timestamp_millis();
     let person = |name: &String| Person { id: name.to_lowercase(), name: name.clone(), interests: Vec::new() };
     let people: Vec<Person> = meeting.people.iter().map(person).collect();
@@ -147,7 +147,7 @@ fn material(meeting: &Meeting) -> Material {
     Material { chunks, notes: String::new(), people, held_ms: Some(held_ms) }
 }
 
-fn holds(text: &str, words: &str) -> bool {
+pub(crate) fn holds(text: &str, words: &str) -> bool {
     let text = text.to_lowercase();
     words.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }

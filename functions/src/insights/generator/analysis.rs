@@ -13,7 +13,7 @@ use crate::reading::material::Material;
 
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
-pub const GENERATOR: &str = "builtin/3";
+pub const GENERATOR: &str = "builtin/4";
 
 /// A meeting, understood.
 #[derive(Debug)]
