@@ -20,6 +20,12 @@ pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
+/// How many cases of a property are tried: all on the embedded database, an eighth where calls go to a server, which would
+/// take minutes. What such properties are about, texts and figures, knows no engine.
+pub(crate) fn cases(embedded: u32) -> u32 {
+    if std::env::var_os("CONVOKE_TEST_STORE").is_some() { embedded.div_ceil(8) } else { embedded }
+}
+
 /// The claims of a test's user.
 pub(crate) fn claims(subject: &str) -> Identity {
     Identity {

@@ -50,6 +50,20 @@ impl PgInstallation {
     }
 }
 
+/// Removes every row, and what is known of commits and nodes.
+///
+/// # Errors
+/// The server's.
+pub(crate) fn empty(server: &Server) -> Result<(), OpenError> {
+    const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+                          AND relkind = 'r' AND relname NOT IN ('_schema', '_leases')";
+    let mut session = Session::open(&Arc::new(server.clone()))?;
+    let tables = session.rows(TABLES, Vec::new())?;
+    let names = tables.iter().filter_map(|row| row.try_get::<_, String>(0).ok());
+    let statements: Vec<String> = names.map(|name| format!("DELETE FROM {}", quoted(&name))).collect();
+    Ok(session.run(statements.join("; "))?)
+}
+
 impl Installation for PgInstallation {
     fn database(&self) -> Result<Option<Box<dyn OfflineDatabase>>, OfflineError> {
         let commits = Arc::new(Commits::new(self.clock.clone(), &[]));

@@ -83,6 +83,10 @@ impl EngineFactory for Postgres {
         self.lock(data, clock)
     }
 
+    fn empty(&self) -> Result<(), OpenError> {
+        installation::empty(&self.server)
+    }
+
     fn files(&self, _: &Path) -> Files {
         Files::default()
     }

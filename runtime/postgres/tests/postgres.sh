@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`), those
-# of several nodes as processes (`nodes`), both (without an argument), those of the application on it (`application`, a quarter
-# of an hour), or any other.
+# of several nodes as processes (`nodes`), those of the application (`application`), all of them (without an argument), or any
+# other.
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
@@ -63,12 +63,14 @@ export CONVOKE_TEST_POSTGRES_TLS="$tls"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
 engine() { cargo test -p convoke-postgres --features server-tests; }
-nodes() { cargo test --workspace --features examples/postgres --test nodes; }
+# Both are built with the same features, so that one build serves both.
+with_postgres() { cargo test --workspace --features examples/postgres,functions/postgres "$@"; }
+nodes() { with_postgres --test nodes; }
+# The application's own tests, each in a schema that nobody else uses meanwhile.
+application() { CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" with_postgres --test application; }
 
 case "${1:-all}" in
-    all) engine && nodes ;;
-    engine | nodes) "$1" ;;
-    # The application's own tests, each in a schema of its own.
-    application) CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" cargo test -p functions --features postgres --test it ;;
+    all) engine && with_postgres --no-run --test nodes --test application && nodes && application ;;
+    engine | nodes | application) "$1" ;;
     *) "$@" ;;
 esac

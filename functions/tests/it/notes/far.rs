@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::drafts::{Draft, Letters, draft, drafts};
 use super::room::{Room, delete, insert, offline, sent, unlimited};
 use super::together::{expected, made};
+use crate::support::cases;
 
 /// So many entries are passed inside a transaction.
 const NEAR: usize = 200;
@@ -170,7 +171,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_chain_from_far_says_what_its_client_meant(

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::drafts::{Draft, Letters, draft};
 use super::room::{Room, delete, insert, logged, offline, sent, unlimited};
-use crate::support::{system, with};
+use crate::support::{cases, system, with};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -275,7 +275,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn thinning_at_any_moment_changes_no_text_and_forgets_no_operation(turns in prop::collection::vec(turn(), 10..60)) {

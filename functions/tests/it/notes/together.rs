@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::drafts::{Draft, Letters, carry, draft, drafts, taken};
 use super::room::{Room, logged, offline, sent, unlimited};
-use crate::support::with;
+use crate::support::{cases, with};
 
 /// One client with at most one operation in flight, who reads the log in order and buffers the rest.
 struct Client<'app> {
@@ -102,7 +102,7 @@ impl Client<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn clients_with_one_operation_in_flight_end_with_the_servers_text(
@@ -231,7 +231,7 @@ pub(super) fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_chain_in_several_calls_and_drains_says_what_its_client_meant(

@@ -11,7 +11,7 @@ use schema::{AuditEntry, TranscriptChunk, TranscriptStats};
 use serde_json::{Value, json};
 
 use super::{INGEST, INGEST_ALL, chunk, figures, list, of};
-use crate::support::{id_of, meeting, with};
+use crate::support::{cases, id_of, meeting, with};
 
 #[test]
 fn a_chunk_gets_the_next_sequence_and_the_bucket_of_its_beginning() {
@@ -191,7 +191,7 @@ fn the_figures_are_those_of_a_recount() {
     let chunk =
         (0usize..3, 0i64..2_000, 1i64..90, 0u32..=1_000, prop::sample::select(vec!["en", "de", "pt-BR"]), 1usize..9);
     let batches = prop::collection::vec(prop::collection::vec(chunk, 1..8), 0..6);
-    let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: cases(12), failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&batches, |batches| {
         let app = Arc::new(TestApp::new());
         let ada = app.user("ada");

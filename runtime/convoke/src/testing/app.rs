@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::engine::Lent;
 use convoke_calls::call::Outcome;
 use convoke_calls::call::dispatch::Request;
 pub use convoke_calls::execute::Run;
@@ -44,6 +45,7 @@ pub struct TestApp {
     /// Failed jobs that the test has looked at.
     seen: Mutex<HashSet<Id<Job>>>,
     _data: tempfile::TempDir,
+    _database: Lent,
 }
 
 impl TestApp {
@@ -67,7 +69,8 @@ impl TestApp {
             .enable_all()
             .build()
             .expect("an executor can be made");
-        let mut options = RuntimeOptions::in_folder(data.path(), super::engine::engine());
+        let database = Lent::new();
+        let mut options = RuntimeOptions::in_folder(data.path(), database.engine());
         super::engine::set_key(data.path());
         options.clock = clock.clone();
         options.disk = disk.clone();
@@ -77,7 +80,8 @@ impl TestApp {
         options.limits.mutation_timeout = PATIENCE;
         change(&mut options);
         let executor = Arc::new(executor);
-        let mut app = Self { runtime: None, clock, disk, executor, options, seen: Mutex::default(), _data: data };
+        let seen = Mutex::default();
+        let mut app = Self { runtime: None, clock, disk, executor, options, seen, _data: data, _database: database };
         app.start();
         app
     }

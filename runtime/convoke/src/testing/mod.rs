@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
-//! any test. With `CONVOKE_TEST_STORE`, the address of a database server, each app has a schema of its own there. Where the wire itself is the subject, [`TestApp::serve`] opens a real port.
+//! any test. With `CONVOKE_TEST_STORE`, the address of a database server, each app has a schema there that nobody else uses
+//! meanwhile. Where the wire itself is the subject, [`TestApp::serve`] opens a real port.
 
 pub mod app;
 mod engine;
