@@ -8,6 +8,7 @@ mod faults;
 mod keys;
 mod node;
 mod operator;
+mod rates;
 mod releases;
 mod tokens;
 mod transfer;

@@ -85,12 +85,19 @@ fn done(output: Output) -> String {
 /// A schema of the server that is dropped at the end.
 pub(crate) struct Cluster {
     schema: String,
+    settings: String,
 }
 
 impl Cluster {
     pub(crate) fn new() -> Self {
+        Self::configured("")
+    }
+
+    /// One whose nodes have these settings.
+    pub(crate) fn configured(settings: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        Self { schema: format!("nodes_{}_{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)) }
+        let schema = format!("nodes_{}_{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        Self { schema, settings: settings.to_owned() }
     }
 
     /// Where its rows are.
@@ -134,6 +141,7 @@ impl Cluster {
 
     fn start(&self, program: &str, also: impl FnOnce(&mut Command) -> &mut Command) -> Result<Node, String> {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("convoke.toml"), &self.settings).unwrap();
         let mut command = self.command_of(program, &folder);
         command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn"]);
         let mut process = also(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::buckets::Payment;
 use crate::context::mutation::AfterCommit;
 use crate::context::prepared::{Prepared, Reading};
 use crate::context::shared::Call;
 use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn, Read as _};
 use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
 use crate::logs::Capture;
-use crate::rate::Payment;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;

@@ -17,6 +17,8 @@ pub mod codec;
 pub mod function;
 pub mod registry;
 pub mod logs;
+mod buckets;
+mod shared_buckets;
 pub mod rate;
 pub mod observe;
 pub mod performance;

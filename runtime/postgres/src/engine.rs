@@ -12,6 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::Postgres;
+use super::buckets::Buckets;
 use super::counters::Counters;
 use super::failure::Failure;
 use super::follower::{Follower, Following, OLDEST};
@@ -31,8 +32,8 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError,
-    TableDef, WriteJob,
+    Commits, Draw, Drawn, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran, ReadJob, Stats,
+    StoreError, TableDef, WriteJob,
 };
 
 /// An open database, as one node serves it.
@@ -46,6 +47,7 @@ pub(crate) struct PgEngine {
     gate: Arc<Gate>,
     presence: Presence,
     follower: Follower,
+    buckets: Buckets,
     readers_count: usize,
     greatest_id: u128,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -130,6 +132,7 @@ impl PgEngine {
             }
         };
         threads.extend(readers.start(readers_count, serve)?);
+        let buckets = Buckets::of(server.clone());
         Ok(Self {
             server,
             sessions,
@@ -140,6 +143,7 @@ impl PgEngine {
             gate,
             presence,
             follower,
+            buckets,
             readers_count,
             greatest_id,
             threads: Mutex::new(threads),
@@ -326,6 +330,17 @@ impl Engine for PgEngine {
         self.presence.nodes()
     }
 
+    fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {
+        // Nobody waits for a server that is known not to answer.
+        match self.presence.trouble() {
+            Some(reason) => Err(StoreError::Unreachable(reason)),
+            None => self.buckets.draw(draw).map_err(|failure| match failure {
+                Failure::Late => StoreError::Unreachable("a bucket was not drawn from in time".to_owned()),
+                failure => failure.into_store(0),
+            }),
+        }
+    }
+
     fn health(&self) -> Result<(), String> {
         self.presence.trouble().map_or(Ok(()), Err)
     }
@@ -382,6 +397,7 @@ impl Engine for PgEngine {
         self.gate.shut();
         self.follower.end();
         self.sessions.clear();
+        self.buckets.close();
         self.presence.leave();
     }
 }

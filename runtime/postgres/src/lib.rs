@@ -4,6 +4,7 @@
 //! the server says when it fails, where it is, a connection and what bounds it, the SQL of a plan, values, a transaction,
 //! the engine's own tables, and then who runs what.
 
+mod buckets;
 mod counters;
 mod engine;
 mod failure;

@@ -1,4 +1,5 @@
-//! The engine's own tables: the schema's history, what was committed, who serves, and what one node alone may do at a time.
+//! The engine's own tables: the schema's history, what was committed, who serves, what one node alone may do at a time, and
+//! what all together may let through.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::value::Param;
 use convoke_store::Value;
 
 /// Names that no table of an application has.
-pub(crate) const NAMES: [&str; 4] = ["_schema", "_commits", "_nodes", "_leases"];
+pub(crate) const NAMES: [&str; 5] = ["_schema", "_commits", "_nodes", "_leases", "_buckets"];
 
 /// Makes the schema and the engine's own tables where they are missing.
 ///
@@ -19,7 +20,7 @@ pub(crate) const NAMES: [&str; 4] = ["_schema", "_commits", "_nodes", "_leases"]
 pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure> {
     // Several nodes may begin at the same moment, and "if not exists" does not keep one from seeing another half-way.
     for _ in 0..50 {
-        let exists = format!("SELECT to_regclass({}) IS NOT NULL", server.literal("_leases"));
+        let exists = format!("SELECT to_regclass({}) IS NOT NULL", server.literal("_buckets"));
         let rows = session.rows(&exists, Vec::new())?;
         if rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
             return Ok(());
@@ -34,21 +35,23 @@ pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure
     Err(Failure::Other("the engine's own tables cannot be made".to_owned()))
 }
 
-/// The statements of [`make`]; they are one transaction.
+/// The statements of [`make`]; they are one transaction, and add what a former release has not made.
 pub(crate) fn all(schema: &str) -> String {
     let schema = quoted(schema);
     format!(
         "CREATE SCHEMA IF NOT EXISTS {schema};
-         CREATE TABLE {schema}._schema (version bigint PRIMARY KEY, applied_at bigint NOT NULL, changes text NOT NULL, \
+         CREATE TABLE IF NOT EXISTS {schema}._schema (version bigint PRIMARY KEY, applied_at bigint NOT NULL, changes text NOT NULL, \
            definition text NOT NULL);
-         CREATE TABLE {schema}._commits (id uuid PRIMARY KEY, xid xid8 NOT NULL, node uuid NOT NULL, changes text NOT NULL, \
+         CREATE TABLE IF NOT EXISTS {schema}._commits (id uuid PRIMARY KEY, xid xid8 NOT NULL, node uuid NOT NULL, changes text NOT NULL, \
            at timestamptz NOT NULL DEFAULT now());
-         CREATE INDEX ON {schema}._commits (xid);
-         CREATE INDEX ON {schema}._commits (at);
-         CREATE TABLE {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, agreed text, \
+         CREATE INDEX IF NOT EXISTS _commits_xid_idx ON {schema}._commits (xid);
+         CREATE INDEX IF NOT EXISTS _commits_at_idx ON {schema}._commits (at);
+         CREATE TABLE IF NOT EXISTS {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, agreed text, \
            began_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
-         CREATE TABLE {schema}._leases (name text PRIMARY KEY);
-         INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes');"
+         CREATE TABLE IF NOT EXISTS {schema}._leases (name text PRIMARY KEY);
+         INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes') ON CONFLICT DO NOTHING;
+         CREATE TABLE IF NOT EXISTS {schema}._buckets (id uuid PRIMARY KEY, at bigint NOT NULL, tokens float8 NOT NULL, \
+           taken float8 NOT NULL, full_at bigint NOT NULL);"
     )
 }
 

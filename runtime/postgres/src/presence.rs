@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tracing::warn;
 
+use super::buckets;
 use super::failure::Failure;
 use super::own;
 use super::server::Server;
@@ -215,7 +216,8 @@ impl Keeper {
         if self.cleaned.is_multiple_of(60) {
             session.run(format!(
                 "DELETE FROM _commits WHERE at < now() - interval '{COMMITS_KEPT_S} seconds'; \
-                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'"
+                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}",
+                buckets::CLEAN
             ))?;
         }
         self.session = Some(session);

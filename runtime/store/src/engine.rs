@@ -21,7 +21,7 @@ use super::schema::Extent;
 use super::stats::{NamedStat, Stats};
 use super::table::TableDef;
 use super::transaction::{Reader, Writer};
-use convoke_core::clock::Clock;
+use convoke_core::clock::{Clock, Millis};
 use convoke_core::limits::Limits;
 
 /// A kind of engine, with its settings: opens databases, served or not.
@@ -187,6 +187,14 @@ pub trait Engine: Send + Sync + 'static {
         Nodes::Alone
     }
 
+    /// Takes tokens out of a bucket that all nodes share. Where one serves alone nobody asks.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`]: nothing is known then, and it may have been taken.
+    fn draw(&self, _: &Draw) -> Result<Drawn, StoreError> {
+        Err(StoreError::Engine("one node alone shares no buckets".to_owned()))
+    }
+
     /// Whether calls that the gate lets through can be expected to be served.
     ///
     /// # Errors
@@ -220,6 +228,35 @@ pub trait Engine: Send + Sync + 'static {
     /// Takes no more work, answers what waits, and ends its threads; blocks until then. Reads that have begun go on. A
     /// second call does nothing.
     fn close(&self);
+}
+
+/// Tokens to be taken out of a bucket that the nodes of a database share: it refills evenly up to what it holds at most,
+/// and is full at first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// Which one; all nodes name it alike.
+    pub bucket: u128,
+    /// Tokens that it holds at most.
+    pub full: f64,
+    /// Tokens that come a second.
+    pub per_second: f64,
+    /// It must hold so many; otherwise nothing is taken.
+    pub needed: f64,
+    /// So many are taken, even if it owes some then.
+    pub cost: f64,
+    /// Where it holds more than that, so many are taken, as a stock.
+    pub block: f64,
+    /// Time, by the clock of the node.
+    pub now: Millis,
+}
+
+/// What came of a [`Draw`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drawn {
+    /// Tokens that were taken; none = 0.
+    pub taken: f64,
+    /// Those that are left.
+    pub left: f64,
 }
 
 /// Who serves a database.

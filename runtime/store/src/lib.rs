@@ -45,7 +45,9 @@ pub use convoke_macros::{table, value};
 pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
 pub use database::Database;
 pub use disk::{Disk, HeldDisk, Room, SystemDisk};
-pub use engine::{Access, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob};
+pub use engine::{
+    Access, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
+};
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};
 pub use files::{private_file, sync_folder};

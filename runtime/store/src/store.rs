@@ -14,7 +14,7 @@ use super::change_recorder::RecordedJob;
 use super::commits::Commits;
 use super::disk::{Disk, SystemDisk};
 use super::engine::{
-    Access, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
+    Access, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
 };
 use super::error::{OpenError, StoreError};
 use super::flow::Flow;
@@ -264,6 +264,14 @@ impl Store {
     /// Who serves the database.
     pub fn nodes(&self) -> Nodes {
         self.inner.engine.nodes()
+    }
+
+    /// Takes tokens out of a bucket that all nodes share.
+    ///
+    /// # Errors
+    /// As [`super::Engine::draw`].
+    pub fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {
+        self.inner.engine.draw(draw)
     }
 
     /// What the store counts about itself.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::buckets::Payment;
 use crate::function::FunctionDef;
 use crate::performance::Performance;
-use crate::rate::Payment;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;

@@ -15,13 +15,14 @@ use std::sync::atomic::AtomicU64;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::buckets::Payment;
 use crate::function::{Function, FunctionDef};
 use crate::observe::CallObserver;
 use crate::outbound::{self, Secret, SecretError, StoreKey};
 #[cfg(feature = "outbound")]
 use crate::outbound::{Http, HttpError};
 use crate::performance::History;
-use crate::rate::{Payment, Rates};
+use crate::rate::Rates;
 use crate::registry::{Registered, Registry};
 pub(crate) use alarm::Alarm;
 use convoke_core::answer::budget::Budget;
@@ -82,7 +83,7 @@ pub(crate) struct ServicesOptions {
 impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
         let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot } = options;
-        let registry = Arc::new(registry);
+        let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
         Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),
