@@ -95,6 +95,11 @@ pub trait Clock: Send + Sync + 'static {
 
     /// Time that only goes forward, since an arbitrary start: for durations and deadlines.
     fn monotonic(&self) -> Duration;
+
+    /// Whether somebody else sets the time of day, so that it is not held against other clocks.
+    fn is_held(&self) -> bool {
+        false
+    }
 }
 
 /// The machine's clock.
@@ -160,6 +165,10 @@ impl Clock for HeldClock {
 
     fn monotonic(&self) -> Duration {
         self.machine.monotonic()
+    }
+
+    fn is_held(&self) -> bool {
+        true
     }
 }
 

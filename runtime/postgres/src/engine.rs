@@ -87,7 +87,7 @@ impl PgEngine {
         let mut session = Session::open(&server)?;
         require_utf8(&mut session)?;
         own::make(&mut session, &server)?;
-        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed })
+        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &clock)
             .map_err(|refused| locked(data, refused))?;
         // Before anything is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
@@ -342,7 +342,7 @@ impl Engine for PgEngine {
     }
 
     fn health(&self) -> Result<(), String> {
-        self.presence.trouble().map_or(Ok(()), Err)
+        self.presence.health()
     }
 
     fn stuck(&self) -> Option<(String, Duration)> {
@@ -367,6 +367,11 @@ impl Engine for PgEngine {
             "foreign_commits_total",
             "Commits of other nodes that this one has taken in.",
             self.follower.signals().taken_in.load(Relaxed),
+        ));
+        stats.push(NamedStat::gauge(
+            "clock_deviation_ms",
+            "By how much this node's clock differs from the database's; beyond 500 it is not ready.",
+            self.presence.deviation_ms().unsigned_abs(),
         ));
         stats
     }

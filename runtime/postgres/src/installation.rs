@@ -41,7 +41,7 @@ impl PgInstallation {
         let mut session = Session::open(&server)?;
         own::make(&mut session, &server)?;
         let presence =
-            Presence::enter(&mut session, &server, Company::None).map_err(|refused| locked(data, refused))?;
+            Presence::enter(&mut session, &server, Company::None, &clock).map_err(|refused| locked(data, refused))?;
         Ok(Self { server, clock, presence })
     }
 

@@ -1,6 +1,7 @@
 //! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -13,12 +14,16 @@ use super::own;
 use super::server::Server;
 use super::session::Session;
 use super::value::Bits;
+use convoke_core::clock::Clock;
 use convoke_store::{Nodes, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
 /// After so long without one a row stands for nobody.
 pub(crate) const LIFETIME_S: u32 = 10;
+/// A node whose clock is further from the database's is not ready: jobs would run at another time, and what nodes write would
+/// not follow what they have seen.
+const DEVIATION_MAX_MS: u64 = 500;
 /// How long what was committed is known by its own id: longer than anybody asks for it.
 const COMMITS_KEPT_S: u32 = 3_600;
 
@@ -50,6 +55,8 @@ struct Shared {
     living: Mutex<Vec<u32>>,
     /// Why the last renewal failed.
     trouble: Mutex<Option<String>>,
+    /// By how many milliseconds the database's clock was ahead of this node's at the last renewal.
+    deviation_ms: AtomicI64,
 }
 
 /// Why nobody else may come.
@@ -73,7 +80,12 @@ impl Presence {
     ///
     /// # Errors
     /// Who is there; the server's.
-    pub(crate) fn enter(session: &mut Session, server: &Arc<Server>, company: Company<'_>) -> Result<Self, Refused> {
+    pub(crate) fn enter(
+        session: &mut Session,
+        server: &Arc<Server>,
+        company: Company<'_>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, Refused> {
         let id = own::random_id()?;
         session.run("BEGIN ISOLATION LEVEL READ COMMITTED; ".to_owned() + &own::hold("nodes"))?;
         let others = session.rows(
@@ -98,7 +110,10 @@ impl Presence {
         let living = Mutex::new(living(session)?);
         session.run("COMMIT")?;
         let shared = Arc::new(Shared { living, ..Shared::default() });
-        let keeper = { Keeper { id, server: server.clone(), shared: shared.clone(), session: None, cleaned: 0 } };
+        let (server_of_keeper, clock) = (server.clone(), clock.clone());
+        let mut keeper =
+            Keeper { id, server: server_of_keeper, shared: shared.clone(), clock, session: None, cleaned: 0 };
+        keeper.renew_over(session)?;
         let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
         let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
         Ok(Self { id, server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
@@ -112,6 +127,19 @@ impl Presence {
     /// Its number, and those of all who live.
     pub(crate) fn nodes(&self) -> Nodes {
         Nodes::Many { own: number(self.id), living: self.shared.living.lock().clone() }
+    }
+
+    /// By how many milliseconds the database's clock is ahead of this node's.
+    pub(crate) fn deviation_ms(&self) -> i64 {
+        self.shared.deviation_ms.load(Relaxed)
+    }
+
+    /// Whether this node can serve.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn health(&self) -> Result<(), String> {
+        self.trouble().or_else(|| deviates(self.deviation_ms())).map_or(Ok(()), Err)
     }
 
     /// Why the server does not answer, if it does not.
@@ -181,6 +209,7 @@ struct Keeper {
     id: u128,
     server: Arc<Server>,
     shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
     session: Option<Session>,
     cleaned: u32,
 }
@@ -210,8 +239,7 @@ impl Keeper {
             Some(session) => session,
             None => Session::open(&self.server)?,
         };
-        session.change("UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1", vec![own::id(self.id)])?;
-        *self.shared.living.lock() = living(&mut session)?;
+        self.renew_over(&mut session)?;
         self.cleaned += 1;
         if self.cleaned.is_multiple_of(60) {
             session.run(format!(
@@ -222,5 +250,56 @@ impl Keeper {
         }
         self.session = Some(session);
         Ok(())
+    }
+    /// Renews the row, and sees who else is there and how late it is.
+    fn renew_over(&mut self, session: &mut Session) -> Result<(), Failure> {
+        const RENEW: &str = "UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1 \
+                             RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
+        let (asked, began) = (self.clock.now(), self.clock.monotonic());
+        let rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        let answered = asked + self.clock.monotonic().saturating_sub(began);
+        let theirs = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
+        if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
+            self.set_deviation(beyond(theirs, asked.0, answered.0));
+        }
+        *self.shared.living.lock() = living(session)?;
+        Ok(())
+    }
+
+    fn set_deviation(&self, deviation_ms: i64) {
+        let before = self.shared.deviation_ms.swap(deviation_ms, Relaxed);
+        if let Some(reason) = deviates(deviation_ms).filter(|_| deviates(before).is_none()) {
+            warn!("{reason}");
+        }
+    }
+}
+
+/// How far `theirs` is beyond the time between question and answer: at some moment between both the database looked.
+fn beyond(theirs: i64, asked: i64, answered: i64) -> i64 {
+    theirs - theirs.clamp(asked, answered.max(asked))
+}
+
+/// Why a clock that is so far behind the database's is too wrong, if it is.
+fn deviates(ms: i64) -> Option<String> {
+    let side = if ms < 0 { "ahead of" } else { "behind" };
+    (ms.unsigned_abs() > DEVIATION_MAX_MS).then(|| {
+        let ms = ms.unsigned_abs();
+        format!("the clock of this node is {ms} ms {side} the database's, more than {DEVIATION_MAX_MS} ms: set it right (NTP)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_deviates_by_what_the_way_to_the_database_and_back_does_not_explain() {
+        assert_eq!(beyond(1_000, 990, 1_010), 0);
+        assert_eq!(beyond(1_000, 400, 450), 550);
+        assert_eq!(beyond(1_000, 1_501, 1_501), -501);
+        assert_eq!(beyond(1_000, 1_501, 1_400), -501);
+        assert_eq!((deviates(500), deviates(-500)), (None, None));
+        assert!(deviates(501).unwrap().contains("501 ms behind"));
+        assert!(deviates(-60_000).unwrap().contains("60000 ms ahead of"));
     }
 }

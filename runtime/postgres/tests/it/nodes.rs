@@ -1,10 +1,14 @@
 //! Several nodes on one database: what one commits the others see, follow, and do not undo.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::time::Duration;
 
+use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_store::conformance::support::{Account, TestStore, balance, db, open, open_with, patient};
-use convoke_store::{Access, Commit, Nodes, ReadSet, RecordingReader, Store, Table};
+use convoke_store::{
+    Access, Commit, Draw, HeldDisk, NamedStat, Nodes, ReadSet, RecordingReader, Store, StoreOptions, Table,
+};
 
 use crate::postgres;
 
@@ -124,7 +128,7 @@ fn on<R: Send + 'static>(
 ) {
     use convoke_store::conformance::support::{reads, start};
     let ids = ids.ids.clone();
-    let now = convoke_core::clock::Millis(1_000);
+    let now = Millis(1_000);
     start(store, move |writer| run(&mut convoke_store::DbMut::new(writer, reads(), ids.clone(), now)).map(drop))
         .wait()
         .unwrap();
@@ -145,4 +149,79 @@ fn nodes_know_each_other_until_one_leaves() {
     second.close();
     until("the first node hears that the second one has left", || !first.nodes().may_live(other));
     assert!(first.nodes().may_live(one));
+}
+
+/// The machine's clock, and how far it is set wrong.
+struct Wrong(SystemClock, AtomicI64);
+
+impl Clock for Wrong {
+    fn now(&self) -> Millis {
+        Millis(self.0.now().0 + self.1.load(SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic()
+    }
+}
+
+#[test]
+fn a_node_whose_clock_is_not_the_databases_is_not_ready_until_it_is_set_right() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let clock = Arc::new(Wrong(SystemClock::new(), AtomicI64::new(-60_000)));
+    let options = StoreOptions { disk: Arc::new(HeldDisk::default()), ..StoreOptions::new(first.folder.path()) };
+    let second = Store::open(postgres(), options, &patient(), clock.clone(), vec![Account::DEF]).unwrap();
+    let refused = second.ready().unwrap_err();
+    assert!(refused.contains("ms behind the database's, more than 500 ms"), "{refused}");
+    assert!(NamedStat::find(&second.own_stats(), "clock_deviation_ms").unwrap() > 50_000);
+    clock.1.store(0, SeqCst);
+    until("the second node is ready once its clock is right", || second.ready().is_ok());
+    clock.1.store(60_000, SeqCst);
+    until("the second node is not ready once its clock has jumped", || second.ready().is_err());
+    assert!(second.ready().unwrap_err().contains("ahead of"));
+    assert!(first.ready().is_ok(), "whose clock is right is not concerned");
+}
+
+/// A draw of so many from a bucket of a hundred, of which one comes a second, in blocks of five.
+fn draw(cost: f64, now: i64) -> Draw {
+    Draw { bucket: 7, full: 100.0, per_second: 1.0, needed: cost.min(100.0), cost, block: 5.0, now: Millis(now) }
+}
+
+#[test]
+fn a_bucket_that_nodes_share_gives_no_more_than_it_holds_and_fills_evenly() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken = |store: &Store, cost, now| {
+        let drawn = store.draw(&draw(cost, now)).unwrap();
+        (drawn.taken, drawn.left)
+    };
+    // A block where that is more than it costs, what it costs otherwise.
+    assert_eq!(taken(&first, 1.0, 1_000_000), (5.0, 95.0));
+    assert_eq!(taken(&second, 90.0, 1_000_000), (90.0, 5.0));
+    assert_eq!(taken(&first, 6.0, 1_000_000), (0.0, 5.0), "nothing is taken where it does not suffice");
+    assert_eq!(taken(&first, 3.0, 1_000_000), (5.0, 0.0));
+    assert_eq!(taken(&first, 1.0, 1_000_999), (0.0, 0.999));
+    assert_eq!(taken(&second, 1.0, 1_002_500), (2.5, 0.0), "what is there, where a block is not");
+    // The clock of another node is a little behind: what has come does not come again.
+    assert_eq!(taken(&first, 1.0, 1_002_100), (0.0, 0.0));
+    assert_eq!(taken(&second, 1.0, 1_002_500), (0.0, 0.0));
+    // From a clock that was an hour wrong it goes back.
+    assert_eq!(taken(&first, 200.0, 4_602_500), (200.0, -100.0), "what costs more than it holds takes a full one");
+    assert_eq!(taken(&second, 1.0, 1_003_500), (0.0, -100.0));
+    assert_eq!(taken(&second, 1.0, 1_105_000), (1.5, 0.0));
+}
+
+#[test]
+fn nodes_that_draw_at_the_same_time_do_not_take_the_same_tokens() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken: f64 = std::thread::scope(|scope| {
+        let drawing: Vec<_> = (0..8)
+            .map(|number| {
+                let store: &Store = if number % 2 == 0 { &first } else { &second };
+                scope.spawn(move || (0..10).map(|_| store.draw(&draw(1.0, 1_000_000)).unwrap().taken).sum::<f64>())
+            })
+            .collect();
+        drawing.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(taken, 100.0);
 }
