@@ -20,10 +20,15 @@ pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
+/// Whether the database is the embedded one: what only that has is looked at only there. `docs/scale.md` lists the tests.
+pub(crate) fn is_embedded() -> bool {
+    std::env::var_os("CONVOKE_TEST_STORE").is_none()
+}
+
 /// How many cases of a property are tried: all on the embedded database, an eighth where calls go to a server, which would
 /// take minutes. What such properties are about, texts and figures, knows no engine.
 pub(crate) fn cases(embedded: u32) -> u32 {
-    if std::env::var_os("CONVOKE_TEST_STORE").is_some() { embedded.div_ceil(8) } else { embedded }
+    if is_embedded() { embedded } else { embedded.div_ceil(8) }
 }
 
 /// The claims of a test's user.

@@ -66,8 +66,10 @@ engine() { cargo test -p convoke-postgres --features server-tests; }
 # Both are built with the same features, so that one build serves both.
 with_postgres() { cargo test --workspace --features examples/postgres,functions/postgres "$@"; }
 nodes() { with_postgres --test nodes; }
-# The application's own tests, each in a schema that nobody else uses meanwhile.
-application() { CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" with_postgres --test application; }
+# The application's own tests, each in a schema that nobody else uses meanwhile. They wait for the server more than they work.
+application() {
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 with_postgres --test application
+}
 
 case "${1:-all}" in
     all) engine && with_postgres --no-run --test nodes --test application && nodes && application ;;

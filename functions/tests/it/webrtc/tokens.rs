@@ -11,7 +11,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::{Value, json};
 
 use super::{active, cancel, end, only_meeting, open, promote, report, states, token};
-use crate::support::{create, id_of, listed, media_server, meeting, scheduled, secret, system};
+use crate::support::{create, id_of, is_embedded, listed, media_server, meeting, scheduled, secret, system};
 
 /// What a token says, if this key made it.
 fn verified(grant: &Value, key: &[u8]) -> Option<Claims> {
@@ -22,7 +22,12 @@ fn verified(grant: &Value, key: &[u8]) -> Option<Claims> {
     jsonwebtoken::decode::<Claims>(token, &DecodingKey::from_secret(key), &validation).ok().map(|data| data.claims)
 }
 
-/// An app, and the file of its own key.
+/// The key that an installation makes for itself.
+fn own_key(app: &TestApp) -> Vec<u8> {
+    app.runtime().own_secret("ROOM_KEY").unwrap().expose().as_bytes().to_vec()
+}
+
+/// An app, and the file of its own key, if it is not made from one that nodes share.
 fn app_with_key(change: impl FnOnce(&mut RuntimeOptions)) -> (TestApp, PathBuf) {
     let mut file = PathBuf::new();
     let app = TestApp::with(|options| {
@@ -53,8 +58,10 @@ fn a_hosts_token_opens_the_room_with_all_his_rights() {
             "permissions": {"canRecord": true, "canMute": true, "canKick": true, "canShare": true},
         })
     );
-    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let claims = verified(grant, &std::fs::read(&file).unwrap()).expect("the installation's own key made it");
+    if is_embedded() {
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let claims = verified(grant, &own_key(&app)).expect("the installation's own key made it");
     let now_s = app.now().get() / 1_000;
     assert_eq!((claims.iss.as_str(), claims.sub.as_str(), claims.name.as_str()), ("convoke", "tab-1", "ada"));
     assert_eq!((claims.iat, claims.nbf, claims.exp), (now_s, now_s, now_s + 900));
@@ -72,13 +79,13 @@ fn a_hosts_token_opens_the_room_with_all_his_rights() {
 
 #[test]
 fn rights_follow_the_role_the_type_and_recording() {
-    let (app, file) = app_with_key(|_| {});
+    let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
     let emails = ["bob@example.com"];
     let rights = |caller: &convoke::testing::TestCaller<'_>, id: &str| {
         let grant = token(caller, id, json!({})).value().clone();
-        let video = verified(&grant, &std::fs::read(&file).unwrap()).unwrap().video;
+        let video = verified(&grant, &own_key(&app)).unwrap().video;
         let of = |name: &str| grant["permissions"][name].as_bool().unwrap();
         let permissions = [of("canRecord"), of("canMute"), of("canKick"), of("canShare")];
         (permissions, video.can_publish, video.can_publish_sources.len(), video.room_admin)
@@ -97,33 +104,37 @@ fn rights_follow_the_role_the_type_and_recording() {
 
 #[test]
 fn every_call_mints_another_token_and_the_key_stays() {
-    let (mut app, file) = app_with_key(|_| {});
+    let mut app = TestApp::new();
     let id = meeting(&app.user("ada"), &[]);
     let first = token(&app.user("ada"), &id, json!({"sessionId": "s1"})).value().clone();
     let second = token(&app.user("ada"), &id, json!({"sessionId": "s1"})).value().clone();
     assert_ne!(first["token"], second["token"]);
-    let key = std::fs::read(&file).unwrap();
+    let key = own_key(&app);
     app.restart();
     let third = token(&app.user("ada"), &id, json!({"sessionId": "s1"})).value().clone();
     for grant in [&first, &second, &third] {
         assert!(verified(grant, &key).is_some());
         assert!(verified(grant, b"another key").is_none());
     }
+    if !is_embedded() {
+        // The nodes of all tests share one.
+        return;
+    }
     // Another installation has another key.
-    let (other, other_file) = app_with_key(|_| {});
+    let other = TestApp::new();
     let grant = token(&other.user("ada"), &meeting(&other.user("ada"), &[]), json!({})).value().clone();
-    assert_ne!(std::fs::read(other_file).unwrap(), key);
+    assert_ne!(own_key(&other), key);
     assert!(verified(&grant, &key).is_none());
 }
 
 #[test]
 fn the_name_in_the_token_is_the_one_that_others_see() {
-    let (app, file) = app_with_key(|_| {});
+    let app = TestApp::new();
     let ada = app.user("ada");
     let ada_id = id_of(&ada);
     ada.call("users/mutations/updateUserProfile", json!({"userId": ada_id, "displayName": "Ada \"L\" 🦀"})).value();
     let grant = token(&ada, &meeting(&ada, &[]), json!({})).value().clone();
-    assert_eq!(verified(&grant, &std::fs::read(file).unwrap()).unwrap().name, "Ada \"L\" 🦀");
+    assert_eq!(verified(&grant, &own_key(&app)).unwrap().name, "Ada \"L\" 🦀");
 }
 
 #[test]
@@ -226,12 +237,10 @@ fn tokens_have_a_rate_of_their_own() {
 
 #[test]
 fn how_long_a_token_is_good_is_a_setting_within_bounds() {
-    let (app, file) = app_with_key(|options| {
-        options.settings = "[rooms]\ntoken_valid_s = 60\n".parse().unwrap();
-    });
+    let app = TestApp::configured("[rooms]\ntoken_valid_s = 60\n");
     let ada = app.user("ada");
     let grant = token(&ada, &meeting(&ada, &[]), json!({})).value().clone();
-    let claims = verified(&grant, &std::fs::read(file).unwrap()).unwrap();
+    let claims = verified(&grant, &own_key(&app)).unwrap();
     assert_eq!(claims.exp - claims.iat, 60);
 
     let data = tempfile::tempdir().unwrap();
