@@ -14,6 +14,13 @@ pub(super) struct Counter {
     pub count: i64,
 }
 
+/// Something long.
+#[table(name = "texts", prefix = "text")]
+pub(super) struct Text {
+    pub name: String,
+    pub text: String,
+}
+
 /// A user as the identity hook made it.
 #[table(name = "people", prefix = "person")]
 #[index(by_subject(subject), unique)]
@@ -83,11 +90,11 @@ pub(super) struct Filled {
     pub length: i64,
 }
 
-/// Stores a counter whose name goes on for so many characters.
+/// Stores a text of so many characters.
 #[mutation]
 pub(super) fn fill(ctx: &mut MutationCtx, args: Filled) -> Result<()> {
     let length = usize::try_from(args.length).unwrap_or_default();
-    ctx.db_mut().insert(Counter { name: args.name + &"x".repeat(length), count: 0 })?;
+    ctx.db_mut().insert(Text { name: args.name, text: "x".repeat(length) })?;
     Ok(())
 }
 
@@ -373,7 +380,7 @@ pub(super) fn charged_again(ctx: &mut MutationCtx, args: Cost) -> Result<i64> {
     ctx.charge(u32::try_from(args.cost).unwrap_or(0))?;
     let runs = ctx.memory::<Runs>().0.fetch_add(1, Ordering::SeqCst);
     if runs == 0 {
-        let refused = ctx.db_mut().insert(Counter { name: "x".repeat(20_000_000), count: 0 });
+        let refused = ctx.db_mut().insert(Text { name: String::new(), text: "x".repeat(40_000_000) });
         assert!(refused.is_err(), "it fits");
     }
     Ok(i64::try_from(runs).unwrap_or(0) + 1)

@@ -6,7 +6,7 @@ use convoke::Code;
 use convoke::testing::TestApp;
 use serde_json::json;
 
-use super::functions::Counter;
+use super::functions::Text;
 
 /// 10,000 bytes at once, and 1,000 more a second.
 fn app() -> TestApp {
@@ -22,9 +22,8 @@ const FILL: &str = "call/functions/fill";
 fn a_user_who_has_written_too_much_is_told_when_to_write_again_and_others_write_on() {
     let app = app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
-    // Its name stands in the row and in the index.
-    ada.call(FILL, json!({ "name": "first", "length": 4_000 })).value();
-    let refused = ada.call(FILL, json!({ "name": "second", "length": 4_000 }));
+    ada.call(FILL, json!({ "name": "first", "length": 8_000 })).value();
+    let refused = ada.call(FILL, json!({ "name": "second", "length": 8_000 }));
     assert_eq!(refused.code(), "RATE_LIMITED");
     let wait_ms = refused.data()["retryAfterMs"].as_u64().unwrap();
     let wait_s = wait_ms.div_ceil(1_000);
@@ -34,21 +33,21 @@ fn a_user_who_has_written_too_much_is_told_when_to_write_again_and_others_write_
             "Too much written: 3 MiB an hour are allowed, 10000 bytes of it at once. Write less, or try again in {wait_s} s"
         )
     );
-    assert_eq!(app.count::<Counter>(), 1, "what was refused is not stored");
+    assert_eq!(app.count::<Text>(), 1, "what was refused is not stored");
 
     // What is small still fits, others have bytes of their own, and the operator is not counted.
     ada.call(FILL, json!({ "name": "small", "length": 10 })).value();
-    bob.call(FILL, json!({ "name": "of bob", "length": 4_000 })).value();
+    bob.call(FILL, json!({ "name": "of bob", "length": 8_000 })).value();
     for n in 0..3 {
         let name = format!("of the operator {n}");
-        app.deploy_key(&["functions"]).call(FILL, json!({ "name": name, "length": 9_000 })).value();
+        app.deploy_key(&["functions"]).call(FILL, json!({ "name": name, "length": 18_000 })).value();
     }
     let as_ada = app.deploy_key(&["functions", "act-as"]).acting_as("ada");
-    assert_eq!(as_ada.call(FILL, json!({ "name": "for ada", "length": 4_000 })).code(), "RATE_LIMITED");
+    assert_eq!(as_ada.call(FILL, json!({ "name": "for ada", "length": 8_000 })).code(), "RATE_LIMITED");
     assert_eq!(ada.call("call/functions/read", json!({ "name": "a" })).value(), &json!(0));
 
     app.clock().advance(Duration::from_millis(wait_ms) + Duration::from_millis(150));
-    ada.call(FILL, json!({ "name": "second", "length": 4_000 })).value();
+    ada.call(FILL, json!({ "name": "second", "length": 8_000 })).value();
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn what_writes_more_than_may_be_written_at_once_is_let_through_alone() {
     let ada = app.user("ada");
     ada.call("call/functions/increment", json!({ "name": "a" })).value();
     app.clock().advance(Duration::from_secs(10));
-    ada.call(FILL, json!({ "name": "large", "length": 30_000 })).value();
+    ada.call(FILL, json!({ "name": "large", "length": 60_000 })).value();
     let refused = ada.call("call/functions/increment", json!({ "name": "a" }));
     assert_eq!(refused.code(), "RATE_LIMITED");
     assert!(refused.data()["retryAfterMs"].as_u64().unwrap() > 50_000, "{:?}", refused.data());
@@ -71,7 +70,7 @@ fn a_call_that_fails_has_written_nothing() {
         let reply = ada.call("call/functions/incrementAndRefuse", json!({ "name": "a".repeat(1_000) }));
         assert_eq!(reply.error().code(), Code::FailedPrecondition);
     }
-    ada.call(FILL, json!({ "name": "first", "length": 4_000 })).value();
+    ada.call(FILL, json!({ "name": "first", "length": 8_000 })).value();
 }
 
 #[test]
