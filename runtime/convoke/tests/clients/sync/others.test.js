@@ -37,6 +37,7 @@ for (const [name, commands] of Object.entries(CLIENTS)) {
       }
       for (let kill = 1; kill <= 3; kill += 1) {
         const before = await counted();
+        await until("every client is back", () => wire.connected === clients.length);
         wire.hold();
         for (const client of clients) client.stdin.write("count\n");
         await until("the commit", async () => (await counted()) > before);

@@ -68,7 +68,7 @@ export class Wire {
     wire.holds = false;
     wire.listener = createServer((client) => {
       const server = connect(Number(port), hostname);
-      const pair = { client, server };
+      const pair = { client, server, isAnswered: false };
       wire.pairs.add(pair);
       const end = () => {
         client.destroy();
@@ -77,23 +77,33 @@ export class Wire {
       };
       for (const socket of [client, server]) socket.on("error", end).on("close", end);
       client.on("data", (bytes) => server.write(bytes));
-      server.on("data", (bytes) => void (wire.holds || client.write(bytes)));
+      server.on("data", (bytes) => {
+        if (wire.holds) return;
+        pair.isAnswered = true;
+        client.write(bytes);
+      });
     });
     await new Promise((resolve) => wire.listener.listen(0, "127.0.0.1", resolve));
     wire.url = `http://127.0.0.1:${wire.listener.address().port}`;
     return wire;
   }
 
-  /** Nothing of the server arrives any more on the connections that are open. */
+  /** How many connections are open on which the server has answered: on the others nothing could be said while it is held. */
+  get connected() {
+    return [...this.pairs].filter((pair) => pair.isAnswered).length;
+  }
+
+  /** Nothing of the server arrives any more. */
   hold() {
     this.holds = true;
   }
 
   cut() {
-    for (const { client, server } of [...this.pairs]) {
+    for (const { client, server } of this.pairs) {
       client.destroy();
       server.destroy();
     }
+    this.pairs.clear();
     this.holds = false;
   }
 
