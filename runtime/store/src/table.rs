@@ -81,9 +81,14 @@ impl TableDef {
     pub fn require_storable_changes(&self, before: &[Value], changes: &[(usize, Value)]) -> Result<(), StoreError> {
         changes.iter().try_for_each(|(place, value)| self.require_storable_value(*place, value))?;
         let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| value);
-        let changes_it = |index: &&IndexDef| index.keys.iter().any(|key| changed(key.field).is_some());
         let new = |field: usize| changed(field).or_else(|| before.get(field));
-        self.indexes.iter().filter(changes_it).try_for_each(|index| self.require_short(index, new))
+        let changes_it = |index: &&IndexDef| {
+            let condition = index.when.and_then(|when| self.field(when.field()));
+            index.keys.iter().map(|key| key.field).chain(condition).any(|field| changed(field).is_some())
+        };
+        let may_hold = |index: &&IndexDef| index.when.is_none_or(|when| when.may_hold(self, new));
+        let mut concerned = self.indexes.iter().filter(changes_it).filter(may_hold);
+        concerned.try_for_each(|index| self.require_short(index, new))
     }
 
     fn require_short<'a>(
@@ -187,12 +192,16 @@ impl Condition {
 
     /// Whether it holds for a row with these values.
     pub fn holds(self, table: &TableDef, values: &[Value]) -> bool {
-        let value = |name| table.field(name).map_or(&Value::Null, |place| &values[place]);
-        match self {
-            Condition::Equals(name, literal) => *value(name) == literal.value(),
-            Condition::IsNull(name) => *value(name) == Value::Null,
-            Condition::NotNull(name) => *value(name) != Value::Null,
-        }
+        self.may_hold(table, |place| values.get(place))
+    }
+
+    /// Whether it holds for a row of which some values may not be known, or can hold.
+    fn may_hold<'a>(self, table: &TableDef, value: impl Fn(usize) -> Option<&'a Value>) -> bool {
+        table.field(self.field()).and_then(value).is_none_or(|value| match self {
+            Condition::Equals(_, literal) => *value == literal.value(),
+            Condition::IsNull(_) => *value == Value::Null,
+            Condition::NotNull(_) => *value != Value::Null,
+        })
     }
 }
 

@@ -179,6 +179,10 @@ pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
         let noted = [text(1), Value::Text("noted".to_owned()), text(2_001)];
         let error = transaction.insert(&TABLE, 3, 1, &noted).unwrap_err();
         assert!(error.to_string().starts_with("things.note must"), "{error}");
+        // A conditional index has the keys of those alone for which its condition holds, also once it does.
+        let entering = transaction.update(&TABLE, 1, &before, &[(1, Value::Text("noted".to_owned()))]).unwrap_err();
+        assert!(entering.to_string().starts_with("things.note must"), "{entering}");
+        assert!(transaction.update(&TABLE, 1, &before, &[(2, text(4_000))])?);
         // Of a change that leaves its index alone the keys do not matter.
         assert!(transaction.update(&TABLE, 1, &before, &[(0, Value::Text("short".into()))])?);
         transaction.insert(&TABLE, 4, 1, &row([1_990, 10, 0]))
