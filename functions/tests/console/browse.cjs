@@ -86,6 +86,21 @@ step("a link in a new tab is logged in too", async ({ page, context, server }) =
   assert.ok(page);
 });
 
+step("a page that is opened behind others asks once it is looked at", async ({ context, server }) => {
+  const behind = await context.newPage();
+  await behind.addInitScript(() => Object.defineProperty(document, "hidden", { get: () => !globalThis.isLookedAt }));
+  await behind.goto(`${server.base}/console/functions`);
+  await behind.getByRole("heading", { level: 1, name: "Functions" }).waitFor();
+  await behind.waitForTimeout(500);
+  assert.equal(await behind.getByRole("link", { name: "createMeeting", exact: true }).count(), 0);
+  await behind.evaluate(() => {
+    globalThis.isLookedAt = true;
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await behind.getByRole("link", { name: "createMeeting", exact: true }).waitFor();
+  await behind.close();
+});
+
 step("a function is run by its form, as a user, and what does not fit is told at its field", async ({ page }) => {
   await open(page, "Functions");
   await page.getByRole("searchbox", { name: "Find a function" }).fill("createMeeting");

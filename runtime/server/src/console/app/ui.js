@@ -19,8 +19,10 @@ export function useAsked(ask, inputs, every) {
     let isOver = false;
     let soon;
     let pause = BUSY_MS;
+    let isMissed = false;
     const look = async () => {
-      if (document.hidden) return;
+      isMissed = document.hidden;
+      if (isMissed) return;
       try {
         const value = await ask();
         if (!isOver) set({ value });
@@ -35,8 +37,12 @@ export function useAsked(ask, inputs, every) {
     set((before) => ({ value: before.value, isOld: true }));
     look();
     const timer = every && setInterval(look, every);
+    // A page that was opened behind others asks once it is looked at.
+    const shown = () => isMissed && look();
+    document.addEventListener("visibilitychange", shown);
     return () => {
       isOver = true;
+      document.removeEventListener("visibilitychange", shown);
       clearInterval(timer);
       clearTimeout(soon);
     };
