@@ -149,6 +149,8 @@ impl Class {
     ];
 }
 
+const _: () = assert!(Class::ALL.len() == Class::Done as usize + 1, "a class is missing among all of them");
+
 /// Classes of one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classes(u64);

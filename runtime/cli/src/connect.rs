@@ -107,9 +107,7 @@ impl ConnectArgs {
         }
         Ok(connection)
     }
-}
 
-impl ConnectArgs {
     /// The settings on this machine.
     ///
     /// # Errors

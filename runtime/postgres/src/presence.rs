@@ -110,9 +110,14 @@ impl Presence {
         let living = Mutex::new(living(session)?);
         session.run("COMMIT")?;
         let shared = Arc::new(Shared { living, ..Shared::default() });
-        let (server_of_keeper, clock) = (server.clone(), clock.clone());
-        let mut keeper =
-            Keeper { id, server: server_of_keeper, shared: shared.clone(), clock, session: None, cleaned: 0 };
+        let mut keeper = Keeper {
+            id,
+            server: server.clone(),
+            shared: shared.clone(),
+            clock: clock.clone(),
+            session: None,
+            cleaned: 0,
+        };
         keeper.renew_over(session)?;
         let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
         let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
@@ -251,6 +256,7 @@ impl Keeper {
         self.session = Some(session);
         Ok(())
     }
+
     /// Renews the row, and sees who else is there and how late it is.
     fn renew_over(&mut self, session: &mut Session) -> Result<(), Failure> {
         const RENEW: &str = "UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1 \
