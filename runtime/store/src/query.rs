@@ -213,20 +213,19 @@ impl DbMut {
     ///
     /// # Errors
     /// As [`DbMut::patch`].
-    pub fn patch_doc<T: Table>(&mut self, old: Doc<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
-        let mut row = (*old).clone();
-        change(&mut row);
-        let before = old.encode();
-        let changes: Vec<(usize, Value)> = row
+    pub fn patch_doc<T: Table>(&mut self, mut doc: Doc<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
+        let before = doc.encode();
+        change(doc.fields_mut());
+        let changes: Vec<(usize, Value)> = doc
             .encode()
             .into_iter()
             .enumerate()
             .filter(|(place, after)| !T::DEF.fields[*place].retired && before[*place] != *after)
             .collect();
-        if !changes.is_empty() && !self.writer.update(T::DEF, old.id().bits(), &before, &changes)? {
-            return Err(missing(old.id()));
+        if !changes.is_empty() && !self.writer.update(T::DEF, doc.id().bits(), &before, &changes)? {
+            return Err(missing(doc.id()));
         }
-        Ok(Doc::new(old.id(), old.creation_time(), row))
+        Ok(doc)
     }
 
     /// Writes all fields of a row anew.

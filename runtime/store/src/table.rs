@@ -561,6 +561,10 @@ impl<T: Table> Doc<T> {
         self.creation_time
     }
 
+    pub(crate) fn fields_mut(&mut self) -> &mut T {
+        &mut self.fields
+    }
+
     /// The fields alone.
     pub fn into_inner(self) -> T {
         self.fields
