@@ -1,8 +1,11 @@
 //! What the operator is told of a database that several nodes serve.
 
-use serde_json::Value;
+use std::io::{BufReader, Write as _};
+use std::net::TcpStream;
 
-use crate::node::{Cluster, SERVER, get, said, until};
+use serde_json::{Value, json};
+
+use crate::node::{Cluster, Node, SERVER, get, said, until};
 
 /// What `doctor` says, by subject; the command may fail.
 fn doctor(cluster: &Cluster, folder: &tempfile::TempDir) -> Value {
@@ -81,4 +84,75 @@ fn backup_and_restore_say_what_to_use_instead() {
     let output = command.args(["backup", "--url", &node.url]).env("CONVOKE_DEPLOY_KEY", key).output().unwrap();
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains("pg_dump") && !says.contains("database failed"), "{says}");
+}
+
+/// Opens a live query at a node, and waits for its first result: lines of server-sent events.
+fn watch(node: &Node) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(node.url.strip_prefix("http://").unwrap()).unwrap();
+    let ask = "GET /api/live?path=ledger/books&args=%7B%7D HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    stream.write_all(ask.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream);
+    read_to(&mut lines, "event: results");
+    lines
+}
+
+fn read_to(lines: &mut impl std::io::BufRead, wanted: &str) {
+    let mut line = String::new();
+    while !line.contains(wanted) {
+        line.clear();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "the answer has ended before {wanted}");
+    }
+}
+
+#[test]
+fn what_a_node_shows_says_whose_it_is_and_a_live_connection_is_ended_from_any_node() {
+    let _shared = SERVER.read();
+    let cluster = Cluster::new();
+    let (one, other) = (cluster.node(), cluster.node());
+    let command = |node: &Node, args: &[&str]| {
+        let mut command = cluster.command(&node.folder);
+        command.args(args).args(["--env", "development"]);
+        let output = command.output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap(), output.status.success())
+    };
+    let live = |node: &Node| -> Value { serde_json::from_str(&command(node, &["live", "--json"]).0).unwrap() };
+    until("both know each other", || [&one, &other].iter().all(|node| live(node)["node"]["others"] == 1));
+
+    let mut stream = watch(&other);
+    assert_eq!(live(&one)["connections"], json!([]), "it is another node's");
+    let listed = live(&other);
+    let (node, connection) = (listed["node"]["id"].as_str().unwrap(), &listed["connections"][0]);
+    let id = connection["id"].as_str().unwrap().to_owned();
+    assert_eq!(id, format!("{node}-{}", connection["number"]));
+    let (table, says, _) = command(&other, &["live"]);
+    assert!(table.contains(&id) && says.contains(&format!("connections of node {node} (")), "{table}{says}");
+    assert!(says.contains("; 1 other node serves"), "{says}");
+
+    let (_, says, is_done) = command(&one, &["live", "end", &id]);
+    assert!(is_done && says.contains(&format!("the connection {id} was ended")), "{says}");
+    read_to(&mut stream, "event: end");
+    until("it is gone", || live(&other)["connections"] == json!([]));
+    for asked in [&one, &other] {
+        let (_, says, is_done) = command(asked, &["live", "end", &id]);
+        assert!(!is_done && says.contains("No live connection of any node has this id"), "{says}");
+    }
+
+    one.value("ledger/books", &json!({}));
+    let (lines, says, _) = command(&one, &["logs", "--json", "--function", "ledger/books"]);
+    let call: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    let shown = live(&one)["node"]["id"].clone();
+    assert_eq!((&call["function"], &call["node"]), (&json!("ledger/books"), &shown));
+    assert!(says.contains(&format!("calls of node {} (", shown.as_str().unwrap())), "{says}");
+
+    // A node that stands still has not answered, one that has ended has no connections.
+    let _stream = watch(&other);
+    let id = live(&other)["connections"][0]["id"].as_str().unwrap().to_owned();
+    other.signal("STOP");
+    let (_, says, is_done) = command(&one, &["live", "end", &id]);
+    assert!(!is_done && says.contains("The node that has this connection does not answer now"), "{says}");
+    other.signal("CONT");
+    drop(other);
+    until("the other node is not heard of", || live(&one)["node"]["others"] == 0);
+    let (_, says, is_done) = command(&one, &["live", "end", &id]);
+    assert!(!is_done && says.contains("or its node has"), "{says}");
 }

@@ -178,6 +178,7 @@ impl Runtime {
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
         let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, newest));
         let live = Hub::new(dispatcher.clone());
+        live.answer_other_nodes();
         Self(Arc::new(Inner { services, dispatcher, scheduler, totals, recent_calls, rejections, live }))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! One command, one file. Exit codes: 0 done, 1 it failed, 2 the command line was not understood.
 
+pub(crate) mod asked_node;
 pub mod completions;
 pub mod config;
 pub mod console;

@@ -5,14 +5,19 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
 use super::{Failure, table};
+use convoke_calls::live::ConnectionName;
 use convoke_store::Engines;
 
 /// Show the live connections of a running server; end one
 ///
+/// Of nodes on one database, those of the node that is asked; each has an id then, by which any node ends it.
+///
 ///   convoke live
 ///   convoke live end 7
+///   convoke live end 00c0ffee-7
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Live {
@@ -33,8 +38,8 @@ enum What {
 
 #[derive(clap::Args)]
 struct End {
-    /// The connection's number, as `convoke live` shows it
-    number: u64,
+    /// The connection's number or id, as `convoke live` shows it
+    number: ConnectionName,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -42,12 +47,14 @@ struct End {
 #[derive(Deserialize)]
 struct Listed {
     connections: Vec<Client>,
+    node: Option<AskedNode>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Client {
     number: u64,
+    id: Option<String>,
     identity: Option<String>,
     deploy_key: Option<String>,
     age_ms: u64,
@@ -75,7 +82,8 @@ impl Live {
         if self.json {
             return table::print(&serde_json::to_string_pretty(&listed)?);
         }
-        let Listed { connections } = serde_json::from_value(listed)?;
+        let Listed { connections, node } = serde_json::from_value(listed)?;
+        node.iter().for_each(|node| node.tell("connections"));
         if connections.is_empty() {
             eprintln!("nobody has live queries now");
             return Ok(());
@@ -87,7 +95,14 @@ impl Live {
             paths.dedup();
             let queries = format!("{} ({})", client.queries.len(), paths.join(", "));
             let bytes = convoke_server::archive::space::human(client.bytes);
-            [client.number.to_string(), who, seconds(client.age_ms), queries, bytes, seconds(client.lag_ms)]
+            [
+                client.id.unwrap_or_else(|| client.number.to_string()),
+                who,
+                seconds(client.age_ms),
+                queries,
+                bytes,
+                seconds(client.lag_ms),
+            ]
         });
         table::print(&table::aligned(std::iter::once(head).chain(rows)))
     }

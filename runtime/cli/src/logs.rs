@@ -9,6 +9,7 @@ use hyper::Method;
 use serde::Deserialize;
 
 use super::Failure;
+use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
 use super::operator_log::visible;
 use convoke_calls::recent_calls::Wanted;
@@ -17,7 +18,8 @@ use convoke_store::Engines;
 /// Show the calls of a running server: the last ones, and with --follow those that end from now on
 ///
 /// Of each call: when it ended, its outcome, how long it took, its function, who made it, the request id; below it what went
-/// wrong, and what the function logged. Requests that were refused before a function ran are shown too.
+/// wrong, and what the function logged. Requests that were refused before a function ran are shown too. Of nodes on one
+/// database, those of the node that is asked.
 ///
 ///   convoke logs                                            the last calls
 ///   convoke logs --follow                                   every call from now on
@@ -59,6 +61,12 @@ fn outcome(text: &str) -> Result<String, String> {
     text.parse::<Wanted>().map(|_| text.to_owned())
 }
 
+/// Of the server's overview, which node it is.
+#[derive(Deserialize)]
+struct Overview {
+    node: Option<AskedNode>,
+}
+
 /// A line of the answer.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -98,6 +106,8 @@ impl Logs {
         let follow = self.follow;
         let path = self.path();
         connection.block_on(async {
+            let Overview { node } = connection.admin(Method::GET, "overview", None).await?;
+            node.iter().for_each(|node| node.tell("calls"));
             let mut lines = connection.request(Method::GET, &path, None).await?.success().await?;
             let look = Look::of_standard_output();
             while let Some(line) = lines.line().await? {

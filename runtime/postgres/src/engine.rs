@@ -20,6 +20,7 @@ use super::installation::Snapshot;
 use super::line::{Line, closed};
 use super::own;
 use super::presence::{Company, Presence, Refused};
+use super::requests::Requests;
 use super::schema;
 use super::server::Server;
 use super::session::Session;
@@ -32,8 +33,8 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, Draw, Drawn, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran, ReadJob, Stats,
-    StoreError, TableDef, WriteJob,
+    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran,
+    ReadJob, Stats, StoreError, TableDef, WriteJob,
 };
 
 /// An open database, as one node serves it.
@@ -48,6 +49,7 @@ pub(crate) struct PgEngine {
     presence: Presence,
     follower: Follower,
     buckets: Buckets,
+    requests: Requests,
     readers_count: usize,
     greatest_id: u128,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -133,6 +135,7 @@ impl PgEngine {
         };
         threads.extend(readers.start(readers_count, serve)?);
         let buckets = Buckets::of(server.clone());
+        let requests = Requests::of(server.clone(), reading.clock.clone());
         Ok(Self {
             server,
             sessions,
@@ -144,6 +147,7 @@ impl PgEngine {
             presence,
             follower,
             buckets,
+            requests,
             readers_count,
             greatest_id,
             threads: Mutex::new(threads),
@@ -341,6 +345,19 @@ impl Engine for PgEngine {
         }
     }
 
+    fn ask(&self, node: u32, request: &str) -> Result<Option<String>, StoreError> {
+        if !self.presence.nodes().may_live(node) {
+            return Ok(None);
+        }
+        let answer = self.requests.ask(node, request).map_err(|failure| failure.into_store(0))?;
+        let silent = || StoreError::Unreachable("the node that was asked has not answered".to_owned());
+        answer.ok_or_else(silent).map(Some)
+    }
+
+    fn answer_by(&self, answerer: Answerer) {
+        self.presence.answer_by(answerer);
+    }
+
     fn health(&self) -> Result<(), String> {
         self.presence.health()
     }
@@ -403,6 +420,7 @@ impl Engine for PgEngine {
         self.follower.end();
         self.sessions.clear();
         self.buckets.close();
+        self.requests.close();
         self.presence.leave();
     }
 }

@@ -13,6 +13,7 @@ mod installation;
 mod line;
 mod own;
 mod presence;
+mod requests;
 mod schema;
 mod server;
 mod session;

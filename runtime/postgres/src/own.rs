@@ -1,5 +1,5 @@
-//! The engine's own tables: the schema's history, what was committed, who serves, what one node alone may do at a time, and
-//! what all together may let through.
+//! The engine's own tables: the schema's history, what was committed, who serves, what one node alone may do at a time, what
+//! all together may let through, and what one asks of another.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::value::Param;
 use convoke_store::Value;
 
 /// Names that no table of an application has.
-pub(crate) const NAMES: [&str; 5] = ["_schema", "_commits", "_nodes", "_leases", "_buckets"];
+pub(crate) const NAMES: [&str; 6] = ["_schema", "_commits", "_nodes", "_leases", "_buckets", "_requests"];
 
 /// Makes the schema and the engine's own tables where they are missing.
 ///
@@ -20,7 +20,7 @@ pub(crate) const NAMES: [&str; 5] = ["_schema", "_commits", "_nodes", "_leases",
 pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure> {
     // Several nodes may begin at the same moment, and "if not exists" does not keep one from seeing another half-way.
     for _ in 0..50 {
-        let exists = format!("SELECT to_regclass({}) IS NOT NULL", server.literal("_buckets"));
+        let exists = format!("SELECT to_regclass({}) IS NOT NULL", server.literal("_requests"));
         let rows = session.rows(&exists, Vec::new())?;
         if rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
             return Ok(());
@@ -51,7 +51,9 @@ pub(crate) fn all(schema: &str) -> String {
          CREATE TABLE IF NOT EXISTS {schema}._leases (name text PRIMARY KEY);
          INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes') ON CONFLICT DO NOTHING;
          CREATE TABLE IF NOT EXISTS {schema}._buckets (id uuid PRIMARY KEY, at bigint NOT NULL, tokens float8 NOT NULL, \
-           taken float8 NOT NULL, full_at bigint NOT NULL);"
+           taken float8 NOT NULL, full_at bigint NOT NULL);
+         CREATE TABLE IF NOT EXISTS {schema}._requests (id uuid PRIMARY KEY, node bigint NOT NULL, request text NOT NULL, answer text, \
+           at timestamptz NOT NULL DEFAULT now());"
     )
 }
 

@@ -1,7 +1,7 @@
 //! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use tracing::warn;
 use super::buckets;
 use super::failure::Failure;
 use super::own;
+use super::requests;
 use super::server::Server;
 use super::session::Session;
 use super::value::Bits;
 use convoke_core::clock::Clock;
-use convoke_store::{Nodes, Value};
+use convoke_store::{Answerer, Nodes, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
@@ -42,6 +43,7 @@ pub(crate) enum Company<'a> {
 /// A row of `_nodes`, for as long as this lives.
 pub(crate) struct Presence {
     id: u128,
+    name: Arc<str>,
     server: Arc<Server>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -57,6 +59,8 @@ struct Shared {
     trouble: Mutex<Option<String>>,
     /// By how many milliseconds the database's clock was ahead of this node's at the last renewal.
     deviation_ms: AtomicI64,
+    /// What answers other nodes.
+    answerer: OnceLock<Answerer>,
 }
 
 /// Why nobody else may come.
@@ -121,7 +125,7 @@ impl Presence {
         keeper.renew_over(session)?;
         let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
         let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
-        Ok(Self { id, server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { id, name: name().into(), server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
     }
 
     /// Its id.
@@ -129,9 +133,15 @@ impl Presence {
         self.id
     }
 
-    /// Its number, and those of all who live.
+    /// Its number and its name, and the numbers of all who live.
     pub(crate) fn nodes(&self) -> Nodes {
-        Nodes::Many { own: number(self.id), living: self.shared.living.lock().clone() }
+        let living = self.shared.living.lock().clone();
+        Nodes::Many { own: number(self.id), name: self.name.clone(), living }
+    }
+
+    /// Has other nodes answered; the first answerer stays.
+    pub(crate) fn answer_by(&self, answerer: Answerer) {
+        let _ = self.shared.answerer.set(answerer);
     }
 
     /// By how many milliseconds the database's clock is ahead of this node's.
@@ -192,19 +202,23 @@ fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
     Ok(rows.iter().filter_map(|row| row.try_get::<_, Bits>(0).ok()).map(|id| number(id.0)).collect())
 }
 
+/// What this process is called, for people.
+fn name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} on {}", std::process::id(), host.trim())
+}
+
 /// Writes the row.
 ///
 /// # Errors
 /// The server's.
 pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = format!("{} on {}", std::process::id(), host.trim());
     let agreed = match company {
         Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),
         Company::None => String::new(),
     };
     let is_alone = Value::Bool(company == Company::None);
-    let params = vec![own::id(id), Value::Text(name).into(), is_alone.into(), Value::Text(agreed).into()];
+    let params = vec![own::id(id), Value::Text(name()).into(), is_alone.into(), Value::Text(agreed).into()];
     let sql = "INSERT INTO _nodes (id, name, alone, agreed) VALUES ($1, $2, $3, nullif($4, ''))";
     session.change(sql, params).map(drop)
 }
@@ -245,12 +259,16 @@ impl Keeper {
             None => Session::open(&self.server)?,
         };
         self.renew_over(&mut session)?;
+        if let Some(answerer) = self.shared.answerer.get() {
+            requests::answer(&mut session, number(self.id), answerer)?;
+        }
         self.cleaned += 1;
         if self.cleaned.is_multiple_of(60) {
             session.run(format!(
                 "DELETE FROM _commits WHERE at < now() - interval '{COMMITS_KEPT_S} seconds'; \
-                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}",
-                buckets::CLEAN
+                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}; {}",
+                buckets::CLEAN,
+                requests::CLEAN
             ))?;
         }
         self.session = Some(session);

@@ -195,6 +195,18 @@ pub trait Engine: Send + Sync + 'static {
         Err(StoreError::Engine("one node alone shares no buckets".to_owned()))
     }
 
+    /// Asks another node, by its number, and waits some seconds for what its [`Answerer`] says; `None` if no node of this
+    /// number lives. Where one serves alone nobody asks.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`]: it has not answered, and may have done what was asked.
+    fn ask(&self, _node: u32, _request: &str) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    /// Has other nodes answered by this one from now on; the first answerer stays.
+    fn answer_by(&self, _answerer: Answerer) {}
+
     /// Whether calls that the gate lets through can be expected to be served.
     ///
     /// # Errors
@@ -229,6 +241,9 @@ pub trait Engine: Send + Sync + 'static {
     /// second call does nothing.
     fn close(&self);
 }
+
+/// Says what a node answers to another one. It must be quick.
+pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Tokens to be taken out of a bucket that the nodes of a database share: it refills evenly up to what it holds at most,
 /// and is full at first.
@@ -268,6 +283,8 @@ pub enum Nodes {
     Many {
         /// This one.
         own: u32,
+        /// What this one is called, for people.
+        name: Arc<str>,
         /// All that are known to live, lately.
         living: Vec<u32>,
     },
@@ -278,13 +295,13 @@ impl Nodes {
     pub fn count(&self) -> usize {
         match self {
             Nodes::Alone => 1,
-            Nodes::Many { own, living } => living.iter().filter(|number| *number != own).count() + 1,
+            Nodes::Many { own, living, .. } => living.iter().filter(|number| *number != own).count() + 1,
         }
     }
 
     /// Whether the process of this number may still be at work.
     pub fn may_live(&self, number: u32) -> bool {
-        matches!(self, Nodes::Many { own, living } if *own == number || living.contains(&number))
+        matches!(self, Nodes::Many { own, living, .. } if *own == number || living.contains(&number))
     }
 }
 

@@ -46,7 +46,8 @@ pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
 pub use database::Database;
 pub use disk::{Disk, HeldDisk, Room, SystemDisk};
 pub use engine::{
-    Access, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
+    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck,
+    WriteJob,
 };
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};

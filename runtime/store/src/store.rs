@@ -14,7 +14,8 @@ use super::change_recorder::RecordedJob;
 use super::commits::Commits;
 use super::disk::{Disk, SystemDisk};
 use super::engine::{
-    Access, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck, WriteJob,
+    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck,
+    WriteJob,
 };
 use super::error::{OpenError, StoreError};
 use super::flow::Flow;
@@ -272,6 +273,19 @@ impl Store {
     /// As [`super::Engine::draw`].
     pub fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {
         self.inner.engine.draw(draw)
+    }
+
+    /// Asks another node, and blocks for some seconds until it has answered; `None` if there is none of this number.
+    ///
+    /// # Errors
+    /// As [`super::Engine::ask`].
+    pub fn ask(&self, node: u32, request: &str) -> Result<Option<String>, StoreError> {
+        self.inner.engine.ask(node, request)
+    }
+
+    /// Has other nodes answered by this one from now on.
+    pub fn answer_by(&self, answerer: Answerer) {
+        self.inner.engine.answer_by(answerer);
     }
 
     /// What the store counts about itself.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::across::ConnectionName;
 use super::hub::{Connection, Hub, State};
 
 /// A client that has live queries. Its JSON:
@@ -18,6 +19,9 @@ use super::hub::{Connection, Hub, State};
 pub struct LiveClient {
     /// What tells it from all others of this process, also those that are gone.
     pub number: u64,
+    /// What tells it from those of all nodes, if several may serve the database: `00c0ffee-7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// `issuer|subject` of the identity that its queries run as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
@@ -56,14 +60,15 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
 impl Hub {
     /// The clients that are connected now, those that came first at the beginning.
     pub fn clients(&self) -> Vec<LiveClient> {
+        let node = self.own_node();
         let (state, now) = (self.lock(), Instant::now());
         let mut clients: Vec<_> =
-            state.connections.iter().map(|(_, connection)| client(&state, connection, now)).collect();
+            state.connections.iter().map(|(_, connection)| client(&state, connection, node, now)).collect();
         clients.sort_by_key(|client| client.number);
         clients
     }
 
-    /// Ends a connection: its client is told so, and may come back. Says whether there is one of this number.
+    /// Ends a connection of this process: its client is told so, and may come back. Says whether there is one of this number.
     pub fn end(&self, number: u64) -> bool {
         let mut state = self.lock();
         let found = state.connections.iter_mut().find(|(_, connection)| connection.number == number);
@@ -74,7 +79,7 @@ impl Hub {
     }
 }
 
-fn client(state: &State, connection: &Connection, now: Instant) -> LiveClient {
+fn client(state: &State, connection: &Connection, node: Option<u32>, now: Instant) -> LiveClient {
     let watched = |id: &usize| {
         let subscription = &state.subscriptions[*id];
         WatchedQuery {
@@ -88,6 +93,7 @@ fn client(state: &State, connection: &Connection, now: Instant) -> LiveClient {
     queries.sort_by_key(|query| query.number);
     LiveClient {
         number: connection.number,
+        id: node.map(|node| ConnectionName { node: Some(node), number: connection.number }.to_string()),
         identity: connection.caller.identity().map(|identity| identity.token_identifier()),
         deploy_key: connection.caller.deploy_key().map(|key| key.name.clone()),
         age: now - connection.opened_at,

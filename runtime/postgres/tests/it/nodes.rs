@@ -151,6 +151,23 @@ fn nodes_know_each_other_until_one_leaves() {
     assert!(first.nodes().may_live(one));
 }
 
+#[test]
+fn a_node_answers_what_another_one_asks_and_one_that_is_not_there_is_told_as_that() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let Nodes::Many { own, .. } = second.nodes() else { panic!("it is a node among others") };
+    until("the first node hears of the second one", || first.nodes().may_live(own));
+    second.answer_by(Box::new(|request| format!("{request}? yes")));
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let asking: Vec<_> = ["one", "two", "three"].map(|what| scope.spawn(|| first.ask(own, what).unwrap())).into();
+        asking.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(answers, ["one? yes", "two? yes", "three? yes"].map(|answer| Some(answer.to_owned())));
+    second.close();
+    until("the first node hears that the second one has left", || !first.nodes().may_live(own));
+    assert_eq!(first.ask(own, "still there").unwrap(), None);
+}
+
 /// The machine's clock, and how far it is set wrong.
 struct Wrong(SystemClock, AtomicI64);
 

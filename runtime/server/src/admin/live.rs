@@ -2,28 +2,40 @@
 
 use serde_json::{Value, json};
 
+use super::node::AnsweringNode;
 use super::{Admin, AdminRequest, success};
+use convoke_calls::live::ConnectionName;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 
-/// `GET live`: the connections ([`convoke_calls::live::LiveClient`]), those that came first at the beginning:
-/// `{"connections": […]}`.
+/// `GET live`: the connections of this node ([`convoke_calls::live::LiveClient`]), those that came first at the beginning:
+/// `{"connections": […], "node": …}`, with the [`AnsweringNode`] where several may serve the database.
 ///
 /// # Errors
 /// None.
 pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
-    success(&json!({ "connections": admin.runtime.live().clients() }))
+    let connections = admin.runtime.live().clients();
+    success(&match AnsweringNode::of(admin) {
+        None => json!({ "connections": connections }),
+        Some(node) => json!({ "connections": connections, "node": node }),
+    })
 }
 
-/// `DELETE live/{number}`: ends a connection. Its client is told so, and may come back.
+/// `DELETE live/{number}`: ends a connection of this node, by its number, or of any node, by its id. Its client is told so,
+/// and may come back.
 ///
 /// # Errors
-/// `NOT_FOUND`: it is gone already.
+/// `NOT_FOUND`: it is gone already, or its node is. `UNAVAILABLE`: its node does not answer.
 pub async fn end(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let given = request.part();
-    let number = given.parse().map_err(|error| Error::invalid_argument("number", format!("number: {error}")))?;
-    match admin.runtime.live().end(number) {
-        true => success(&Value::Null),
-        false => Err(Error::not_found("No live connection has this number: it has ended already, or never was")),
+    let given: Result<ConnectionName, _> = request.part().parse();
+    let name = given.map_err(|error| Error::invalid_argument("number", format!("number: {error}")))?;
+    match (admin.runtime.live().end_anywhere(name).await?, name.node) {
+        (true, _) => success(&Value::Null),
+        (false, None) => {
+            Err(Error::not_found("No live connection has this number: it has ended already, or never was"))
+        }
+        (false, Some(_)) => {
+            Err(Error::not_found("No live connection of any node has this id: it has ended already, or its node has"))
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
+use super::node::AnsweringNode;
 use super::{Admin, AdminRequest};
 use convoke_calls::recent_calls::{CallRecord, Filter, Followed, Follower, RECENT_MAX};
 use convoke_core::error::Result;
@@ -18,7 +19,8 @@ const NDJSON: &str = "application/x-ndjson";
 ///
 /// At most `last` calls that have ended (all that are remembered, unless `follow` is given: then none); with
 /// `follow=true` also those that end from now on, until the reader goes or the server ends. A reader that is too slow is
-/// told how many they lost: `{"lost":12}`.
+/// told how many they lost: `{"lost":12}`. They are calls of one node; each line has its id as `node` where several may
+/// serve the database.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for an outcome that there is not; `OVERLOADED` if as many follow as may.
@@ -35,20 +37,31 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     // Followed before it is looked back, so that no call falls between; one that is found both ways is shown once.
     let follower = if follow { Some(admin.runtime.follow_calls(filter.clone())?) } else { None };
     let recent = admin.runtime.recent_calls(&filter, last);
+    let node = AnsweringNode::of(admin).map(|node| node.id);
     let Some(follower) = follower else {
-        let lines: Vec<u8> = recent.iter().flat_map(line).collect();
+        let lines: Vec<u8> = recent.iter().flat_map(|call| line(&Call { call, node: node.as_deref() })).collect();
         return Ok(Reply::of(200, NDJSON, Body::from(lines)));
     };
     let (sender, body) = Body::stream(Ending::Never);
-    tokio::spawn(stream(sender, recent, follower));
+    tokio::spawn(stream(sender, recent, follower, node));
     Ok(Reply::of(200, NDJSON, body))
 }
 
-async fn stream(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follower) {
+/// A call, and the node that served it.
+#[derive(Serialize)]
+struct Call<'a> {
+    #[serde(flatten)]
+    call: &'a CallRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
+}
+
+async fn stream(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follower, node: Option<String>) {
+    let node = node.as_deref();
     let name = |entry: &CallRecord| (entry.time, entry.request_id.clone(), entry.function.clone());
     let mut shown: HashSet<_> = recent.iter().map(name).collect();
-    for entry in &recent {
-        if sender.send(line(entry)).await.is_err() {
+    for call in &recent {
+        if sender.send(line(&Call { call, node })).await.is_err() {
             return;
         }
     }
@@ -60,7 +73,7 @@ async fn stream(sender: BodySender, recent: Vec<CallRecord>, mut follower: Follo
         let line = match next {
             None => return,
             Some(Followed::Ended(entry)) if shown.remove(&name(&entry)) => continue,
-            Some(Followed::Ended(entry)) => line(&*entry),
+            Some(Followed::Ended(entry)) => line(&Call { call: &entry, node }),
             Some(Followed::Lost(lost)) => line(&json!({ "lost": lost })),
         };
         if sender.send(line).await.is_err() {

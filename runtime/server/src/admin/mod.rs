@@ -13,6 +13,7 @@ pub mod jobs;
 pub mod keys;
 pub mod live;
 pub mod logs;
+pub mod node;
 pub mod operator;
 pub mod overview;
 pub mod performance;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::node::AnsweringNode;
 use super::{Admin, AdminRequest, success};
 use convoke_calls::scheduler::JobState;
 use convoke_core::error::Result;
@@ -9,7 +10,7 @@ use convoke_http::Reply;
 use convoke_store::disk::Floor;
 
 /// `GET overview`: whether it serves, and its version; queues of the store with what its engine counts of itself; bytes of
-/// the database and of the disk; jobs by state; live queries.
+/// the database and of the disk; jobs by state; live queries; which node answers, where several may serve the database.
 ///
 /// # Errors
 /// A failure of the store.
@@ -29,7 +30,7 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         let size = disk.f_blocks * disk.f_frsize;
         json!({ "free": disk.f_bavail * disk.f_frsize, "size": size, "floor": Floor::of(runtime.limits()).bytes(size) })
     });
-    success(&json!({
+    let mut overview = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "environment": admin.environment,
         "now": runtime.clock().now(),
@@ -47,5 +48,9 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         "disk": disk,
         "jobs": jobs,
         "live": { "connections": connections, "queries": subscriptions },
-    }))
+    });
+    if let Some(node) = AnsweringNode::of(admin) {
+        overview["node"] = json!(node);
+    }
+    success(&overview)
 }

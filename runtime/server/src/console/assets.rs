@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page first: it answers every address that is no file's.
-static FILES: [File; 26] = files! {
+static FILES: [File; 27] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -40,6 +40,7 @@ static FILES: [File; 26] = files! {
     "form.js" JS Plain include_str;
     "login.js" JS Plain include_str;
     "work.js" JS Plain include_str;
+    "node.js" JS Plain include_str;
     "pages/overview.js" JS Plain include_str;
     "pages/functions.js" JS Plain include_str;
     "pages/calls.js" JS Plain include_str;

@@ -1,10 +1,11 @@
 // The last calls, and those that end from now on.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
-import { can, lines, query as members } from "../api.js";
+import { admin, can, lines, query as members } from "../api.js";
+import { AskedNode } from "../node.js";
 import { go, to, withQuery } from "../router.js";
 import { clock, number, span, time, visible } from "../text.js";
-import { Badge, Code, Copy, Failed, Field, Header, html } from "../ui.js";
+import { Badge, Code, Copy, Failed, Field, Header, html, useAsked } from "../ui.js";
 
 /** Calls that stay on the page. */
 const KEPT = 500;
@@ -14,6 +15,7 @@ const AGAIN_MS = 2_000;
 export function Calls({ query }) {
   const wanted = { function: query.get("function"), user: query.get("user"), outcome: query.get("outcome"), slowerThanMs: query.get("slower"), requestId: query.get("request") };
   const filter = members(wanted);
+  const now = useAsked(() => admin("overview"), [], 15_000).value;
   const [calls, set] = useState([]);
   const [lost, lose] = useState(0);
   const [isPaused, pause] = useState(false);
@@ -62,6 +64,7 @@ export function Calls({ query }) {
   return html`<${Header} title="Calls" lead=${`The last calls, and those that come. ${lost ? `${number(lost)} came faster than they could be shown.` : ""}`}>
       <button type="button" aria-pressed=${isPaused} onClick=${resume}>${isPaused ? "Go on" : "Pause"}</button>
     <//>
+    <${AskedNode} node=${now?.node} has="Calls" />
     <${Filters} query=${query} />
     <${Failed} error=${error} />
     ${calls.length

@@ -3,6 +3,7 @@
 import { useState } from "../vendor/hooks.js";
 import { admin, can } from "../api.js";
 import { Plot } from "../chart.js";
+import { AskedNode } from "../node.js";
 import { go, to, withQuery } from "../router.js";
 import { bytes, number, plural, span, visible } from "../text.js";
 import { Badge, Choice, Failed, Header, html, inline, Waiting, useAsked } from "../ui.js";
@@ -89,6 +90,7 @@ export function Overview({ query }) {
       ? html`<p class="banner bad" role="status"><strong>Not serving.</strong> ${visible(now.notReady)}</p>`
       : html`<p class="banner good" role="status"><strong>Serving</strong> ${now.environment}, version ${now.version}</p>`)}
     <${Failed} error=${asked.error} />
+    <${AskedNode} node=${now?.node} has="Queues and live connections" />
     ${now && html`<${Now} now=${now} />`}
     ${can("functions") && html`<${Charts} range=${range} />`}
     ${can("data") && now && html`<${Doctor} looksNow=${now.store.bytes <= LOOKED_THROUGH_BYTES} />`}`;

@@ -1,0 +1,96 @@
+//! What one node asks of another: a row, which the other one finds when it renews its own, and answers in its place.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::failure::Failure;
+use super::own;
+use super::server::Server;
+use super::session::Session;
+use super::value::Bits;
+use convoke_core::clock::Clock;
+use convoke_store::{Answerer, Value};
+
+/// How long an answer is waited for: nodes look once a second.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks for it.
+const LOOK: Duration = Duration::from_millis(50);
+/// Requests that are answered at one look.
+const TOGETHER: u32 = 100;
+
+/// Removes what nobody waits for any more: whoever asked has ended meanwhile.
+pub(crate) const CLEAN: &str = "DELETE FROM _requests WHERE at < clock_timestamp() - interval '1 minute'";
+
+/// Asks other nodes, over one connection for all who ask.
+pub(crate) struct Requests {
+    server: Arc<Server>,
+    clock: Arc<dyn Clock>,
+    session: Mutex<Option<Session>>,
+}
+
+impl Requests {
+    /// Asks those of this database.
+    pub(crate) fn of(server: Arc<Server>, clock: Arc<dyn Clock>) -> Self {
+        Self { server, clock, session: Mutex::default() }
+    }
+
+    /// Asks a node, and waits for what it says; `None` if it says nothing in time.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) fn ask(&self, node: u32, request: &str) -> Result<Option<String>, Failure> {
+        const ASK: &str = "INSERT INTO _requests (id, node, request) VALUES ($1, $2, $3)";
+        const ANSWER: &str = "SELECT answer FROM _requests WHERE id = $1 AND answer IS NOT NULL";
+        let id = own::random_id()?;
+        let params = vec![own::id(id), number(node), Value::Text(request.to_owned()).into()];
+        self.with_session(|session| session.change(ASK, params))?;
+        let until = self.clock.monotonic() + PATIENCE;
+        let mut answer = None;
+        while answer.is_none() && self.clock.monotonic() < until {
+            thread::sleep(LOOK);
+            let rows = self.with_session(|session| session.rows(ANSWER, vec![own::id(id)]))?;
+            answer = rows.first().and_then(|row| row.try_get(0).ok());
+        }
+        self.with_session(|session| session.change("DELETE FROM _requests WHERE id = $1", vec![own::id(id)]))?;
+        Ok(answer)
+    }
+
+    fn with_session<R>(&self, run: impl FnOnce(&mut Session) -> Result<R, Failure>) -> Result<R, Failure> {
+        let mut place = self.session.lock();
+        let mut session = match place.take().filter(Session::is_sound) {
+            Some(session) => session,
+            None => Session::open(&self.server)?,
+        };
+        let outcome = run(&mut session);
+        *place = Some(session);
+        outcome
+    }
+
+    /// Closes its connection.
+    pub(crate) fn close(&self) {
+        *self.session.lock() = None;
+    }
+}
+
+/// Answers what is asked of a node.
+///
+/// # Errors
+/// The server's.
+pub(crate) fn answer(session: &mut Session, node: u32, answerer: &Answerer) -> Result<(), Failure> {
+    const ANSWER: &str = "UPDATE _requests SET answer = $2 WHERE id = $1";
+    let asked = format!("SELECT id, request FROM _requests WHERE node = $1 AND answer IS NULL LIMIT {TOGETHER}");
+    for row in session.rows(&asked, vec![number(node)])? {
+        let failed = |error: tokio_postgres::Error| Failure::of(&error);
+        let id: Bits = row.try_get(0).map_err(failed)?;
+        let answer = answerer(row.try_get(1).map_err(failed)?);
+        session.change(ANSWER, vec![own::id(id.0), Value::Text(answer).into()])?;
+    }
+    Ok(())
+}
+
+fn number(node: u32) -> super::value::Param {
+    Value::Integer(node.into()).into()
+}
