@@ -94,7 +94,8 @@ impl PgEngine {
         // Before anything is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
         let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
-        let (difference, session) = schema::apply(session, &tables, Extent::Whole, &clock, &commits)?;
+        let (difference, session) =
+            schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), presence.id())?;
         gate.set_schema(difference);
         let transaction = PgTransaction::new(session, Purpose::Read, schema::frame(&clock, &commits));
         let greatest_id = schema::greatest_id(&transaction)?;
@@ -316,7 +317,7 @@ impl Engine for PgEngine {
         let Reading { clock, commits, .. } = &self.reading;
         let session = Session::open(&self.server)?;
         let (difference, session) =
-            commits.change_everything(|| schema::apply(session, &self.tables, extent, clock, commits))?;
+            schema::apply(session, &self.server, &self.tables, extent, (clock, commits), self.presence.id())?;
         self.sessions.give_back(Some(session));
         self.gate.set_schema(difference);
         Ok(())

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use super::engine::locked;
 use super::failure::Failure;
-use super::own;
-use super::presence::{Company, LIFETIME_S, Presence, enter_row};
+use super::own::{self, LIFETIME_S};
+use super::presence::{Company, Presence, enter_row};
 use super::schema;
 use super::server::Server;
 use super::session::Session;
@@ -78,7 +78,8 @@ impl Installation for PgInstallation {
         let drop_it = format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(&server.schema));
         session.run(drop_it).and_then(|()| own::make(&mut session, &server)).map_err(OpenError::from)?;
         let commits = Arc::new(Commits::new(self.clock.clone(), tables));
-        let (difference, session) = schema::apply(session, tables, Extent::Whole, &self.clock, &commits)?;
+        let (difference, session) =
+            schema::apply(session, &server, tables, Extent::Whole, (&self.clock, &commits), self.presence.id())?;
         if let Some(refused) = difference {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }

@@ -9,6 +9,7 @@ mod counters;
 mod engine;
 mod failure;
 mod follower;
+mod indexes;
 mod installation;
 mod line;
 mod own;

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::buckets;
 use super::failure::Failure;
-use super::own;
+use super::own::{self, LIFETIME_S};
 use super::requests;
 use super::server::Server;
 use super::session::Session;
@@ -20,8 +20,6 @@ use convoke_store::{Answerer, Nodes, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
-/// After so long without one a row stands for nobody.
-pub(crate) const LIFETIME_S: u32 = 10;
 /// A node whose clock is further from the database's is not ready: jobs would run at another time, and what nodes write would
 /// not follow what they have seen.
 const DEVIATION_MAX_MS: u64 = 500;

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::failure::Failure;
-use super::own;
-use super::presence::LIFETIME_S;
+use super::indexes::{self, Made, Plan, Prepared};
+use super::own::{self, LIFETIME_S};
+use super::server::Server;
 use super::session::Session;
 use super::sql::{self, quoted};
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::value::Bits;
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::schema::{
-    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, log_changes,
+    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, log_changes, steps,
 };
 use convoke_store::{Commits, IndexDef, OpenError, StoreError, TableDef, Value, Writer};
 
@@ -34,17 +35,58 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
     })
 }
 
-/// Applies what the code adds, in a transaction of its own, while no other node does. Returns the difference that cannot
-/// be applied, in plain words; then nothing was, in the application's tables.
+/// Applies what the code adds, in a transaction of its own, while no other node does; what can be made while others write
+/// is made before it. Returns the difference that cannot be applied, in plain words; then nothing was, in the application's
+/// tables. `node` is who does it.
 ///
 /// # Errors
 /// The engine's.
 pub(crate) fn apply(
+    session: Session,
+    server: &Arc<Server>,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    (clock, commits): (&Arc<dyn Clock>, &Arc<Commits>),
+    node: u128,
+) -> Result<(Option<String>, Session), OpenError> {
+    let mut prepared = Prepared::default();
+    match prepared.make(session, |session| plan(session, tables, extent, (clock, commits)), node) {
+        Ok(session) => {
+            let applied = commits.change_everything(|| change(session, tables, extent, (clock, commits), &prepared));
+            prepared.finish(server);
+            applied
+        }
+        Err(error) => {
+            prepared.leave(server);
+            Err(error)
+        }
+    }
+}
+
+/// What can be made before the change: of a schema that is not new.
+fn plan(
+    session: Session,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    (clock, commits): (&Arc<dyn Clock>, &Arc<Commits>),
+) -> Result<(Plan, Session), OpenError> {
+    let transaction = PgTransaction::new(session, Purpose::Upkeep, frame(clock, commits));
+    let prepared = Prepared::default();
+    let catalog = SchemaUpkeep::new(&transaction, &prepared);
+    let plan = match catalog.stored()?.0 {
+        0 => Plan::default(),
+        _ => Plan::of(&catalog, &steps(&catalog, tables, extent)?)?,
+    };
+    let session = transaction.close().ok_or_else(|| OpenError::Engine("the connection is cut".to_owned()))?;
+    Ok((plan, session))
+}
+
+fn change(
     mut session: Session,
     tables: &[&'static TableDef],
     extent: Extent,
-    clock: &Arc<dyn Clock>,
-    commits: &Arc<Commits>,
+    (clock, commits): (&Arc<dyn Clock>, &Arc<Commits>),
+    prepared: &Prepared,
 ) -> Result<(Option<String>, Session), OpenError> {
     let mut attempt = 0;
     loop {
@@ -52,7 +94,7 @@ pub(crate) fn apply(
         let applied = transaction
             .run(&own::hold("schema"))
             .map_err(OpenError::from)
-            .and_then(|()| bring_up_to_date(&SchemaUpkeep(&transaction), tables, extent, clock.now()));
+            .and_then(|()| bring_up_to_date(&SchemaUpkeep::new(&transaction, prepared), tables, extent, clock.now()));
         let committed = match &applied {
             Ok(applied) if applied.changed() => transaction.commit(Vec::new(), Duration::from_secs(60)),
             Ok(_) => Committed::Yes,
@@ -93,7 +135,7 @@ pub(crate) fn frame(clock: &Arc<dyn Clock>, commits: &Arc<Commits>) -> Frame {
 pub(crate) fn inspect(transaction: &PgTransaction, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
     let rows = transaction.own_rows("SELECT coalesce(max(applied_at), 0) FROM _schema", Vec::new())?;
     let applied_at = rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
-    convoke_store::schema::inspect(&SchemaUpkeep(transaction), tables, applied_at)
+    convoke_store::schema::inspect(&SchemaUpkeep(transaction, &Prepared::default()), tables, applied_at)
 }
 
 /// The greatest id of any row of the schema's tables.
@@ -115,9 +157,14 @@ pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError
 }
 
 /// The schema that is kept in a database, and its rows.
-struct SchemaUpkeep<'a>(&'a PgTransaction);
+struct SchemaUpkeep<'a>(&'a PgTransaction, &'a Prepared);
 
-impl SchemaUpkeep<'_> {
+impl<'a> SchemaUpkeep<'a> {
+    /// That of a transaction, for which this was prepared.
+    fn new(transaction: &'a PgTransaction, prepared: &'a Prepared) -> Self {
+        Self(transaction, prepared)
+    }
+
     fn is_true(&self, sql: &str) -> Result<bool, OpenError> {
         let rows = self.0.own_rows(sql, Vec::new())?;
         let truth = rows.first().map_or(Ok(false), |row| row.try_get(0));
@@ -180,6 +227,15 @@ impl Upkeep for SchemaUpkeep<'_> {
 
     fn take(&self, step: &Step) -> Result<Stepped, OpenError> {
         let sql = match step {
+            Step::CreateIndex(table, index) if self.1.index(table, index) == Some(Made::Collides) => {
+                return Ok(Stepped::Collides);
+            }
+            Step::CreateIndex(table, index)
+                if self.1.index(table, index) == Some(Made::Whole) && indexes::name(self.0, table, index)? =>
+            {
+                return Ok(Stepped::Done);
+            }
+            Step::AddField(table, field) if self.1.has_field(table, field) => return Ok(Stepped::Done),
             Step::CreateTable(table) => sql::create_table(table),
             Step::CreateIdIndex(table) => sql::create_id_index(table),
             Step::CreateIndex(table, index) => sql::create_index(table, index),

@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::failure::Failure;
-use super::sql::{NAME_MAX, quoted, text_literal};
+use super::sql::{NAME_MAX, quoted};
 
 /// The schema that holds the tables where none is named.
 const SCHEMA: &str = "convoke";
@@ -183,11 +183,6 @@ impl Server {
             }
         };
         hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(", ")
-    }
-
-    /// A name within the schema, as a constant.
-    pub(crate) fn literal(&self, name: &str) -> String {
-        text_literal(&format!("{}.{}", quoted(&self.schema), quoted(name)))
     }
 }
 

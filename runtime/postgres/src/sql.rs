@@ -34,11 +34,18 @@ pub(crate) fn index_name(table: &str, index: &str) -> String {
     if name.len() <= NAME_MAX {
         return quoted(&name);
     }
-    // FNV-1a: the name must be the same in every build.
-    let digest = name
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    quoted(&format!("{}~{digest:016x}", &name[..NAME_MAX - 17]))
+    quoted(&format!("{}~{:016x}", &name[..NAME_MAX - 17], digest(&name)))
+}
+
+/// The name of an index until the schema has it: no other one begins like this.
+pub(crate) fn unnamed_index(table: &str, index: &str) -> String {
+    format!("~{:016x}", digest(&format!("{table}.{index}")))
+}
+
+/// FNV-1a: names must be the same in every build.
+fn digest(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// The type of a column.
@@ -135,27 +142,32 @@ pub(crate) fn create_id_index(table: &TableDef) -> String {
 
 /// Makes an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
+    create(table, index, &index_name(table.name, index.name))
+}
+
+/// Makes an index while others write, in no transaction; see [`unnamed_index`].
+pub(crate) fn create_index_beside(table: &TableDef, index: &IndexDef) -> String {
+    create(table, index, &format!("CONCURRENTLY {}", quoted(&unnamed_index(table.name, index.name))))
+}
+
+fn create(table: &TableDef, index: &IndexDef, name: &str) -> String {
     let order = |descending| if descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" };
     let key =
         |key: &convoke_store::KeyDef| format!("{} {}", quoted(table.fields[key.field].name), order(key.descending));
     let mut keys: Vec<String> = index.keys.iter().map(key).collect();
     keys.extend(Tail::of(table, Some(index)).expression(table, Some(index)));
-    let mut sql = format!(
-        "CREATE{} INDEX {} ON {} ({})",
-        if index.unique { " UNIQUE" } else { "" },
-        index_name(table.name, index.name),
-        quoted(table.name),
-        keys.join(", ")
-    );
+    let unique = if index.unique { " UNIQUE" } else { "" };
+    let mut sql = format!("CREATE{unique} INDEX {name} ON {} ({})", quoted(table.name), keys.join(", "));
     if let Some(when) = index.when {
         let _ = write!(sql, " WHERE {}", condition(when));
     }
     sql
 }
 
-/// Adds a column.
+/// Adds a column. One that is there is known to no schema: a change that was broken off has left it, and nothing is in it.
 pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
-    format!("ALTER TABLE {} ADD COLUMN {}", quoted(table.name), column(field))
+    let (name, table) = (quoted(field.name), quoted(table.name));
+    format!("ALTER TABLE {table} DROP COLUMN IF EXISTS {name}, ADD COLUMN {}", column(field))
 }
 
 /// A column. A default fills the rows that are there, and those of a release that does not know it.

@@ -234,17 +234,24 @@ impl Shared {
             let turn = if conflicts > PATIENT_AFTER { self.turn.try_lock_for(left) } else { None };
             let death = match self.attempt(job, session, purpose, began) {
                 Outcome::Again(death) => death,
+                Outcome::Failed(StoreError::Deadline { .. }) if conflicts > 0 => {
+                    self.counters.contended.fetch_add(1, Relaxed);
+                    return Outcome::Again(Death::Again(
+                        "it was in conflict with others until its time was over".to_owned(),
+                    ));
+                }
                 outcome => return outcome,
             };
             drop(turn);
             match &death {
-                Death::AtOnce => {
+                Death::AtOnce if purpose != Purpose::WriteAtOnce => {
                     self.collisions.note(job.name());
                     purpose = Purpose::WriteAtOnce;
                     session = self.sessions.take();
                     continue;
                 }
-                Death::Again(_) => {
+                // A write at once that a unique index refuses: one of a newer release, which this one does not know.
+                Death::Again(_) | Death::AtOnce => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                 }
@@ -256,7 +263,7 @@ impl Shared {
             // Between half of it and the whole, so that two that met do not meet again.
             let wait = pause.mul_f64(0.5 + 0.5 * chance());
             if self.clock.monotonic().saturating_sub(began) + wait >= self.limit {
-                if matches!(death, Death::Again(_)) {
+                if matches!(death, Death::Again(_) | Death::AtOnce) {
                     self.counters.contended.fetch_add(1, Relaxed);
                 }
                 return Outcome::Again(death);

@@ -9,6 +9,7 @@
 extern crate convoke_store as convoke;
 
 mod faults;
+mod indexes;
 mod nodes;
 mod tls;
 
@@ -40,6 +41,23 @@ fn named(application: &str) -> Factory {
     Arc::new(ByFolder(Postgres::at(&format!("{url}?application_name={application}"), None).unwrap()))
 }
 
+/// The schema of the database that belongs to a folder.
+fn schema_of(folder: &Path) -> String {
+    let digest = BuildHasherDefault::<DefaultHasher>::new().hash_one(folder);
+    format!("t{digest:016x}")
+}
+
+/// Waits until `is_so`, for as long as a busy machine may take.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..12_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("not within a minute: {what}");
+}
+
 /// Engines whose databases lie in a schema for each folder.
 fn postgres() -> Factory {
     Arc::new(ByFolder(server()))
@@ -50,8 +68,7 @@ struct ByFolder(Postgres);
 
 impl ByFolder {
     fn of(&self, folder: &Path) -> Postgres {
-        let digest = BuildHasherDefault::<DefaultHasher>::new().hash_one(folder);
-        self.0.in_schema(&format!("t{digest:016x}"))
+        self.0.in_schema(&schema_of(folder))
     }
 }
 

@@ -10,18 +10,7 @@ use convoke_store::{
     Access, Commit, Draw, HeldDisk, NamedStat, Nodes, ReadSet, RecordingReader, Store, StoreOptions, Table,
 };
 
-use crate::postgres;
-
-/// Waits until `is_so`, for as long as a busy machine may take.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..12_000 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("not within a minute: {what}");
-}
+use crate::{postgres, until};
 
 /// A second node on the database of the first one.
 fn beside(first: &TestStore) -> Store {

@@ -12,6 +12,6 @@ mod upkeep;
 
 pub use check::check;
 pub use difference::Step;
-pub use upkeep::{Applied, Catalog, Extent, Inspected, Stepped, Upkeep, bring_up_to_date, inspect, log_changes};
+pub use upkeep::{Applied, Catalog, Extent, Inspected, Stepped, Upkeep, bring_up_to_date, inspect, log_changes, steps};
 
 pub use super::definition::{Definition, FieldShape, Schemas, TableShape};

@@ -164,6 +164,21 @@ pub fn bring_up_to_date(
     Ok(Applied::All(keep(upkeep, version, difference, now)?))
 }
 
+/// The steps that [`bring_up_to_date`] would take now: none where it would refuse them. For an engine that prepares some of
+/// them beside the writes, before the transaction.
+///
+/// # Errors
+/// The engine's.
+pub fn steps(catalog: &dyn Catalog, tables: &[&'static TableDef], extent: Extent) -> Result<Vec<Step>, OpenError> {
+    let (_, stored) = catalog.stored()?;
+    if is_older(catalog, &stored, tables)? {
+        return Ok(Vec::new());
+    }
+    let Difference { steps, refused, .. } = difference(catalog, &stored, tables)?;
+    let is_refused = extent == Extent::Whole && !refused.is_empty();
+    Ok(if is_refused { Vec::new() } else { steps.into_iter().map(|described| described.step).collect() })
+}
+
 /// Says in the log what was changed, once it is committed.
 pub fn log_changes(applied: &Applied) {
     let Applied::All(changes) = applied else { return };
