@@ -152,6 +152,7 @@ impl Runtime {
             (Err(OpenError::Disagrees { other }), Ok(_)) => return Err(StartError::OtherStoreKey(other)),
             (Err(error), _) => return Err(error.into()),
         };
+        let clock = store.clock().unwrap_or(clock);
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
         // An id begins with the milliseconds at which it was made.
         let newest = Millis(i64::try_from(store.greatest_id() >> 80).unwrap_or(0));

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -133,6 +134,60 @@ impl Clock for SystemClock {
     }
 }
 
+/// A time of day that several machines share: each has its own clock, moved by how far another one, which all of them ask,
+/// is ahead of it. It does not go back, unless the machine's clock goes back by more than that corrects.
+pub struct SharedClock {
+    machine: Arc<dyn Clock>,
+    offset_ms: AtomicI64,
+    last: AtomicI64,
+}
+
+impl SharedClock {
+    /// The machine's clock is moved by so much at most: one that is further off is to be set right.
+    pub const OFFSET_MAX_MS: i64 = 500;
+
+    /// This machine's clock, not moved yet.
+    pub fn over(machine: Arc<dyn Clock>) -> Self {
+        Self { machine, offset_ms: AtomicI64::new(0), last: AtomicI64::new(i64::MIN) }
+    }
+
+    /// The clock of the machine.
+    pub fn machine(&self) -> &Arc<dyn Clock> {
+        &self.machine
+    }
+
+    /// Takes in that the clock which all ask showed `theirs` at some moment between `asked` and `answered`, by the clock of
+    /// the machine. This one is moved no further than that requires, so that an answer that took long moves it by nothing.
+    pub fn measure(&self, theirs: Millis, asked: Millis, answered: Millis) {
+        let (least, most) = (theirs.0 - answered.0.max(asked.0), theirs.0 - asked.0);
+        let offset = self.offset_ms.load(Ordering::Relaxed).clamp(least, most);
+        self.offset_ms.store(offset.clamp(-Self::OFFSET_MAX_MS, Self::OFFSET_MAX_MS), Ordering::Relaxed);
+    }
+}
+
+impl Clock for SharedClock {
+    fn now(&self) -> Millis {
+        if self.machine.is_held() {
+            return self.machine.now();
+        }
+        let now = self.machine.now().0 + self.offset_ms.load(Ordering::Relaxed);
+        let not_back = |last: i64| {
+            let is_corrected = last > now && last - now <= 2 * Self::OFFSET_MAX_MS;
+            Some(if is_corrected { last } else { now })
+        };
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, not_back).unwrap_or_else(|last| last);
+        Millis(not_back(last).unwrap_or(now))
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.machine.monotonic()
+    }
+
+    fn is_held(&self) -> bool {
+        self.machine.is_held()
+    }
+}
+
 /// A time of day that stands still until it is moved, for tests.
 ///
 /// Monotonic time is the machine's: deadlines and latencies stay real while the time of day is held.
@@ -175,6 +230,42 @@ impl Clock for HeldClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A clock that is set, and is not known to be.
+    struct Set(AtomicI64);
+
+    impl Clock for Set {
+        fn now(&self) -> Millis {
+            Millis(self.0.load(Ordering::SeqCst))
+        }
+
+        fn monotonic(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    #[test]
+    fn a_shared_clock_follows_what_is_measured_within_its_bound_and_does_not_go_back() {
+        let machine = Arc::new(Set(AtomicI64::new(10_000)));
+        let clock = SharedClock::over(machine.clone());
+        let measure = |theirs, asked, answered| {
+            clock.measure(Millis(theirs), Millis(asked), Millis(answered));
+            clock.now().0
+        };
+        assert_eq!(clock.now(), Millis(10_000));
+        assert_eq!(measure(10_300, 9_990, 10_000), 10_300);
+        assert_eq!(measure(10_200, 8_000, 10_000), 10_300, "what a slow answer allows is left as it is");
+        // Set back by a little it stands still until it is caught up.
+        assert_eq!(measure(10_250, 10_000, 10_000), 10_300);
+        machine.0.store(10_049, Ordering::SeqCst);
+        assert_eq!(clock.now(), Millis(10_300));
+        machine.0.store(10_051, Ordering::SeqCst);
+        assert_eq!(clock.now(), Millis(10_301));
+        // A clock that is too wrong is moved by the bound, and one that jumps back is followed.
+        assert_eq!(measure(99_000, 10_051, 10_051), 10_551);
+        machine.0.store(1_000, Ordering::SeqCst);
+        assert_eq!(clock.now(), Millis(1_500));
+    }
 
     #[test]
     fn a_stamp_is_the_time_in_utc() {

@@ -27,7 +27,7 @@ use super::session::Session;
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::writer::{Home, Writers};
-use convoke_core::clock::Clock;
+use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
@@ -89,7 +89,9 @@ impl PgEngine {
         let mut session = Session::open(&server)?;
         require_utf8(&mut session)?;
         own::make(&mut session, &server)?;
-        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &clock)
+        let shared = Arc::new(SharedClock::over(clock));
+        let clock: Arc<dyn Clock> = shared.clone();
+        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared)
             .map_err(|refused| locked(data, refused))?;
         // Before anything is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
@@ -333,6 +335,10 @@ impl Engine for PgEngine {
 
     fn nodes(&self) -> Nodes {
         self.presence.nodes()
+    }
+
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        Some(self.reading.clock.clone())
     }
 
     fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {

@@ -16,7 +16,7 @@ use super::server::Server;
 use super::session::Session;
 use super::sql::{NAME_MAX, quoted};
 use super::transaction::{Committed, Death, PgTransaction, Purpose};
-use convoke_core::clock::Clock;
+use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::schema::Extent;
 use convoke_store::{
     Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OpenError,
@@ -40,8 +40,10 @@ impl PgInstallation {
         let server = Arc::new(server.clone());
         let mut session = Session::open(&server)?;
         own::make(&mut session, &server)?;
+        let shared = Arc::new(SharedClock::over(clock));
         let presence =
-            Presence::enter(&mut session, &server, Company::None, &clock).map_err(|refused| locked(data, refused))?;
+            Presence::enter(&mut session, &server, Company::None, &shared).map_err(|refused| locked(data, refused))?;
+        let clock: Arc<dyn Clock> = shared;
         Ok(Self { server, clock, presence })
     }
 

@@ -15,14 +15,14 @@ use super::requests;
 use super::server::Server;
 use super::session::Session;
 use super::value::Bits;
-use convoke_core::clock::Clock;
+use convoke_core::clock::{Clock as _, Millis, SharedClock};
 use convoke_store::{Answerer, Nodes, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
-/// A node whose clock is further from the database's is not ready: jobs would run at another time, and what nodes write would
-/// not follow what they have seen.
-const DEVIATION_MAX_MS: u64 = 500;
+/// A node whose clock is further from the database's is not ready: it is corrected by no more, and jobs would run at another
+/// time, and what nodes write would not follow what they have seen.
+const DEVIATION_MAX_MS: u64 = SharedClock::OFFSET_MAX_MS.unsigned_abs();
 /// How long what was committed is known by its own id: longer than anybody asks for it.
 const COMMITS_KEPT_S: u32 = 3_600;
 
@@ -86,7 +86,7 @@ impl Presence {
         session: &mut Session,
         server: &Arc<Server>,
         company: Company<'_>,
-        clock: &Arc<dyn Clock>,
+        clock: &Arc<SharedClock>,
     ) -> Result<Self, Refused> {
         let id = own::random_id()?;
         session.run("BEGIN ISOLATION LEVEL READ COMMITTED; ".to_owned() + &own::hold("nodes"))?;
@@ -226,7 +226,7 @@ struct Keeper {
     id: u128,
     server: Arc<Server>,
     shared: Arc<Shared>,
-    clock: Arc<dyn Clock>,
+    clock: Arc<SharedClock>,
     session: Option<Session>,
     cleaned: u32,
 }
@@ -277,11 +277,13 @@ impl Keeper {
     fn renew_over(&mut self, session: &mut Session) -> Result<(), Failure> {
         const RENEW: &str = "UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1 \
                              RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
-        let (asked, began) = (self.clock.now(), self.clock.monotonic());
+        let machine = self.clock.machine();
+        let (asked, began) = (machine.now(), machine.monotonic());
         let rows = session.rows(RENEW, vec![own::id(self.id)])?;
-        let answered = asked + self.clock.monotonic().saturating_sub(began);
+        let answered = asked + machine.monotonic().saturating_sub(began);
         let theirs = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
         if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
+            self.clock.measure(Millis(theirs), asked, answered);
             self.set_deviation(beyond(theirs, asked.0, answered.0));
         }
         *self.shared.living.lock() = living(session)?;

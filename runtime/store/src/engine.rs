@@ -187,6 +187,11 @@ pub trait Engine: Send + Sync + 'static {
         Nodes::Alone
     }
 
+    /// The time of day that all nodes share; `None` where one serves alone, by the clock that it was given.
+    fn clock(&self) -> Option<Arc<dyn Clock>> {
+        None
+    }
+
     /// Takes tokens out of a bucket that all nodes share. Where one serves alone nobody asks.
     ///
     /// # Errors

@@ -267,6 +267,11 @@ impl Store {
         self.inner.engine.nodes()
     }
 
+    /// The time of day that all nodes share, by which rows and ids are to be made; `None` where one serves alone.
+    pub fn clock(&self) -> Option<Arc<dyn Clock>> {
+        self.inner.engine.clock()
+    }
+
     /// Takes tokens out of a bucket that all nodes share.
     ///
     /// # Errors

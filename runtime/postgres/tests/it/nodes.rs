@@ -187,6 +187,35 @@ fn a_node_whose_clock_is_not_the_databases_is_not_ready_until_it_is_set_right() 
     assert!(first.ready().is_ok(), "whose clock is right is not concerned");
 }
 
+#[test]
+fn what_two_nodes_write_one_after_the_other_is_in_that_order_though_a_clock_is_wrong() {
+    use convoke_core::id::IdGenerator;
+    use convoke_store::conformance::support::{reads, start};
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    for wrong in [-300, 300] {
+        let clock = Arc::new(Wrong(SystemClock::new(), AtomicI64::new(wrong)));
+        let options = StoreOptions { disk: Arc::new(HeldDisk::default()), ..StoreOptions::new(first.folder.path()) };
+        let second = Store::open(postgres(), options, &patient(), clock, vec![Account::DEF]).unwrap();
+        second.ready().unwrap();
+        let clocks = [&first.store, &second].map(|store| store.clock().unwrap());
+        until("the wrong clock is corrected", || (clocks[0].now().0 - clocks[1].now().0).abs() <= 20);
+        let ids = [(); 2].map(|()| Arc::new(IdGenerator::after(0)));
+        let mut written = Vec::new();
+        for number in 0..10 {
+            let (store, node) = ([&first.store, &second][number % 2], number % 2);
+            let (ids, now, owner) = (ids[node].clone(), clocks[node].now(), format!("{wrong} {number}"));
+            let insert = move |writer| {
+                let mut db = convoke_store::DbMut::new(writer, reads(), ids.clone(), now);
+                let id = open(&mut db, &owner, 1)?;
+                Ok(db.get(id)?.map(|row| (row.creation_time(), id)))
+            };
+            written.push(start(store, insert).wait().unwrap().unwrap());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(written.is_sorted(), "{written:?}");
+    }
+}
+
 /// A draw of so many from a bucket of a hundred, of which one comes a second, in blocks of five.
 fn draw(cost: f64, now: i64) -> Draw {
     Draw { bucket: 7, full: 100.0, per_second: 1.0, needed: cost.min(100.0), cost, block: 5.0, now: Millis(now) }
