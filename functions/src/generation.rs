@@ -1,20 +1,19 @@
 //! When a generator runs: what insights and prompts share.
 //!
-//! Understanding a long transcript keeps a core busy for a second, so generators run one at a time for a meeting and few
-//! at once over all, on threads of their own. Only who may run reads texts: those who wait hold none. How much text one
+//! Understanding a long transcript keeps a core busy for a second, so generators run one at a time for a meeting, at whichever
+//! node, and few at once on each, on threads of their own. Only who may run reads texts: those who wait hold none. How much text one
 //! reads is `transcripts/window`'s; what it finds is its own affair.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke::prelude::*;
-use parking_lot::Mutex;
+use convoke::turns::{Turn, Turns};
 use schema::Meeting;
 use schema::limits::Generation;
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long a call waits for those before it.
 const WAIT: Duration = Duration::from_secs(25);
@@ -22,20 +21,23 @@ const WAIT: Duration = Duration::from_secs(25);
 /// Waits for all that a call has to wait for before it can generate.
 ///
 /// # Errors
-/// `UNAVAILABLE` after 25 s, and at once where many wait already.
-pub async fn patiently<T>(ctx: &ActionCtx, wait: impl Future<Output = T>) -> Result<T> {
+/// `UNAVAILABLE` after 25 s, and at once where many wait already; those of `wait`.
+pub async fn patiently<T>(ctx: &ActionCtx, wait: impl Future<Output = Result<T>>) -> Result<T> {
     ctx.memory::<Gate>().patiently(ctx.settings::<Generation>().waiting_max, wait).await
 }
 
 /// Waits for the right to generate from the texts of a meeting, as long as it takes: see [`patiently`].
-pub async fn enter(ctx: &ActionCtx, meeting: Id<Meeting>) -> Pass {
-    ctx.memory::<Gate>().enter(meeting, ctx.settings::<Generation>().at_once).await
+///
+/// # Errors
+/// `UNAVAILABLE` if other nodes cannot be asked.
+pub async fn enter(ctx: &ActionCtx, meeting: Id<Meeting>) -> Result<Pass> {
+    ctx.memory::<Gate>().enter(ctx.turns(), meeting, ctx.settings::<Generation>().at_once, ctx.now()).await
 }
 
 /// The right to generate from the texts of one meeting, until it is dropped.
 pub struct Pass {
     _place: OwnedSemaphorePermit,
-    _turn: OwnedMutexGuard<()>,
+    _turn: Turn,
 }
 
 /// Runs a generator on a thread of its own. The pass is held until it has come to its end, also if nobody waits for that
@@ -60,7 +62,6 @@ pub async fn work<T: Send + 'static>(
 #[derive(Default)]
 struct Gate {
     waiting: AtomicUsize,
-    meetings: Mutex<HashMap<Id<Meeting>, Arc<Turn<()>>>>,
     places: OnceLock<Arc<Semaphore>>,
 }
 
@@ -69,27 +70,20 @@ convoke::gauge!("app_generations_waiting", "Calls that wait until they can gener
 });
 
 impl Gate {
-    async fn enter(&self, meeting: Id<Meeting>, at_once: usize) -> Pass {
-        let turn = self.turn(meeting).lock_owned().await;
+    async fn enter(&self, turns: &Turns, meeting: Id<Meeting>, at_once: usize, now: Millis) -> Result<Pass> {
+        let turn = turns.take("generation", meeting.to_string(), now).await?;
         let places = self.places.get_or_init(|| Arc::new(Semaphore::new(at_once.max(1))));
         let place = places.clone().acquire_owned().await.expect("the places are never closed");
-        Pass { _place: place, _turn: turn }
+        Ok(Pass { _place: place, _turn: turn })
     }
 
-    async fn patiently<T>(&self, waiting_max: usize, wait: impl Future<Output = T>) -> Result<T> {
+    async fn patiently<T>(&self, waiting_max: usize, wait: impl Future<Output = Result<T>>) -> Result<T> {
         let busy = || Error::unavailable("Too much is being generated now; try again in a moment");
         let waiting = Waiting::join(&self.waiting);
         if waiting.place > waiting_max {
             return Err(busy());
         }
-        tokio::time::timeout(WAIT, wait).await.map_err(|_| busy())
-    }
-
-    fn turn(&self, meeting: Id<Meeting>) -> Arc<Turn<()>> {
-        let mut meetings = self.meetings.lock();
-        // What nobody holds or waits for is not kept.
-        meetings.retain(|_, turn| Arc::strong_count(turn) > 1);
-        meetings.entry(meeting).or_default().clone()
+        tokio::time::timeout(WAIT, wait).await.map_err(|_| busy())?
     }
 }
 
@@ -116,34 +110,34 @@ impl Drop for Waiting<'_> {
 mod tests {
     use super::*;
 
+    const NOW: Millis = Millis(1_000_000);
+
     fn meeting(bits: u128) -> Id<Meeting> {
         Id::from_bits(bits)
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_longer_than_25_seconds_is_refused() {
-        let gate = Gate::default();
-        let first = gate.patiently(9, gate.enter(meeting(1), 2)).await.unwrap();
-        let second = gate.patiently(9, gate.enter(meeting(2), 2)).await.unwrap();
+        let (gate, turns) = (Gate::default(), Turns::default());
+        let enter = |number| gate.patiently(9, gate.enter(&turns, meeting(number), 2, NOW));
+        let first = enter(1).await.unwrap();
+        let second = enter(2).await.unwrap();
         for busy in [1, 3] {
             let began = tokio::time::Instant::now();
-            let refused = gate.patiently(9, gate.enter(meeting(busy), 2)).await.err().unwrap();
+            let refused = enter(busy).await.err().unwrap();
             assert_eq!((refused.code(), began.elapsed()), (Code::Unavailable, WAIT));
         }
         drop(second);
-        drop(gate.patiently(9, gate.enter(meeting(3), 2)).await.unwrap());
+        drop(enter(3).await.unwrap());
         drop(first);
-        drop(gate.patiently(9, gate.enter(meeting(1), 2)).await.unwrap());
-        drop(gate.turn(meeting(9)));
-        assert_eq!(gate.meetings.lock().len(), 1, "what is over is forgotten");
+        drop(enter(1).await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_finds_many_waiting_is_refused_at_once() {
-        let gate = Gate::default();
-        let first = gate.enter(meeting(1), 1).await;
-        let gate = &gate;
-        let call = |number: u128| gate.patiently(2, gate.enter(meeting(number), 1));
+        let (gate, turns) = (&Gate::default(), &Turns::default());
+        let first = gate.enter(turns, meeting(1), 1, NOW).await.unwrap();
+        let call = |number: u128| gate.patiently(2, gate.enter(turns, meeting(number), 1, NOW));
         let call = &call;
         let began = tokio::time::Instant::now();
         let come = async {
@@ -160,14 +154,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_at_a_time_for_a_meeting_and_few_at_once_over_all() {
-        let gate = Gate::default();
+        let (gate, turns) = (Gate::default(), Turns::default());
         let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let of_meeting: Vec<AtomicUsize> = (0..4).map(|_| AtomicUsize::new(0)).collect();
         let generate = |number: usize| {
-            let (gate, inside, most, of_meeting) = (&gate, &inside, &most, &of_meeting);
+            let (gate, turns, inside, most, of_meeting) = (&gate, &turns, &inside, &most, &of_meeting);
             async move {
                 let place = number % of_meeting.len();
-                let _pass = gate.enter(meeting(place as u128), 3).await;
+                let _pass = gate.enter(turns, meeting(place as u128), 3, NOW).await.unwrap();
                 assert_eq!(of_meeting[place].fetch_add(1, Ordering::Relaxed), 0, "two at once for one meeting");
                 most.fetch_max(inside.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_secs(1)).await;

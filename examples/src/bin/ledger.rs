@@ -8,8 +8,10 @@ use std::process::ExitCode;
 
 mod ledger {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    use std::sync::OnceLock;
     use std::time::Duration;
 
+    use convoke::leases::{Lease, LeaseLimits, LeaseValue, Leases};
     use convoke::prelude::*;
 
     /// What was posted. Nothing keeps two entries with one mark apart: a posting that was done twice shows.
@@ -161,6 +163,97 @@ mod ledger {
             stamps: stamps.into_iter().map(|stamp| format!("{} {}", stamp.by, stamp.mark)).collect(),
             total: total.map_or(0, |total| total.entries),
         })
+    }
+
+    /// What an audit leaves to those who wait for it.
+    const AUDITED: &str = "audited";
+
+    /// What [`audit`] takes.
+    #[args]
+    pub(crate) struct Audit {
+        /// What is audited.
+        pub mark: String,
+        /// The entry that is awaited for it; none = nothing.
+        pub awaits: Option<String>,
+    }
+
+    /// Audits something, which one node does at a time: whoever waited for another one that came to its end does nothing.
+    /// Returns whether it has worked.
+    #[action]
+    pub(crate) async fn audit(ctx: &ActionCtx, args: Audit) -> Result<bool> {
+        let Audit { mark, awaits } = args;
+        ctx.run::<delivered>(Delivered { mark: mark.clone(), by: "asked".to_owned() }).await?;
+        let mut turn = ctx.turns().take("audit", mark.clone(), ctx.now()).await?;
+        if turn.has_waited() && !turn.is_interrupted() && turn.left() == Some(AUDITED) {
+            turn.end().await;
+            return Ok(false);
+        }
+        let ctx = ctx.under(&turn);
+        ctx.run::<delivered>(Delivered { mark: mark.clone(), by: "audit".to_owned() }).await?;
+        while let Some(awaited) = &awaits
+            && !ctx.run::<books>(NoArgs {}).await?.entries.contains(awaited)
+        {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        ctx.run::<delivered>(Delivered { mark, by: "audited".to_owned() }).await?;
+        turn.leave(AUDITED.to_owned(), Millis(0));
+        turn.end().await;
+        Ok(true)
+    }
+
+    /// How often somebody has read the books: a lease, as long as they read on.
+    #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+    struct Visits(u64);
+
+    impl LeaseValue for Visits {
+        fn merge(before: &Self, mine: Self, theirs: Self) -> Self {
+            Visits((mine.0 + theirs.0).saturating_sub(before.0))
+        }
+    }
+
+    #[derive(Default)]
+    struct Readers(OnceLock<Leases<String, Visits>>);
+
+    impl Readers {
+        fn leases(&self, ctx: &QueryCtx) -> &Leases<String, Visits> {
+            let limits = LeaseLimits { of_one_owner: 3, in_all: 1_000, lasts: Duration::from_secs(600) };
+            self.0.get_or_init(|| ctx.leases("readers", limits))
+        }
+    }
+
+    /// Who reads, and under which name of their own.
+    #[args]
+    pub(crate) struct Visit {
+        pub owner: String,
+        pub id: String,
+    }
+
+    /// Reads the books; returns how often they did, or why they may not.
+    #[query(cache = false)]
+    pub(crate) fn visit(ctx: &QueryCtx, args: Visit) -> Result<String> {
+        let readers = ctx.memory::<Readers>();
+        let visited = readers.leases(ctx).renew(&args.id, &args.owner, ctx.now(), Visits::default, |visits| {
+            visits.0 += 1;
+            visits.0
+        })?;
+        Ok(visited.map_or_else(|rejection| format!("{rejection:?}"), |visits| visits.to_string()))
+    }
+
+    /// Stops reading.
+    #[query(cache = false)]
+    pub(crate) fn leave(ctx: &QueryCtx, args: Visit) -> Result<()> {
+        ctx.memory::<Readers>().leases(ctx).end(&args.id, &args.owner)
+    }
+
+    /// Who reads, in the order in which they came, and how many of them did lately.
+    #[query(cache = false)]
+    pub(crate) fn visitors(ctx: &QueryCtx, _args: NoArgs) -> Result<Vec<String>> {
+        let readers = ctx.memory::<Readers>();
+        let leases = readers.leases(ctx);
+        let lately = leases.renewed_within(Duration::from_secs(60), ctx.now())?;
+        let all = leases.all(ctx.now())?;
+        let one = |lease: Lease<String, Visits>| format!("{} {} {}", lease.owner, lease.id, lease.value.0);
+        Ok(all.into_iter().map(one).chain([lately.to_string()]).collect())
     }
 
     /// Takes one call of the caller's bucket.

@@ -6,9 +6,11 @@
 
 mod faults;
 mod keys;
+mod leases;
 mod node;
 mod operator;
 mod rates;
 mod releases;
 mod tokens;
 mod transfer;
+mod turns;

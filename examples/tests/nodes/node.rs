@@ -203,6 +203,11 @@ impl Node {
         call(&self.url, path, args, headers)
     }
 
+    /// As [`Node::call`], for as long as a busy machine may take.
+    pub(crate) fn patiently(&self, path: &str, args: &Value) -> Option<Value> {
+        serde_json::from_str(&asked(&self.url, &request(path, args, &[]), Duration::from_secs(120))?).ok()
+    }
+
     /// The value that a function returns.
     #[track_caller]
     pub(crate) fn value(&self, path: &str, args: &Value) -> Value {
@@ -227,6 +232,10 @@ pub(crate) fn said(command: &mut Command) -> String {
 
 /// Calls a function at an address; `None` if no answer came.
 pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
+    serde_json::from_str(&asked(url, &request(path, args, headers), PATIENCE)?).ok()
+}
+
+fn request(path: &str, args: &Value, headers: &[(&str, &str)]) -> String {
     let body = json!({ "args": args }).to_string();
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
@@ -234,19 +243,19 @@ pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]
          content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    serde_json::from_str(&asked(url, &(head + &body))?).ok()
+    head + &body
 }
 
 /// What is at a path of an address; `None` if no answer came.
 pub(crate) fn get(url: &str, path: &str) -> Option<String> {
-    asked(url, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
+    asked(url, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), PATIENCE)
 }
 
 /// The body of the answer to a request.
-fn asked(url: &str, request: &str) -> Option<String> {
+fn asked(url: &str, request: &str, patience: Duration) -> Option<String> {
     let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(patience)).unwrap();
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;

@@ -19,7 +19,7 @@ use super::inputs::{self, Demand, Gather, Gathered, Origin, Reader, Version};
 use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
 use super::repository::{self, Keep, Made};
 use super::settings::{API_KEY, InsightProvider, Model};
-use super::single_flight::SingleFlight;
+use super::single_flight::Flight;
 use crate::generation::{self, Pass};
 use crate::reading::material::{Material, Person};
 
@@ -43,23 +43,23 @@ pub struct Outcome {
 ///
 /// # Errors
 /// `UNAVAILABLE` if others generate for 25 s; `PROVIDER_ERROR`, `TIMEOUT` if a model is configured without
-/// fallback and fails.
+/// fallback and fails; `CONFLICT` if this node was not heard of, and another one may generate instead.
 pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) -> Result<Outcome> {
     let settings = ctx.settings::<InsightProvider>();
     let model = settings.model();
-    let flights = ctx.memory::<SingleFlight>();
     let (flight, pass) = generation::patiently(ctx, async {
-        let flight = flights.take(meeting_id, demand, ctx.now()).await;
-        (flight, generation::enter(ctx, meeting_id).await)
+        let flight = Flight::take(ctx.turns(), meeting_id, demand, ctx.now()).await?;
+        Ok((flight, generation::enter(ctx, meeting_id).await?))
     })
     .await?;
+    let ctx = &ctx.under(&flight.turn);
     let model_name = model.map(|model| exchange::generator(model.name.as_str()));
     let gather = Gather { meeting_id, demand: flight.demand, model: model_name };
     let generated = match ctx.run::<inputs::gather>(gather).await? {
         Some(gathered) => make(ctx, meeting_id, model, gathered, pass).await?,
         None => 0,
     };
-    flight.done();
+    flight.done().await?;
     let ids = ctx.run::<repository::ids>(OfMeeting { meeting_id }).await?;
     info!("{generated} insights of {meeting_id} generated");
     Ok(Outcome { generated, ids })

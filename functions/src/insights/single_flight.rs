@@ -1,30 +1,21 @@
-//! One generation a meeting at a time: the others wait for it and read what it made.
+//! One generation a meeting at a time, at whichever node: the others wait for it and read what it made.
 //!
-//! In memory, for this process. Nothing rests on it but work that is not done twice: what is written is checked again
-//! in its own transaction.
+//! Nothing rests on it but work that is not done twice: what is written is checked again in its own transaction.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use convoke::prelude::*;
-use parking_lot::Mutex;
+use convoke::turns::{Turn, Turns};
 use schema::Meeting;
-use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
+use serde::{Deserialize, Serialize};
 
 use super::inputs::Demand;
 
 /// How far apart two generations by force are.
 const FORCED_APART: Duration = Duration::from_secs(60);
 
-/// Who is at work on which meeting.
-#[derive(Default)]
-pub struct SingleFlight {
-    meetings: Mutex<HashMap<Id<Meeting>, Arc<Queue<Last>>>>,
-}
-
 /// What the last one in a meeting left.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Last {
     /// When the last one by force began, if it came to its end.
     forced: Option<Millis>,
@@ -33,52 +24,61 @@ struct Last {
 }
 
 impl Last {
+    fn left_with(turn: &Turn) -> Self {
+        // One that another release has left tells nothing.
+        let last: Last = turn.left().and_then(|left| serde_json::from_str(left).ok()).unwrap_or_default();
+        Self { is_done: last.is_done && !turn.is_interrupted(), ..last }
+    }
+
     /// Whether one by force at `now` reads what the last one made.
     fn is_fresh(&self, now: Millis) -> bool {
         self.forced.is_some_and(|forced| now < forced + FORCED_APART)
+    }
+
+    fn leave(&self, turn: &mut Turn) -> Result<()> {
+        // Whoever forces too soon is to know it.
+        let until = self.forced.map_or(Millis(0), |forced| forced + FORCED_APART);
+        turn.leave(serde_json::to_string(self).map_err(Error::internal)?, until);
+        Ok(())
     }
 }
 
 /// The right to work on a meeting, until it is dropped.
 pub struct Flight {
-    last: OwnedMutexGuard<Last>,
+    /// What nobody else has.
+    pub turn: Turn,
     /// What is left to do.
     pub demand: Demand,
+    last: Last,
     began: Millis,
     is_forced: bool,
 }
 
-impl SingleFlight {
+impl Flight {
     /// Waits for the right to work on a meeting, as long as it takes. Anyone who had to wait for somebody who came to the
     /// end, or forces soon after somebody else did, is left with what that one made.
-    pub async fn take(&self, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Flight {
-        let queue = self.queue(meeting, now);
-        let (mut last, has_waited) = match queue.clone().try_lock_owned() {
-            Ok(last) => (last, false),
-            Err(_) => (queue.lock_owned().await, true),
-        };
-        let is_served = (has_waited && last.is_done) || (demand == Demand::Anew && last.is_fresh(now));
-        last.is_done = false;
+    ///
+    /// # Errors
+    /// `UNAVAILABLE` if other nodes cannot be asked.
+    pub async fn take(turns: &Turns, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Result<Self> {
+        let mut turn = turns.take("insights", meeting.to_string(), now).await?;
+        let last = Last::left_with(&turn);
+        let is_served = (turn.has_waited() && last.is_done) || (demand == Demand::Anew && last.is_fresh(now));
+        let last = Last { is_done: false, ..last };
+        last.leave(&mut turn)?;
         let demand = if is_served { Demand::AsMade } else { demand };
-        Flight { last, demand, began: now, is_forced: demand == Demand::Anew }
+        Ok(Self { turn, last, demand, began: now, is_forced: demand == Demand::Anew })
     }
 
-    fn queue(&self, meeting: Id<Meeting>, now: Millis) -> Arc<Queue<Last>> {
-        let mut meetings = self.meetings.lock();
-        // What nobody works on or waits for is only kept for those who may force too soon.
-        meetings
-            .retain(|_, queue| Arc::strong_count(queue) > 1 || queue.try_lock().is_ok_and(|last| last.is_fresh(now)));
-        meetings.entry(meeting).or_default().clone()
-    }
-}
-
-impl Flight {
     /// Says that the work came to its end.
-    pub fn done(mut self) {
-        self.last.is_done = true;
-        if self.is_forced {
-            self.last.forced = Some(self.began);
-        }
+    ///
+    /// # Errors
+    /// None that is known.
+    pub async fn done(mut self) -> Result<()> {
+        let forced = if self.is_forced { Some(self.began) } else { self.last.forced };
+        Last { is_done: true, forced }.leave(&mut self.turn)?;
+        self.turn.end().await;
+        Ok(())
     }
 }
 
@@ -88,35 +88,33 @@ mod tests {
 
     const NOW: Millis = Millis(1_000_000);
 
-    fn meeting(bits: u128) -> Id<Meeting> {
-        Id::from_bits(bits)
+    async fn take(turns: &Turns, bits: u128, demand: Demand, now: Millis) -> Flight {
+        Flight::take(turns, Id::from_bits(bits), demand, now).await.unwrap()
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_is_left_with_what_was_made_unless_the_first_failed() {
-        let flights = SingleFlight::default();
+        let turns = Turns::default();
         for (fails, left) in [(false, Demand::AsMade), (true, Demand::Anew)] {
-            let first = flights.take(meeting(1), Demand::Current, NOW).await;
+            let first = take(&turns, 1, Demand::Current, NOW).await;
             let ends = async {
                 tokio::time::sleep(Duration::from_secs(24)).await;
-                if fails { drop(first) } else { first.done() }
+                if fails { drop(first) } else { first.done().await.unwrap() }
             };
-            let (second, ()) = tokio::join!(flights.take(meeting(1), Demand::Anew, NOW), ends);
+            let (second, ()) = tokio::join!(take(&turns, 1, Demand::Anew, NOW), ends);
             assert_eq!(second.demand, left);
         }
     }
 
     #[tokio::test]
     async fn two_by_force_are_a_minute_apart() {
-        let flights = SingleFlight::default();
-        flights.take(meeting(1), Demand::Current, NOW).await.done();
-        flights.take(meeting(1), Demand::Anew, NOW).await.done();
+        let turns = Turns::default();
+        take(&turns, 1, Demand::Current, NOW).await.done().await.unwrap();
+        take(&turns, 1, Demand::Anew, NOW).await.done().await.unwrap();
         let at = |after_ms: u64| NOW + Duration::from_millis(after_ms);
-        let soon = flights.take(meeting(1), Demand::Anew, at(59_999)).await;
+        let soon = take(&turns, 1, Demand::Anew, at(59_999)).await;
         assert_eq!(soon.demand, Demand::AsMade);
-        soon.done();
-        assert_eq!(flights.take(meeting(1), Demand::Anew, at(60_000)).await.demand, Demand::Anew);
-        flights.take(meeting(2), Demand::Current, at(120_000)).await.done();
-        assert_eq!(flights.meetings.lock().len(), 1, "what is over is forgotten");
+        soon.done().await.unwrap();
+        assert_eq!(take(&turns, 1, Demand::Anew, at(60_000)).await.demand, Demand::Anew);
     }
 }

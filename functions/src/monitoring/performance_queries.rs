@@ -273,7 +273,7 @@ pub struct SubscriptionMetrics {
     pub subscriptions: Vec<SubscriptionFigures>,
     /// Over all that the caller may see.
     pub global_stats: GlobalStats,
-    /// Of the whole process, over the last minute.
+    /// Of all processes, over the last minute.
     pub bandwidth_stats: BandwidthStats,
 }
 
@@ -311,7 +311,7 @@ pub struct GlobalStats {
     pub slo_breaches: usize,
 }
 
-/// What passed through the process.
+/// What passed through all processes.
 #[value(output)]
 pub struct BandwidthStats {
     /// Subscriptions that were validated.
@@ -340,7 +340,7 @@ pub fn get_subscription_metrics(ctx: &QueryCtx, args: GetSubscriptionMetrics) ->
         avg_updates_per_second: mean(visible.iter().map(|figures| figures.updates_per_second).sum()),
         slo_breaches: visible.iter().filter(|figures| !figures.slo_compliant).count(),
     };
-    let (active_subscriptions, total_updates) = leases::traffic(ctx);
+    let (active_subscriptions, total_updates) = leases::traffic(ctx)?;
     let asked = |figures: &SubscriptionFigures| {
         args.subscription_id.as_ref().is_none_or(|id| id.as_str() == figures.subscription_id)
     };
@@ -353,11 +353,11 @@ pub fn get_subscription_metrics(ctx: &QueryCtx, args: GetSubscriptionMetrics) ->
 
 /// The subscriptions that the caller may see, in the order of opening.
 fn visible(ctx: &QueryCtx) -> Result<Vec<Lease<Id<User>, Subscription>>> {
-    let Some(user) = access::user_or_key(ctx)? else { return Ok(leases::all(ctx)) };
+    let Some(user) = access::user_or_key(ctx)? else { return leases::all(ctx) };
     if !access::is_admin(&user) {
-        return Ok(leases::of_user(ctx, user.id()));
+        return leases::of_user(ctx, user.id());
     }
-    let mut all = leases::all(ctx);
+    let mut all = leases::all(ctx)?;
     let mut owners: Vec<Id<User>> = all.iter().map(|lease| lease.owner).collect();
     owners.sort_unstable();
     owners.dedup();

@@ -1,29 +1,29 @@
-//! Subscriptions as leases in memory: what each follows, how often and how fast it is validated, and what passes
-//! through the whole process.
+//! Subscriptions as leases: what each follows, how often and how fast it is validated, and what passes through all.
 //!
-//! Figures, not facts: they cost no write, and a restart begins them anew. Who may follow what is decided by
-//! `subscriptions`; who may see which figures, by `monitoring`.
+//! Figures, not facts: they are in memory beside the database, cost no write, and begin anew with a restart; where several
+//! nodes serve, all of them know them. Who may follow what is decided by `subscriptions`; who may see which figures, by
+//! `monitoring`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke::Context;
-use convoke::leases::{Lease, LeaseLimits, LeaseRejection, Leases};
+use convoke::leases::{Lease, LeaseLimits, LeaseRejection, LeaseValue, Leases};
 use convoke::prelude::*;
-use parking_lot::Mutex;
 use schema::limits::Quotas;
-use schema::{Meeting, User};
+use schema::{Meeting, Role, User};
+use serde::{Deserialize, Serialize};
 
 use crate::events::Event;
 
 /// How long after its last validation a lease ends.
 pub const LASTS: Duration = Duration::from_secs(10 * 60);
-/// How far back the figures of the whole process go, in seconds.
-const TRAFFIC_S: i64 = 60;
+/// How far back the figures of all go.
+const TRAFFIC: Duration = Duration::from_secs(60);
 
 /// The kinds of things that can be followed. All belong to a meeting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resource {
     Notes,
     Transcripts,
@@ -34,13 +34,13 @@ pub enum Resource {
 }
 
 /// A subscription.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
     /// What it follows, and in which meeting.
     pub resource: Resource,
     pub meeting: Id<Meeting>,
-    /// What its owner might do at the last validation; none before the first.
-    pub permissions: Option<&'static [&'static str]>,
+    /// What its owner was in the meeting at the last validation; none before the first.
+    pub role: Option<Role>,
     /// Since when it follows that.
     pub since: Millis,
     /// How often it was validated.
@@ -53,81 +53,144 @@ pub struct Subscription {
     pub last_update: Millis,
 }
 
-/// All subscriptions of a runtime.
+impl LeaseValue for Subscription {
+    fn merge(before: &Self, mine: Self, theirs: Self) -> Self {
+        let follows = |one: &Self| (one.resource, one.meeting);
+        let (newer, older) = if mine.last_update < theirs.last_update { (&theirs, &mine) } else { (&mine, &theirs) };
+        if follows(newer) != follows(older) {
+            return newer.clone();
+        }
+        // Those of before are in both, if it was the same that they followed.
+        let (updates, latency, errors) = if follows(before) == follows(newer) {
+            (before.updates, before.latency, before.errors)
+        } else {
+            (0, Duration::ZERO, 0)
+        };
+        Self {
+            since: mine.since.min(theirs.since),
+            updates: (mine.updates + theirs.updates).saturating_sub(updates),
+            latency: (mine.latency + theirs.latency).saturating_sub(latency),
+            errors: (mine.errors + theirs.errors).saturating_sub(errors),
+            ..newer.clone()
+        }
+    }
+}
+
+/// Validations of one process, by the second.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Updates(BTreeMap<i64, u64>);
+
+impl LeaseValue for Updates {
+    fn merge(_: &Self, mine: Self, _: Self) -> Self {
+        // Nobody else counts them.
+        mine
+    }
+}
+
+impl Updates {
+    fn count(&mut self, now: Millis) {
+        *self.0.entry(second_of(now)).or_default() += 1;
+        let first = first_second(now);
+        self.0.retain(|second, _| *second >= first);
+    }
+
+    fn last_minute(&self, now: Millis) -> u64 {
+        self.0.range(first_second(now)..).map(|(_, updates)| updates).sum()
+    }
+}
+
+/// The first second of the last minute.
+fn first_second(now: Millis) -> i64 {
+    second_of(now) - second_of(Millis(0) + TRAFFIC) + 1
+}
+
+fn second_of(time: Millis) -> i64 {
+    time.get().div_euclid(1_000)
+}
+
+/// All subscriptions of a runtime, and how often they are validated at each process.
 #[derive(Default)]
 pub struct Subscriptions {
     leases: OnceLock<Leases<Id<User>, Subscription>>,
-    traffic: Mutex<Traffic>,
+    updates: OnceLock<Leases<u32, Updates>>,
 }
 
 convoke::gauge!("app_subscriptions", "Subscriptions that are open now.", |runtime| {
     let all = runtime.memory::<Subscriptions>();
-    all.leases.get().map_or(0.0, |leases| leases.len(runtime.clock().now()) as f64)
+    all.leases.get().map_or(0.0, |leases| leases.known(runtime.clock().now()) as f64)
 });
 
 /// A validation that succeeded.
 pub struct Validation {
     pub resource: Resource,
     pub meeting: Id<Meeting>,
-    pub permissions: &'static [&'static str],
+    pub role: Role,
     pub latency: Duration,
 }
 
-/// Opens or renews the caller's subscription of this id and counts the validation. Returns what its owner might do at
-/// the one before, if there was one of the same thing.
+/// Opens or renews the caller's subscription of this id and counts the validation. Returns what its owner was at the one
+/// before, if there was one of the same thing.
 ///
 /// # Errors
-/// [`LeaseRejection`].
+/// `UNAVAILABLE` if other nodes cannot be asked.
 pub fn validated(
     ctx: &impl Context,
     id: &str,
     owner: Id<User>,
     validation: &Validation,
-) -> Result<Option<&'static [&'static str]>, LeaseRejection> {
+) -> Result<Result<Option<Role>, LeaseRejection>> {
     let now = ctx.now();
-    let all = ctx.memory::<Subscriptions>();
+    let all = of(ctx);
     let fresh = || Subscription {
         resource: validation.resource,
         meeting: validation.meeting,
-        permissions: None,
+        role: None,
         since: now,
         updates: 0,
         latency: Duration::ZERO,
         errors: 0,
         last_update: now,
     };
-    let (before, last_update) = all.leases(ctx).renew(id, &owner, now, fresh, |held| {
-        let last_update = (held.updates > 0).then_some(held.last_update);
+    let renewed = all.leases(ctx).renew(id, &owner, now, fresh, |held| {
         if (held.resource, held.meeting) != (validation.resource, validation.meeting) {
             *held = fresh();
         }
         held.updates += 1;
         held.latency += validation.latency;
         held.last_update = held.last_update.max(now);
-        (held.permissions.replace(validation.permissions), last_update)
+        held.role.replace(validation.role)
     })?;
-    all.traffic.lock().count(now, last_update);
-    Ok(before)
+    if renewed.is_ok() {
+        let process = ctx.process();
+        let updates = all.updates(ctx);
+        // It is its process's own, and so it is never rejected.
+        let _ = updates.renew(&process.to_string(), &process, now, Updates::default, |held| held.count(now))?;
+    }
+    Ok(renewed)
 }
 
 /// Counts that the caller's subscription of this id was found not valid, if they have one of this thing.
-pub fn found_invalid(ctx: &impl Context, id: &str, owner: Id<User>, resource: Resource, meeting: Id<Meeting>) {
-    let all = ctx.memory::<Subscriptions>();
-    all.leases(ctx).update(id, &owner, ctx.now(), |held| {
+///
+/// # Errors
+/// As [`validated`].
+pub fn found_invalid(
+    ctx: &impl Context,
+    id: &str,
+    owner: Id<User>,
+    resource: Resource,
+    meeting: Id<Meeting>,
+) -> Result<()> {
+    let counted = of(ctx).leases(ctx).update(id, &owner, ctx.now(), |held| {
         if (held.resource, held.meeting) == (resource, meeting) {
             held.errors += 1;
         }
     });
+    counted.map(drop)
 }
 
 /// Ends a subscription of the owner's once the mutation is committed; any other id is passed over.
 pub fn end(ctx: &mut MutationCtx, id: String, owner: Id<User>) {
-    let all = of(ctx);
-    ctx.after_commit(move || {
-        if let Some(ended) = all.leases.get().and_then(|leases| leases.end(&id, &owner)) {
-            all.traffic.lock().forget(ended.last_update);
-        }
-    });
+    end_with(ctx, move |leases| leases.end(&id, &owner));
 }
 
 /// Ends what a user follows in a meeting, once the mutation is committed.
@@ -150,35 +213,44 @@ pub fn end_all(ctx: &mut MutationCtx, owner: Id<User>) {
 }
 
 fn end_those(ctx: &mut MutationCtx, owner: Id<User>, which: impl Fn(&Subscription) -> bool + Send + 'static) {
+    end_with(ctx, move |leases| leases.end_of(&owner, which));
+}
+
+fn end_with(ctx: &mut MutationCtx, end: impl FnOnce(&Leases<Id<User>, Subscription>) -> Result<()> + Send + 'static) {
     let all = of(ctx);
+    all.leases(ctx);
     ctx.after_commit(move || {
-        let Some(leases) = all.leases.get() else { return };
-        let mut ended = Vec::new();
-        leases.end_of(&owner, |held| {
-            let is_meant = which(held);
-            if is_meant {
-                ended.push(held.last_update);
-            }
-            is_meant
-        });
-        let mut traffic = all.traffic.lock();
-        ended.into_iter().for_each(|last_update| traffic.forget(last_update));
+        if let Some(Err(error)) = all.leases.get().map(end) {
+            warn!("Subscriptions end by themselves, after their time: {error}");
+        }
     });
 }
 
 /// The subscriptions of one user, in the order of opening.
-pub fn of_user(ctx: &impl Context, owner: Id<User>) -> Vec<Lease<Id<User>, Subscription>> {
-    of(ctx).leases(ctx).of(&owner, ctx.now())
+///
+/// # Errors
+/// As [`validated`].
+pub fn of_user(ctx: &impl Context, owner: Id<User>) -> Result<Vec<Lease<Id<User>, Subscription>>> {
+    of(ctx).leases(ctx).of_owner(&owner, ctx.now())
 }
 
 /// All subscriptions, in the order of opening.
-pub fn all(ctx: &impl Context) -> Vec<Lease<Id<User>, Subscription>> {
+///
+/// # Errors
+/// As [`validated`].
+pub fn all(ctx: &impl Context) -> Result<Vec<Lease<Id<User>, Subscription>>> {
     of(ctx).leases(ctx).all(ctx.now())
 }
 
-/// Subscriptions that were validated within the last minute, and how often that was, of the whole process.
-pub fn traffic(ctx: &impl Context) -> (u64, u64) {
-    of(ctx).traffic.lock().last_minute(ctx.now())
+/// Subscriptions that were validated within the last minute, and how often any was, at all processes.
+///
+/// # Errors
+/// As [`validated`].
+pub fn traffic(ctx: &impl Context) -> Result<(u64, u64)> {
+    let (all, now) = (of(ctx), ctx.now());
+    let processes = all.updates(ctx).all(now)?;
+    let updates = processes.iter().map(|process| process.value.last_minute(now)).sum();
+    Ok((all.leases(ctx).renewed_within(TRAFFIC, now)?, updates))
 }
 
 fn of(ctx: &impl Context) -> Arc<Subscriptions> {
@@ -189,63 +261,15 @@ impl Subscriptions {
     fn leases(&self, ctx: &impl Context) -> &Leases<Id<User>, Subscription> {
         self.leases.get_or_init(|| {
             let quotas = ctx.settings::<Quotas>();
-            Leases::new(LeaseLimits {
-                of_one_owner: quotas.leases_per_user,
-                in_all: quotas.leases_in_all,
-                lasts: LASTS,
-            })
+            let (of_one_owner, in_all) = (quotas.leases_per_user, quotas.leases_in_all);
+            ctx.leases("subscriptions", LeaseLimits { of_one_owner, in_all, lasts: LASTS })
         })
     }
-}
 
-/// The last minute, second by second: how many validations there were, and how many subscriptions had their last one
-/// then. So the sums are at hand however many subscriptions there are.
-#[derive(Default)]
-struct Traffic {
-    seconds: BTreeMap<i64, Second>,
-}
-
-#[derive(Default)]
-struct Second {
-    updates: u64,
-    subscriptions: u64,
-}
-
-impl Traffic {
-    /// A validation now of a subscription whose former one was at `former`.
-    fn count(&mut self, now: Millis, former: Option<Millis>) {
-        if let Some(former) = former {
-            self.forget(former);
-        }
-        let second = self.seconds.entry(second_of(now)).or_default();
-        second.updates += 1;
-        second.subscriptions += 1;
-        self.forget_before(now);
+    fn updates(&self, ctx: &impl Context) -> &Leases<u32, Updates> {
+        let limits = LeaseLimits { of_one_owner: 1, in_all: usize::MAX, lasts: TRAFFIC };
+        self.updates.get_or_init(|| ctx.leases("validations", limits))
     }
-
-    /// A subscription whose last validation was then has ended, or has a later one.
-    fn forget(&mut self, last_update: Millis) {
-        if let Some(second) = self.seconds.get_mut(&second_of(last_update)) {
-            second.subscriptions = second.subscriptions.saturating_sub(1);
-        }
-    }
-
-    fn last_minute(&mut self, now: Millis) -> (u64, u64) {
-        self.forget_before(now);
-        let sum = |of: fn(&Second) -> u64| self.seconds.values().map(of).sum();
-        (sum(|second| second.subscriptions), sum(|second| second.updates))
-    }
-
-    fn forget_before(&mut self, now: Millis) {
-        let first = second_of(now) - TRAFFIC_S + 1;
-        while self.seconds.first_key_value().is_some_and(|(second, _)| *second < first) {
-            self.seconds.pop_first();
-        }
-    }
-}
-
-fn second_of(time: Millis) -> i64 {
-    time.get().div_euclid(1_000)
 }
 
 #[cfg(test)]
@@ -253,26 +277,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_minute_counts_updates_and_each_subscription_once() {
-        let mut traffic = Traffic::default();
-        traffic.count(Millis(1_000), None);
-        traffic.count(Millis(1_999), Some(Millis(1_000)));
-        traffic.count(Millis(30_000), None);
-        assert_eq!(traffic.last_minute(Millis(60_999)), (2, 3));
+    fn the_last_minute_counts_updates() {
+        let mut updates = Updates::default();
+        for now in [1_000, 1_999, 30_000] {
+            updates.count(Millis(now));
+        }
+        assert_eq!(updates.last_minute(Millis(60_999)), 3);
         // The first second has left the minute.
-        assert_eq!(traffic.last_minute(Millis(61_000)), (1, 1));
-        assert_eq!(traffic.last_minute(Millis(90_000)), (0, 0));
-        assert!(traffic.seconds.is_empty());
+        assert_eq!(updates.last_minute(Millis(61_000)), 1);
+        assert_eq!(updates.last_minute(Millis(90_000)), 0);
+        updates.count(Millis(90_000));
+        assert_eq!(updates.0.len(), 1, "what nobody asks for is forgotten");
     }
 
     #[test]
-    fn what_ended_is_active_no_more_but_its_updates_count() {
-        let mut traffic = Traffic::default();
-        traffic.count(Millis(0), None);
-        traffic.count(Millis(5), None);
-        traffic.forget(Millis(0));
-        assert_eq!(traffic.last_minute(Millis(10)), (1, 2));
-        traffic.forget(Millis(600_000));
-        assert_eq!(traffic.last_minute(Millis(10)), (1, 2));
+    fn what_two_nodes_have_counted_is_added_up_unless_one_has_bound_it_anew() {
+        let subscription = |meeting: u128, updates: u64, at: i64| Subscription {
+            resource: Resource::Notes,
+            meeting: Id::from_bits(meeting),
+            role: Some(Role::Host),
+            since: Millis(1_000),
+            updates,
+            latency: Duration::from_millis(updates),
+            errors: updates,
+            last_update: Millis(at),
+        };
+        let before = subscription(1, 3, 5_000);
+        let merged = Subscription::merge(&before, subscription(1, 5, 6_000), subscription(1, 4, 7_000));
+        assert_eq!(merged, subscription(1, 6, 7_000));
+        let bound = subscription(2, 1, 7_000);
+        assert_eq!(Subscription::merge(&before, subscription(1, 5, 6_000), bound.clone()), bound);
+        assert_eq!(Subscription::merge(&before, bound.clone(), subscription(1, 5, 6_000)), bound);
+        let merged = Subscription::merge(&before, bound.clone(), subscription(2, 2, 6_000));
+        assert_eq!(merged, subscription(2, 3, 7_000));
     }
 }

@@ -59,7 +59,7 @@ pub struct SubscriptionValidity {
 /// their lease of the subscription, which ends ten minutes after the last confirmation.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: nobody calls. `UNAVAILABLE`: what other nodes know of it cannot be asked.
 #[query]
 pub fn validate_subscription(ctx: &QueryCtx, args: ValidateSubscription) -> Result<SubscriptionValidity> {
     let user = access::user(ctx)?;
@@ -70,21 +70,22 @@ pub fn validate_subscription(ctx: &QueryCtx, args: ValidateSubscription) -> Resu
     let Ok(meeting) = args.resource_id.parse::<Id<Meeting>>() else {
         return Ok(not_valid("Access denied: Not a meeting participant"));
     };
-    let permissions = match permitted(ctx, user, resource, meeting) {
-        Ok(permissions) => permissions,
+    let role = match permitted(ctx, user, resource, meeting) {
+        Ok(role) => role,
         Err(error) if matches!(error.code(), Code::Forbidden | Code::FailedPrecondition) => {
-            leases::found_invalid(ctx, &args.subscription_id, owner, resource, meeting);
+            leases::found_invalid(ctx, &args.subscription_id, owner, resource, meeting)?;
             return Ok(not_valid(error.message()));
         }
         Err(error) => return Err(error),
     };
-    let validation = Validation { resource, meeting, permissions, latency: ctx.elapsed() };
-    let before = match leases::validated(ctx, &args.subscription_id, owner, &validation) {
+    let validation = Validation { resource, meeting, role, latency: ctx.elapsed() };
+    let before = match leases::validated(ctx, &args.subscription_id, owner, &validation)? {
         Ok(before) => before,
         Err(LeaseRejection::OfAnother) => return Ok(not_valid("Subscription belongs to another user")),
         Err(LeaseRejection::OwnerIsFull | LeaseRejection::Full) => return Ok(not_valid("Too many subscriptions")),
     };
-    let has_changed = before.is_some_and(|before| before != permissions);
+    let permissions = resource.permissions(role);
+    let has_changed = before.is_some_and(|before| resource.permissions(before) != permissions);
     Ok(SubscriptionValidity {
         valid: true,
         permissions: permissions.iter().map(|&permission| permission.to_owned()).collect(),
@@ -94,17 +95,12 @@ pub fn validate_subscription(ctx: &QueryCtx, args: ValidateSubscription) -> Resu
     })
 }
 
-fn permitted(
-    ctx: &QueryCtx,
-    user: Doc<User>,
-    resource: Resource,
-    meeting: Id<Meeting>,
-) -> Result<&'static [&'static str]> {
+fn permitted(ctx: &QueryCtx, user: Doc<User>, resource: Resource, meeting: Id<Meeting>) -> Result<Role> {
     let Membership { meeting, participant, .. } = access::membership_of(ctx, user, meeting)?;
     if resource.needs_active_meeting() {
         state::require_active(&meeting)?;
     }
-    Ok(resource.permissions(participant.role))
+    Ok(participant.role)
 }
 
 fn not_valid(reason: &str) -> SubscriptionValidity {

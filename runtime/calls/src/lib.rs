@@ -10,7 +10,11 @@ extern crate self as convoke;
 #[doc(hidden)]
 pub mod __private;
 mod shards;
+mod lease;
+mod held_leases;
+mod shared_leases;
 pub mod leases;
+pub mod turns;
 pub mod outbound;
 pub mod interface;
 pub mod codec;

@@ -28,7 +28,7 @@ pub use convoke_calls::__private;
 pub use convoke_calls::{
     background, cache, call, call_log, codec, context, execute, function, gauge, interface, leases, live, logs,
     migration, observe, outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler,
-    services, totals,
+    services, totals, turns,
 };
 #[cfg(feature = "cli")]
 #[doc(inline)]

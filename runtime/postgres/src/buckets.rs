@@ -2,18 +2,13 @@
 //! nodes take the same; nothing of it outlives its minute, so that it waits for no disk.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use parking_lot::Mutex;
-
+use super::aside::Aside;
 use super::failure::Failure;
 use super::own;
 use super::server::Server;
-use super::session::{Ask, Session, Told};
+use super::session::Ask;
 use convoke_store::{Draw, Drawn, Value};
-
-/// How long a call waits for it.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// $1 the bucket, $2 now, $3 what it holds at most, $4 what comes a millisecond, $5 needed, $6 cost, $7 a block. The clocks of
 /// two nodes are never quite the same, so a bucket's time does not go back; only from a clock that was far wrong it does.
@@ -36,15 +31,12 @@ pub(crate) const CLEAN: &str =
     "DELETE FROM _buckets WHERE full_at < extract(epoch FROM clock_timestamp()) * 1000 - 60000";
 
 /// The buckets, over a connection of their own.
-pub(crate) struct Buckets {
-    server: Arc<Server>,
-    session: Mutex<Option<Session>>,
-}
+pub(crate) struct Buckets(Aside);
 
 impl Buckets {
     /// Those of this database.
     pub(crate) fn of(server: Arc<Server>) -> Self {
-        Self { server, session: Mutex::default() }
+        Self(Aside::of(server))
     }
 
     /// Takes tokens out of one.
@@ -55,26 +47,7 @@ impl Buckets {
         let Draw { bucket, full, per_second, needed, cost, block, now } = *draw;
         let mut params = vec![own::id(bucket), Value::Integer(now.0).into()];
         params.extend([full, per_second / 1_000.0, needed, cost, block].map(|number| Value::Float(number).into()));
-        let ask = [Ask::Rows(DRAW.to_owned(), params)];
-        let mut place = self.session.lock();
-        // One that stood idle may have been cut; nobody is told so before it is used.
-        let told = match place.take().filter(Session::is_sound).map(|session| fly(session, &ask)) {
-            Some((session, Err(Failure::Cut(_)))) => {
-                drop(session);
-                None
-            }
-            told => told,
-        };
-        let (session, told) = match told {
-            Some(told) => told,
-            None => {
-                let mut session = Session::open(&self.server)?;
-                session.run("SET synchronous_commit = off")?;
-                fly(session, &ask)
-            }
-        };
-        *place = Some(session);
-        let rows = told?.rows();
+        let rows = self.0.ask(&[Ask::Rows(DRAW.to_owned(), params)])?.rows();
         let row = rows.first().ok_or_else(|| Failure::Other("a bucket was not drawn from".to_owned()))?;
         let number = |place| row.try_get(place).map_err(|error| Failure::of(&error));
         Ok(Drawn { taken: number(0)?, left: number(1)? })
@@ -82,12 +55,6 @@ impl Buckets {
 
     /// Closes its connection.
     pub(crate) fn close(&self) {
-        *self.session.lock() = None;
+        self.0.close();
     }
-}
-
-fn fly(mut session: Session, ask: &[Ask]) -> (Session, Result<Told, Failure>) {
-    let mut flight = session.fly(ask, PATIENCE);
-    let told = flight.pop().unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
-    (session, told)
 }

@@ -17,6 +17,7 @@ use super::counters::Counters;
 use super::failure::Failure;
 use super::follower::{Follower, Following, OLDEST};
 use super::installation::Snapshot;
+use super::leases::Leases;
 use super::line::{Line, closed};
 use super::own;
 use super::presence::{Company, Presence, Refused};
@@ -26,6 +27,7 @@ use super::server::Server;
 use super::session::Session;
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
+use super::turns::Turns;
 use super::writer::{Home, Writers};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::engine::{OnProgress, Read, Seal};
@@ -33,8 +35,8 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, NamedStat, Nodes, OfflineDatabase, OpenError, Ran,
-    ReadJob, Stats, StoreError, TableDef, WriteJob,
+    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, LeaseRows, NamedStat, Nodes, OfflineDatabase, OpenError,
+    Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
 };
 
 /// An open database, as one node serves it.
@@ -50,6 +52,8 @@ pub(crate) struct PgEngine {
     follower: Follower,
     buckets: Buckets,
     requests: Requests,
+    leases: Leases,
+    turns: Turns,
     readers_count: usize,
     greatest_id: u128,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -139,6 +143,8 @@ impl PgEngine {
         threads.extend(readers.start(readers_count, serve)?);
         let buckets = Buckets::of(server.clone());
         let requests = Requests::of(server.clone(), reading.clock.clone());
+        let leases = Leases::of(server.clone(), reading.clock.clone());
+        let turns = Turns::of(presence.id(), sessions.clone());
         Ok(Self {
             server,
             sessions,
@@ -151,6 +157,8 @@ impl PgEngine {
             follower,
             buckets,
             requests,
+            leases,
+            turns,
             readers_count,
             greatest_id,
             threads: Mutex::new(threads),
@@ -365,6 +373,14 @@ impl Engine for PgEngine {
         self.presence.answer_by(answerer);
     }
 
+    fn leases(&self) -> Option<&dyn LeaseRows> {
+        Some(&self.leases)
+    }
+
+    fn turns(&self) -> Option<&dyn TurnRows> {
+        Some(&self.turns)
+    }
+
     fn health(&self) -> Result<(), String> {
         self.presence.health()
     }
@@ -428,6 +444,7 @@ impl Engine for PgEngine {
         self.sessions.clear();
         self.buckets.close();
         self.requests.close();
+        self.leases.close();
         self.presence.leave();
     }
 }

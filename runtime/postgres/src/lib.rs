@@ -4,6 +4,7 @@
 //! the server says when it fails, where it is, a connection and what bounds it, the SQL of a plan, values, a transaction,
 //! the engine's own tables, and then who runs what.
 
+mod aside;
 mod buckets;
 mod counters;
 mod engine;
@@ -11,6 +12,7 @@ mod failure;
 mod follower;
 mod indexes;
 mod installation;
+mod leases;
 mod line;
 mod own;
 mod presence;
@@ -21,6 +23,7 @@ mod session;
 mod sessions;
 mod sql;
 mod transaction;
+mod turns;
 mod value;
 mod writer;
 

@@ -8,13 +8,12 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tracing::warn;
 
-use super::buckets;
 use super::failure::Failure;
 use super::own::{self, LIFETIME_S};
-use super::requests;
 use super::server::Server;
 use super::session::Session;
 use super::value::Bits;
+use super::{buckets, leases, requests, turns};
 use convoke_core::clock::{Clock as _, Millis, SharedClock};
 use convoke_store::{Answerer, Nodes, Value};
 
@@ -264,10 +263,15 @@ impl Keeper {
         if self.cleaned.is_multiple_of(60) {
             session.run(format!(
                 "DELETE FROM _commits WHERE at < now() - interval '{COMMITS_KEPT_S} seconds'; \
-                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}; {}",
+                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}; {}; {}",
                 buckets::CLEAN,
-                requests::CLEAN
+                requests::CLEAN,
+                turns::CLEAN
             ))?;
+            // Leases go by the time that somebody holds still.
+            if !self.clock.is_held() {
+                session.run(leases::CLEAN)?;
+            }
         }
         self.session = Some(session);
         Ok(())

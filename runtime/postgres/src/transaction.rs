@@ -20,12 +20,15 @@ use tokio_postgres::Row as Raw;
 use super::failure::Failure;
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
+use super::turns;
 use super::value::{self, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
 use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
-use convoke_store::{Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+use convoke_store::{
+    Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value, Writer,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -673,6 +676,10 @@ impl Reader for PgTransaction {
 
     fn keys_visited(&self) -> u64 {
         self.keys_visited.get()
+    }
+
+    fn has_turn(&self, turn: &TurnName, number: i64) -> Result<bool> {
+        Ok(!self.own_rows(turns::HAS, turns::name(turn, Value::Integer(number).into()))?.is_empty())
     }
 
     fn pin(&self) -> Result<Commit> {

@@ -17,6 +17,7 @@ use super::engine::{Access, WriteJob};
 use super::error::StoreError;
 use super::flow::Flow;
 use super::index_key;
+use super::shared::TurnName;
 use super::table::{IndexDef, TableDef};
 use super::transaction::{Plan, Reader, Row, Visit, Writer};
 use super::value::Value;
@@ -225,6 +226,10 @@ impl Reader for ChangeRecorder {
 
     fn keys_visited(&self) -> u64 {
         self.writer.keys_visited()
+    }
+
+    fn has_turn(&self, turn: &TurnName, number: i64) -> Result<bool> {
+        self.writer.has_turn(turn, number)
     }
 
     fn pin(&self) -> Result<Commit> {

@@ -18,6 +18,7 @@ use super::flow::Flow;
 use super::gate::Gate;
 use super::offline::{Installation, OfflineDatabase};
 use super::schema::Extent;
+use super::shared::{LeaseRows, TurnRows};
 use super::stats::{NamedStat, Stats};
 use super::table::TableDef;
 use super::transaction::{Reader, Writer};
@@ -211,6 +212,16 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Has other nodes answered by this one from now on; the first answerer stays.
     fn answer_by(&self, _answerer: Answerer) {}
+
+    /// Leases that all nodes share; none where one serves alone.
+    fn leases(&self) -> Option<&dyn LeaseRows> {
+        None
+    }
+
+    /// Turns over all nodes; none where one serves alone.
+    fn turns(&self) -> Option<&dyn TurnRows> {
+        None
+    }
 
     /// Whether calls that the gate lets through can be expected to be served.
     ///

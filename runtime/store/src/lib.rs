@@ -32,6 +32,7 @@ mod pages;
 pub mod query;
 pub mod read_set;
 pub mod schema;
+pub mod shared;
 pub mod stats;
 pub mod store;
 pub mod table;
@@ -59,6 +60,7 @@ pub use pages::{AtMost, PageEnds, PageStart, PageStatus, PaginationOpts, Paginat
 pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query, ReadLimits};
 pub use read_set::{ReadSet, RecordingReader};
 pub use schema::Inspected;
+pub use shared::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRow, TurnRows};
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};
 pub use table::{

@@ -23,6 +23,7 @@ use super::gate::Gate;
 use super::latency_class::LatencyClass;
 use super::offline::OfflineDatabase;
 use super::schema::{self, Extent};
+use super::shared::{LeaseRows, TurnRows};
 use super::stats::{NamedStat, Stats};
 use super::table::TableDef;
 use super::transaction::Reader;
@@ -291,6 +292,16 @@ impl Store {
     /// Has other nodes answered by this one from now on.
     pub fn answer_by(&self, answerer: Answerer) {
         self.inner.engine.answer_by(answerer);
+    }
+
+    /// Leases that all nodes share; none where one serves alone.
+    pub fn leases(&self) -> Option<&dyn LeaseRows> {
+        self.inner.engine.leases()
+    }
+
+    /// Turns over all nodes; none where one serves alone.
+    pub fn turns(&self) -> Option<&dyn TurnRows> {
+        self.inner.engine.turns()
     }
 
     /// What the store counts about itself.

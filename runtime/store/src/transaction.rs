@@ -9,6 +9,7 @@ use std::ops::{Bound, ControlFlow};
 use super::commits::Commit;
 use super::definition::Schemas;
 use super::error::StoreError;
+use super::shared::TurnName;
 use super::table::{IndexDef, TableDef};
 use super::value::{Value, ValueRef};
 
@@ -107,6 +108,12 @@ pub trait Reader {
 
     /// Of how many rows the keys of an index were visited, and nothing else: for tests of cost.
     fn keys_visited(&self) -> u64;
+
+    /// Whether this node still has a turn that it took under this number, in a mutation: nobody else takes it before that is
+    /// committed. Where one node serves alone it has what it took.
+    fn has_turn(&self, _turn: &TurnName, _number: i64) -> Result<bool, StoreError> {
+        Ok(true)
+    }
 
     /// Fixes the snapshot of a transaction that has read nothing yet, and says which commit it shows. What it may show
     /// beyond that one, where others commit beside it, is published later, under a greater number.

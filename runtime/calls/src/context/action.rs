@@ -4,11 +4,12 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::shared::{Call, Context};
+use super::shared::{Call, Context, Lease};
 use crate::logs::Capture;
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
 use crate::outbound::{Secret, SecretError};
+use crate::turns::{Turn, Turns};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::priority::{Behind, stand_back};
@@ -105,6 +106,24 @@ impl ActionCtx {
     /// `INTERNAL` if it can be neither read nor made.
     pub fn own_secret(&self, name: &str) -> Result<Secret> {
         Ok(self.call.services.own_secret(name)?)
+    }
+
+    /// What is done one at a time to one thing: by all nodes where several serve the database.
+    pub fn turns(&self) -> &Turns {
+        self.call.services.turns()
+    }
+
+    /// The same action, whose mutations are refused with `CONFLICT` from when another node has taken this turn over: one that
+    /// was not heard of for long loses it.
+    #[must_use]
+    pub fn under(&self, turn: &Turn) -> Self {
+        let Some(has_turn) = turn.fence() else { return self.clone() };
+        let also = self.call.lease.clone();
+        let lease: Lease = Arc::new(move |db| {
+            also.as_ref().map_or(Ok(()), |is_held| is_held(db))?;
+            has_turn(db)
+        });
+        Self { call: Arc::new(self.call.begun_now().under(lease)), capture: self.capture.clone() }
     }
 
     /// Waits. Time that a test holds still does not end it.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use crate::buckets::Payment;
 use crate::function::FunctionDef;
+use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::performance::Performance;
 use crate::services::Services;
 use convoke_core::clock::Millis;
@@ -270,6 +271,17 @@ pub trait Context {
     fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
         self.call().inputs.note(Inputs::MEMORY);
         self.call().services.memory::<S>()
+    }
+
+    /// Leases of a kind of things, to be kept in [`Context::memory`]: those of all nodes that serve the database.
+    fn leases<O: LeaseOwner, V: LeaseValue>(&self, kind: &'static str, limits: LeaseLimits) -> Leases<O, V> {
+        self.call().services.leases(kind, limits)
+    }
+
+    /// A number of this process, which no other one of the installation is likely to have.
+    fn process(&self) -> u32 {
+        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().services.process()
     }
 
     /// Charges the call to its caller's rate, once however often it is asked.

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::buckets::Payment;
 use crate::function::{Function, FunctionDef};
+use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::observe::CallObserver;
 use crate::outbound::{self, Secret, SecretError, StoreKey};
 #[cfg(feature = "outbound")]
@@ -24,6 +25,7 @@ use crate::outbound::{Http, HttpError};
 use crate::performance::History;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry};
+use crate::turns::Turns;
 pub(crate) use alarm::Alarm;
 use convoke_core::answer::budget::Budget;
 use convoke_core::answer::writer::Writer;
@@ -53,6 +55,7 @@ struct Inner {
     /// A number of this process, so that rows tell what a former one left.
     boot: u32,
     history: Arc<History>,
+    turns: Turns,
     alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
@@ -84,6 +87,7 @@ impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
         let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
+        let turns = Turns::of(&store);
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
         Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),
@@ -97,6 +101,7 @@ impl Services {
             settings,
             typed: RwLock::default(),
             boot,
+            turns,
             alarm: Alarm::default(),
             idempotent_replays: AtomicU64::new(0),
             data,
@@ -181,6 +186,11 @@ impl Services {
     /// How much each identity may call and write.
     pub fn rates(&self) -> &Rates {
         &self.0.rates
+    }
+
+    /// What is done one at a time.
+    pub fn turns(&self) -> &Turns {
+        &self.0.turns
     }
 
     /// Calls that were answered with what their idempotency key stood for already.
@@ -269,6 +279,11 @@ impl Services {
             // The sections were checked at start, where a mistake stops it.
             self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
         })
+    }
+
+    /// Leases of a kind of things, which the application keeps in its memory: those of all nodes that serve the database.
+    pub fn leases<O: LeaseOwner, V: LeaseValue>(&self, kind: &'static str, limits: LeaseLimits) -> Leases<O, V> {
+        Leases::of(self.store(), self.clock(), kind, limits)
     }
 
     /// State of the application that lives in memory, one value a type.

@@ -11,6 +11,7 @@ extern crate convoke_store as convoke;
 mod faults;
 mod indexes;
 mod nodes;
+mod shared;
 mod tls;
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};

@@ -13,7 +13,7 @@ use convoke_store::{
 use crate::{postgres, until};
 
 /// A second node on the database of the first one.
-fn beside(first: &TestStore) -> Store {
+pub(crate) fn beside(first: &TestStore) -> Store {
     let engine = postgres();
     open_with(&engine, first.folder.path(), &patient(), &[Account::DEF]).unwrap()
 }

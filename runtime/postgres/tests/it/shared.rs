@@ -1,0 +1,156 @@
+//! What nodes share beside rows of tables: leases that are renewed at any of them, and turns that one of them has.
+
+use std::time::Duration;
+
+use convoke_store::conformance::support::{Account, TestStore};
+use convoke_store::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, Store, Table as _, TurnName, TurnRow, TurnRows};
+
+use crate::nodes::beside;
+use crate::{postgres, until};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn leases(store: &Store) -> &dyn LeaseRows {
+    store.leases().expect("several nodes may serve it")
+}
+
+fn turns(store: &Store) -> &dyn TurnRows {
+    store.turns().expect("several nodes may serve it")
+}
+
+fn new<'a>(id: &'a str, owner: &'a str, lasts: Duration) -> NewLease<'a> {
+    NewLease { kind: "test", id, owner, of_one_owner: 2, lasts, value: "0" }
+}
+
+fn open(store: &Store, id: &str, owner: &str) -> LeaseRow {
+    match leases(store).open(&new(id, owner, HOUR)).unwrap() {
+        Opened::There(lease) => lease,
+        Opened::OwnerIsFull => panic!("{owner} has too many"),
+    }
+}
+
+/// A renewal of a lease as it was read.
+fn renewal(lease: &LeaseRow, age: Option<Duration>, value: &str) -> Renewal {
+    Renewal { id: lease.id.clone(), number: lease.number, version: lease.version, age, value: value.to_owned() }
+}
+
+fn ids(leases: &[LeaseRow]) -> Vec<&str> {
+    leases.iter().map(|lease| &*lease.id).collect()
+}
+
+#[test]
+fn a_lease_that_one_node_opens_another_one_renews_and_of_two_writes_one_counts() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let opened = open(&first, "a", "ada");
+    assert_eq!(open(&second, "a", "ada"), opened, "it is the same one");
+    assert_eq!(open(&second, "a", "bob"), opened, "and not somebody else's");
+    let write = |store: &Store, value: &str| {
+        leases(store).write("test", HOUR, &[renewal(&opened, Some(Duration::ZERO), value)]).unwrap()
+    };
+    assert_eq!(write(&second, "1"), ["a"]);
+    assert_eq!(write(&first, "2"), [""; 0], "who has read it before is told");
+    let lease = leases(&first).get("test", "a").unwrap().unwrap();
+    assert_eq!((&*lease.value, lease.version, lease.opened_at), ("1", 1, opened.opened_at));
+
+    leases(&first).end("test", "bob", &["a".to_owned()]).unwrap();
+    assert!(leases(&second).get("test", "a").unwrap().is_some(), "it is not bob's");
+    leases(&first).end("test", "ada", &["a".to_owned()]).unwrap();
+    assert_eq!(leases(&second).get("test", "a").unwrap(), None);
+    let again = open(&second, "a", "bob");
+    assert!(again.number > opened.number);
+    assert_eq!(write(&first, "3"), [""; 0], "one that has ended is not renewed");
+    assert_eq!(leases(&first).get("test", "a").unwrap(), Some(again));
+}
+
+#[test]
+fn leases_are_bounded_counted_and_listed_over_all_nodes_and_end_by_the_databases_clock() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let full = |store: &Store, id: &str| leases(store).open(&new(id, "ada", HOUR)).unwrap() == Opened::OwnerIsFull;
+    let b = open(&first, "b", "ada");
+    open(&second, "a", "ada");
+    assert!(full(&first, "c") && full(&second, "c"));
+    assert!(!full(&second, "b"), "what is there is not opened");
+    open(&first, "c", "bob");
+    assert_eq!(ids(&leases(&second).list("test", None).unwrap()), ["b", "a", "c"], "in the order of opening");
+    assert_eq!(ids(&leases(&first).list("test", Some("ada")).unwrap()), ["b", "a"]);
+    assert_eq!(leases(&first).list("else", None).unwrap(), []);
+    let count = |more| leases(&second).count("test", more).unwrap();
+    assert_eq!((count(Duration::ZERO), count(HOUR)), (3, 0));
+
+    // One that was renewed long ago has ended; what is not renewed ends as it would.
+    let half = HOUR / 2;
+    assert_eq!(leases(&first).write("test", 2 * HOUR, &[renewal(&b, Some(half), "1")]).unwrap(), ["b"]);
+    assert_eq!(count(HOUR), 1);
+    let b = leases(&first).get("test", "b").unwrap().unwrap();
+    assert_eq!(leases(&first).write("test", 4 * HOUR, &[renewal(&b, None, "2")]).unwrap(), ["b"]);
+    assert_eq!(count(2 * HOUR), 0);
+
+    let short = Duration::from_millis(1);
+    let opened = leases(&first).open(&new("d", "eve", short)).unwrap();
+    until("it has ended", || leases(&second).get("test", "d").unwrap().is_none());
+    let Opened::There(anew) = leases(&second).open(&new("d", "bob", HOUR)).unwrap() else { panic!("bob has one") };
+    assert!(opened != Opened::There(anew.clone()) && anew.owner == "bob", "what has ended is in nobody's way");
+}
+
+fn name(id: &str) -> TurnName {
+    TurnName { kind: "test", id: id.to_owned() }
+}
+
+fn take(store: &Store, id: &str) -> Option<TurnRow> {
+    turns(store).take(&name(id)).unwrap()
+}
+
+/// Whether a mutation of a node finds the turn its own.
+fn has(store: &TestStore, id: &str, number: i64) -> bool {
+    let name = name(id);
+    store.mutate(move |db| db.reader().has_turn(&name, number)).unwrap()
+}
+
+#[test]
+fn one_node_has_a_turn_and_the_next_one_is_told_what_it_left() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken = take(&first, "a").unwrap();
+    assert_eq!((&taken.left, taken.is_interrupted), (&None, false));
+    assert_eq!(take(&second, "a"), None);
+    assert!(take(&second, "b").is_some(), "another thing has nobody");
+    turns(&first).leave(&name("a"), taken.number, Some("done")).unwrap();
+    let next = take(&second, "a").unwrap();
+    assert_eq!((next.left.as_deref(), next.is_interrupted), (Some("done"), false));
+    assert!(next.number > taken.number);
+    // Who has left it cannot leave it once more.
+    turns(&first).leave(&name("a"), taken.number, Some("again")).unwrap();
+    assert_eq!(take(&first, "a"), None);
+    assert!(has(&first, "a", next.number) && !has(&first, "a", taken.number));
+}
+
+#[test]
+fn of_nodes_that_ask_at_the_same_time_one_has_the_turn() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    for round in 0..20 {
+        let id = format!("{round}");
+        let taken = std::thread::scope(|scope| {
+            let other = scope.spawn(|| take(&second, &id).is_some());
+            [take(&first, &id).is_some(), other.join().unwrap()]
+        });
+        assert!(taken[0] != taken[1], "{taken:?}");
+    }
+}
+
+#[test]
+fn what_a_node_had_that_is_gone_another_one_takes_and_knows_it_was_interrupted() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken = take(&second, "a").unwrap();
+    turns(&second).leave(&name("a"), taken.number, Some("done")).unwrap();
+    let lost = take(&second, "a").unwrap();
+    assert!(has(&first, "a", lost.number));
+    assert_eq!(take(&first, "a"), None);
+    second.close();
+    let taken = take(&first, "a").unwrap();
+    assert_eq!((taken.left.as_deref(), taken.is_interrupted), (Some("done"), true));
+    assert!(!has(&first, "a", lost.number), "what it still wants to write is refused");
+}
