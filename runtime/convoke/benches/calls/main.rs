@@ -6,6 +6,7 @@
 //! cargo bench -p convoke --bench calls -- list      # the rows whose name contains this
 //! cargo bench -p convoke --bench calls -- live      # or one part of it: live, memory, "10 M rows"
 //! cargo bench -p convoke --bench calls -- --quick --record
+//! runtime/postgres/tests/postgres.sh cargo bench -p convoke --features postgres --bench calls -- postgres
 //! ```
 //!
 //! Convoke is `serve` of this very program with its default settings, on functions and tables as the guide teaches them;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         bench.live();
         bench.memory();
         bench.many_rows();
+        bench.postgres();
     }
     let comparisons = bench.comparisons;
     if has("--record") {
@@ -253,8 +255,54 @@ impl<'a> Bench<'a> {
     }
 }
 
+#[cfg(feature = "postgres")]
+impl Bench<'_> {
+    /// A node on PostgreSQL beside the same by hand, and what each costs the database.
+    fn postgres(&mut self) {
+        use contenders::postgres::{Spent, address, ids};
+        if !self.has_part("postgres") {
+            return;
+        }
+        if address().is_none() {
+            return println!("{POSTGRES}");
+        }
+        let (node, mut by_hand) = (Server::node(ROWS), Server::peer(Contender::AxumPostgres, ROWS));
+        by_hand.ids = ids(ROWS);
+        self.only.clear();
+        for (name, work) in [("query by id", Work::GetOnce), ("transfer", Work::Transfer)] {
+            let title = format!("{name}, PostgreSQL / axum + tokio-postgres");
+            self.compare(title, 1.0, (&node, work, Wire::Http1), (&by_hand, work, Wire::Http1));
+            for (who, server) in [("a node", &node), ("by hand", &by_hand)] {
+                let before = self.executor.block_on(Spent::so_far());
+                let turn = self.executor.block_on(Load { server, work, wire: Wire::Http1, time: self.time }.run());
+                let after = self.executor.block_on(Spent::so_far());
+                // Connections are warmed for a fifth of the time, which is not counted otherwise.
+                let calls = turn.rate * self.time.as_secs_f64() * 1.2;
+                let cpu = (after.cpu - before.cpu).as_secs_f64() * 1e6 / calls;
+                let log = (after.log_bytes - before.log_bytes) / calls;
+                println!("  {who}: {cpu:.0} µs of the database's CPU a call, {log:.0} bytes of its log");
+            }
+        }
+        node.check_balances();
+        by_hand.check_balances();
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+impl Bench<'_> {
+    fn postgres(&self) {
+        if self.has_part("postgres") {
+            println!("{POSTGRES}");
+        }
+    }
+}
+
+/// How the part is run that needs a server.
+const POSTGRES: &str = "PostgreSQL was not measured: runtime/postgres/tests/postgres.sh \
+                        cargo bench -p convoke --features postgres --bench calls -- postgres";
+
 /// What can be chosen beside the title of a row.
-const PARTS: [&str; 3] = ["live", "memory", "10 M rows"];
+const PARTS: [&str; 4] = ["live", "memory", "10 M rows", "postgres"];
 
 /// What is added to a title.
 const BUSY: &str = " (busy)";

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,13 @@ pub(crate) fn start(folder: &Path, accounts: i64, settings: &[(&str, &str)]) -> 
         runtime.store().close();
         ids.iter().map(ToString::to_string).collect()
     });
+    let (process, address) = serve(folder, settings);
+    let token = tokens(folder, &["ada".to_owned()]).remove(0);
+    Started { process, address, token, ids }
+}
+
+/// Serves what a folder, or the store that the environment names, holds.
+pub(crate) fn serve(folder: &Path, settings: &[(&str, &str)]) -> (Child, SocketAddr) {
     let log = folder.join("serve.log");
     // Without a provider of identities, the environment of development has an issuer of its own; nothing else differs.
     let mut process = Command::new(std::env::current_exe().unwrap())
@@ -37,19 +45,17 @@ pub(crate) fn start(folder: &Path, accounts: i64, settings: &[(&str, &str)]) -> 
         .stderr(File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    let address = loop {
+    loop {
         let said = BufReader::new(File::open(&log).unwrap()).lines().map_while(Result::ok);
         let address =
             said.filter_map(|line| line.split_once("listening on http://").map(|(_, at)| at.to_owned())).next();
         if let Some(address) = address {
-            break address.parse().unwrap();
+            return (process, address.parse().unwrap());
         }
         let ended = process.try_wait().unwrap();
         assert!(ended.is_none(), "{}", std::fs::read_to_string(&log).unwrap());
         std::thread::sleep(Duration::from_millis(20));
-    };
-    let token = tokens(folder, &["ada".to_owned()]).remove(0);
-    Started { process, address, token, ids }
+    }
 }
 
 fn tokens(folder: &Path, subjects: &[String]) -> Vec<String> {

@@ -3,6 +3,8 @@
 pub(crate) mod axum;
 pub(crate) mod convoke;
 pub(crate) mod echo;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod raw;
 
 use std::io::{BufRead, BufReader, Write as _};
@@ -26,15 +28,24 @@ pub(crate) enum Contender {
     Axum,
     /// The same with a writer thread that commits at once what waits.
     AxumGrouped,
+    /// axum and tokio-postgres by hand.
+    #[cfg(feature = "postgres")]
+    AxumPostgres,
 }
 
 impl FromStr for Contender {
     type Err = String;
     fn from_str(name: &str) -> Result<Self, String> {
-        [Contender::Echo, Contender::Axum, Contender::AxumGrouped]
-            .into_iter()
-            .find(|contender| format!("{contender:?}") == name)
-            .ok_or_else(|| name.to_owned())
+        [
+            Contender::Echo,
+            Contender::Axum,
+            Contender::AxumGrouped,
+            #[cfg(feature = "postgres")]
+            Contender::AxumPostgres,
+        ]
+        .into_iter()
+        .find(|contender| format!("{contender:?}") == name)
+        .ok_or_else(|| name.to_owned())
     }
 }
 
@@ -44,6 +55,8 @@ pub(crate) fn serve(contender: Contender, folder: &Path, accounts: i64) {
         Contender::Echo => echo::serve(),
         Contender::Axum => axum::serve(folder, axum::Commit::Each, accounts),
         Contender::AxumGrouped => axum::serve(folder, axum::Commit::Grouped, accounts),
+        #[cfg(feature = "postgres")]
+        Contender::AxumPostgres => postgres::serve(accounts),
     }
 }
 
