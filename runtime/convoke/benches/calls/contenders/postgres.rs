@@ -4,10 +4,8 @@
 //! run again where PostgreSQL asks for it, an answer that waits for COMMIT, and the row from which other nodes would learn
 //! what was changed.
 
-use std::fs::{File, read_dir, read_to_string};
+use std::fs::{read_dir, read_to_string};
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -35,29 +33,6 @@ const ID: &str = "00000000-0000-7000-8000-";
 /// The server to measure on, where one was started.
 pub(crate) fn address() -> Option<String> {
     std::env::var(ADDRESS).ok()
-}
-
-/// A node on an empty schema of the server, which it fills.
-pub(crate) fn node(folder: &Path, accounts: i64) -> Started {
-    let schema = format!("bench_{}", std::process::id());
-    let store = format!("{}?schema={schema}&sslmode=disable", address().expect("a server was started"));
-    let settings = [("CONVOKE_STORE", &*store), ("CONVOKE_SECRET_STORE_KEY", "a key of thirty-two characters or more")];
-    let (process, address) = convoke::serve(folder, &settings);
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let ids = executor.block_on(async {
-        let (client, mut ids) = (reqwest::Client::new(), Vec::new());
-        for first in (0..accounts).step_by(usize::try_from(OPENED_AT_ONCE).unwrap()) {
-            let args = json!({ "args": { "first": first } }).to_string();
-            let request = client.post(format!("http://{address}/api/run/bank/openAccounts")).body(args);
-            let answer =
-                request.header("content-type", "application/json").send().await.unwrap().bytes().await.unwrap();
-            let answer: Value = serde_json::from_slice(&answer).unwrap();
-            let opened = answer["value"].as_array().unwrap_or_else(|| panic!("{answer}"));
-            ids.extend(opened.iter().map(|id| id.as_str().unwrap().to_owned()));
-        }
-        ids
-    });
-    Started { process, address, token: String::new(), ids }
 }
 
 /// The ids of the accounts of the peer by hand.
@@ -97,9 +72,33 @@ fn cpu() -> Duration {
 }
 
 impl Server {
-    /// Starts a node on the server.
+    /// Starts a node on an empty schema of the server, and fills it.
     pub(crate) fn node(accounts: i64) -> Self {
-        Self::of(accounts, |folder| node(folder, accounts))
+        let schema = format!("bench_{}", std::process::id());
+        let store = format!("{}?schema={schema}&sslmode=disable", address().expect("a server was started"));
+        let mut node = Self::of(accounts, |folder| {
+            // Accounts are opened by the thousand, each in a unique index: one way to the server for each.
+            let config = folder.join("convoke.toml");
+            std::fs::write(&config, "[limits]\nmutation_timeout = \"1m\"\n").unwrap();
+            let settings = [
+                ("CONVOKE_STORE", &*store),
+                ("CONVOKE_SECRET_STORE_KEY", "a key of thirty-two characters or more"),
+                ("CONVOKE_CONFIG", config.to_str().unwrap()),
+            ];
+            let (process, address) = convoke::serve(folder, &settings);
+            Started { process, address, token: String::new(), ids: Vec::new() }
+        });
+        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (client, url) = (reqwest::Client::new(), format!("http://{}/api/run/bank/openAccounts", node.address));
+        for first in (0..accounts).step_by(usize::try_from(OPENED_AT_ONCE).unwrap()) {
+            let args = json!({ "args": { "first": first } }).to_string();
+            let request = client.post(&url).header("content-type", "application/json").body(args);
+            let answer = executor.block_on(async { request.send().await.unwrap().bytes().await.unwrap() });
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            let opened = answer["value"].as_array().unwrap_or_else(|| panic!("{answer}"));
+            node.ids.extend(opened.iter().map(|id| id.as_str().unwrap().to_owned()));
+        }
+        node
     }
 }
 
