@@ -25,8 +25,8 @@ pub(crate) fn is_embedded() -> bool {
     std::env::var_os("CONVOKE_TEST_STORE").is_none()
 }
 
-/// How many cases of a property are tried: all on the embedded database, an eighth where calls go to a server, which would
-/// take minutes. What such properties are about, texts and figures, knows no engine.
+/// How many cases of a property are tried, or calls of a storm made: all on the embedded database, an eighth where calls go
+/// to a server, which would take minutes. What such properties are about, texts and figures, knows no engine.
 pub(crate) fn cases(embedded: u32) -> u32 {
     if is_embedded() { embedded } else { embedded.div_ceil(8) }
 }

@@ -7,7 +7,7 @@ use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::{Meeting, Participant, Presence};
 use serde_json::{Value, json};
 
-use crate::support::{assert_consistent, create, id_of, listed, meeting, scheduled, with};
+use crate::support::{assert_consistent, cases, create, id_of, listed, meeting, scheduled, with};
 
 const BATCH: &str = "realtime/batchedOperations/batchUpdatePresence";
 
@@ -47,7 +47,7 @@ fn a_thousand_flips_end_in_the_last_state() {
     id_of(&bob);
     let id = meeting(&ada, &["bob"]);
     for last in ["joined", "left"] {
-        let storm = (0..999).map(|number| {
+        let storm = (0..cases(999)).map(|number| {
             let presence = if number % 2 == 0 { "joined" } else { "left" };
             let metadata = json!({ "number": number });
             bob.call_async(BATCH, json!({"meetingId": id, "presence": presence, "metadata": metadata}))
