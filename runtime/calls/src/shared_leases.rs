@@ -4,11 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::lease::{Lease, LeaseLimits, LeaseRejection, LeaseValue};
 use convoke_core::clock::{Clock, Millis};
@@ -17,6 +18,8 @@ use convoke_store::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, Store, Store
 
 /// How long what was read counts as known, and between two writes.
 const KNOWN: Duration = Duration::from_secs(1);
+/// How long a call waits for another one of this node that asks the database.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Leases that are remembered; beyond it they are written at once, and forgotten.
 const REMEMBERED_MAX: usize = 10_000;
 /// Leases of one statement.
@@ -31,13 +34,14 @@ pub(crate) struct SharedLeases<V> {
     kind: &'static str,
     limits: LeaseLimits,
     known: Mutex<Known<V>>,
+    /// How many there are at all, as of when that was last asked.
+    total: AtomicU64,
 }
 
 /// What this node remembers.
 struct Known<V> {
     leases: HashMap<String, Remembered<V>>,
-    /// How many there are at all, as of then.
-    total: u64,
+    /// When it was last asked how many there are at all.
     counted_at: Option<Millis>,
     /// Whether a thread writes what is not written yet.
     is_followed: bool,
@@ -84,8 +88,8 @@ fn is_recent(then: Millis, now: Millis) -> bool {
 impl<V: LeaseValue> SharedLeases<V> {
     /// None are known yet.
     pub(crate) fn new(store: Store, clock: Arc<dyn Clock>, kind: &'static str, limits: LeaseLimits) -> Self {
-        let known = Known { leases: HashMap::new(), total: 0, counted_at: None, is_followed: false };
-        Self { store, clock, kind, limits, known: Mutex::new(known) }
+        let known = Known { leases: HashMap::new(), counted_at: None, is_followed: false };
+        Self { store, clock, kind, limits, known: Mutex::new(known), total: AtomicU64::new(0) }
     }
 
     /// See `Leases::renew`.
@@ -97,7 +101,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         make: impl Fn() -> V,
         update: impl FnOnce(&mut V) -> R,
     ) -> Result<Result<R, LeaseRejection>> {
-        let mut known = self.known.lock();
+        let mut known = self.lock()?;
         if !self.look(&mut known, id, now, &make)? {
             if self.total(&mut known, now)? >= u64::try_from(self.limits.in_all).unwrap_or(u64::MAX) {
                 return Ok(Err(LeaseRejection::Full));
@@ -110,7 +114,7 @@ impl<V: LeaseValue> SharedLeases<V> {
                 Opened::There(row) => {
                     let value = read(&row).unwrap_or_else(&make);
                     known.leases.insert(id.to_owned(), Remembered::of(&row, value, now));
-                    known.total += 1;
+                    self.total.fetch_add(1, Relaxed);
                 }
             }
         }
@@ -131,7 +135,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         now: Millis,
         update: impl FnOnce(&mut V) -> R,
     ) -> Result<Option<R>> {
-        let mut known = self.known.lock();
+        let mut known = self.lock()?;
         if !known.leases.get(id).is_some_and(|lease| lease.is_fresh(now)) {
             self.write(&mut known)?;
             known.leases.remove(id);
@@ -151,7 +155,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut known = self.known.lock();
+        let mut known = self.lock()?;
         known.leases.retain(|id, lease| lease.owner != owner || !ids.contains(id));
         known.counted_at = None;
         Ok(self.rows()?.end(self.kind, owner, ids)?)
@@ -160,7 +164,7 @@ impl<V: LeaseValue> SharedLeases<V> {
     /// Those of an owner, or all, in the order of opening. What another release has written, and this one cannot read, is
     /// passed over.
     pub(crate) fn list<O: FromStr>(&self, owner: Option<&str>) -> Result<Vec<Lease<O, V>>> {
-        self.write(&mut self.known.lock())?;
+        self.write(&mut *self.lock()?)?;
         let rows = self.rows()?.list(self.kind, owner)?;
         let lease = |row: LeaseRow| {
             let value = read(&row)?;
@@ -171,13 +175,13 @@ impl<V: LeaseValue> SharedLeases<V> {
 
     /// See `Leases::renewed_within`.
     pub(crate) fn renewed_within(&self, time: Duration) -> Result<u64> {
-        self.write(&mut self.known.lock())?;
+        self.write(&mut *self.lock()?)?;
         Ok(self.rows()?.count(self.kind, self.limits.lasts.saturating_sub(time))?)
     }
 
     /// How many there were when that was last asked.
     pub(crate) fn known(&self) -> u64 {
-        self.known.lock().total
+        self.total.load(Relaxed)
     }
 
     /// Whether there is a lease of this id; it is remembered then.
@@ -200,9 +204,10 @@ impl<V: LeaseValue> SharedLeases<V> {
 
     fn total(&self, known: &mut Known<V>, now: Millis) -> Result<u64> {
         if !known.counted_at.is_some_and(|then| is_recent(then, now)) {
-            (known.total, known.counted_at) = (self.rows()?.count(self.kind, Duration::ZERO)?, Some(now));
+            self.total.store(self.rows()?.count(self.kind, Duration::ZERO)?, Relaxed);
+            known.counted_at = Some(now);
         }
-        Ok(known.total)
+        Ok(self.total.load(Relaxed))
     }
 
     /// Writes what is not written yet.
@@ -210,8 +215,10 @@ impl<V: LeaseValue> SharedLeases<V> {
         let now = self.clock.now();
         for _ in 0..TRIES {
             let changed = known.leases.iter().filter(|(_, lease)| lease.is_changed);
-            let renewals: Vec<Renewal> =
+            let mut renewals: Vec<Renewal> =
                 changed.map(|(id, lease)| renewal(id, lease, now)).collect::<Result<_, _>>()?;
+            // In one order at all nodes, so that no two wait for each other.
+            renewals.sort_by(|one, other| one.id.cmp(&other.id));
             for batch in renewals.chunks(WRITTEN_AT_ONCE) {
                 let written = self.rows()?.write(self.kind, self.limits.lasts, batch)?;
                 let written: HashSet<String> = written.into_iter().collect();
@@ -259,6 +266,12 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(())
     }
 
+    /// What is remembered. It is held while the database is asked; nobody waits longer for it than for the database.
+    fn lock(&self) -> Result<MutexGuard<'_, Known<V>>, StoreError> {
+        let late = || StoreError::Unreachable("leases were not told in time".to_owned());
+        self.known.try_lock_for(PATIENCE).ok_or_else(late)
+    }
+
     fn rows(&self) -> Result<&dyn LeaseRows, StoreError> {
         self.store.leases().ok_or_else(|| StoreError::Engine("one node alone shares no leases".to_owned()))
     }
@@ -293,6 +306,11 @@ fn follow<V: LeaseValue>(leases: &Weak<SharedLeases<V>>) {
         known.leases.retain(|_, lease| lease.is_changed || lease.is_fresh(now));
         if known.leases.is_empty() {
             known.is_followed = false;
+            drop(known);
+            // Nobody opens any for now: the figure is to be the one that stays.
+            if let Ok(count) = leases.rows().and_then(|rows| rows.count(leases.kind, Duration::ZERO)) {
+                leases.total.store(count, Relaxed);
+            }
             return;
         }
     }

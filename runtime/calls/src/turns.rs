@@ -75,6 +75,14 @@ impl Turns {
             let (store, name, handle) = (store.clone(), name.clone(), Handle::current());
             // Whoever waits may be cut off; so what is taken meanwhile leaves itself.
             let taken = tokio::task::spawn_blocking(move || match take_row(&store, &name) {
+                // It may be this node's now, and nobody here knows.
+                Err(error @ StoreError::Unreachable(_)) => {
+                    handle.spawn(async move {
+                        until_done(move || store.turns().map_or(Ok(()), |turns| turns.give_up(&name)), || {}).await;
+                        drop(here);
+                    });
+                    Err(error)
+                }
                 Ok(Some(TurnRow { number, left, is_interrupted })) => {
                     let leaves = left.clone();
                     let claim = Claim { store, name, number, leaves, handle, here: Some(here) };
@@ -164,28 +172,34 @@ impl Claim {
         let (tried, first) = oneshot::channel();
         let Some(here) = self.here.take() else { return first };
         let (store, name, number, leaves) = (self.store.clone(), self.name.clone(), self.number, self.leaves.take());
-        let leave = Arc::new(move || match store.turns() {
-            Some(turns) => turns.leave(&name, number, leaves.as_deref()),
-            None => Ok(()),
-        });
+        let leave = move || store.turns().map_or(Ok(()), |turns| turns.leave(&name, number, leaves.as_deref()));
         let mut waiting = Some((here, tried));
-        self.handle.spawn(async move {
-            loop {
-                let leave = leave.clone();
-                let left = tokio::task::spawn_blocking(move || leave()).await;
-                if let Some((here, tried)) = waiting.take() {
-                    drop(here);
-                    // Whoever does not wait need not be told.
-                    let _ = tried.send(());
-                }
-                match left {
-                    Ok(Err(error)) => tracing::warn!(target: "convoke::turns", "a turn is not left yet: {error}"),
-                    Ok(Ok(())) | Err(_) => return,
-                }
-                tokio::time::sleep(AGAIN).await;
+        self.handle.spawn(until_done(leave, move || {
+            if let Some((here, tried)) = waiting.take() {
+                drop(here);
+                // Whoever does not wait need not be told.
+                let _ = tried.send(());
             }
-        });
+        }));
         first
+    }
+}
+
+/// Does this again and again until it is done, and tells of each try.
+async fn until_done(
+    work: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static,
+    mut tried: impl FnMut() + Send + 'static,
+) {
+    let work = Arc::new(work);
+    loop {
+        let work = work.clone();
+        let done = tokio::task::spawn_blocking(move || work()).await;
+        tried();
+        match done {
+            Ok(Err(error)) => tracing::warn!(target: "convoke::turns", "a turn is not left yet: {error}"),
+            Ok(Ok(())) | Err(_) => return,
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

@@ -90,6 +90,7 @@ struct Call {
     #[serde(default)]
     scheduled: bool,
     error: Option<String>,
+    node: Option<String>,
     #[serde(default)]
     log_lines: Vec<String>,
 }
@@ -106,11 +107,16 @@ impl Logs {
         let follow = self.follow;
         let path = self.path();
         connection.block_on(async {
-            let Overview { node } = connection.admin(Method::GET, "overview", None).await?;
-            node.iter().for_each(|node| node.tell("calls"));
             let mut lines = connection.request(Method::GET, &path, None).await?.success().await?;
             let look = Look::of_standard_output();
+            let mut is_told = false;
             while let Some(line) = lines.line().await? {
+                // Where several nodes serve, each call says at which one it was.
+                if !is_told && serde_json::from_str::<Call>(&line)?.node.is_some() {
+                    let Overview { node } = connection.admin(Method::GET, "overview", None).await?;
+                    node.iter().for_each(|node| node.tell("calls"));
+                }
+                is_told = true;
                 let text = if self.json { line } else { look.line(&line)? };
                 // Anyone who reads has enough.
                 if writeln!(std::io::stdout(), "{text}").is_err() {

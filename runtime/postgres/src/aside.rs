@@ -31,7 +31,7 @@ impl Aside {
     /// # Errors
     /// The server's.
     pub(crate) fn ask(&self, asks: &[Ask]) -> Result<Told, Failure> {
-        let mut place = self.session.lock();
+        let mut place = self.session.try_lock_for(PATIENCE).ok_or(Failure::Late)?;
         // One that stood idle may have been cut; nobody is told so before it is used.
         let told = match place.take().filter(Session::is_sound).map(|session| fly(session, asks)) {
             Some((session, Err(Failure::Cut(_)))) => {

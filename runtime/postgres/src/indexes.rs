@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tracing::info;
+use tracing::{info, warn};
 
 use super::failure::Failure;
 use super::own;
@@ -26,11 +26,13 @@ use convoke_store::{FieldDef, IndexDef, OpenError, TableDef, Value};
 const LEASE: &str = "indexes";
 /// Between two attempts to be that one.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often it is tried to let another node be it.
+const GIVING_BACK: u32 = 50;
 /// How often a build is begun anew that is in conflict with others.
 const ATTEMPTS: u32 = 20;
 /// For one index.
 const PATIENCE: Duration = Duration::from_secs(24 * 3_600);
-const LEFTOVERS: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+const LEFTOVERS: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                          AND relkind = 'i' AND relname LIKE '~%'";
 
 /// What was made for a change of the schema before its transaction.
@@ -73,7 +75,12 @@ impl Prepared {
         if planned.indexes.is_empty() {
             return Ok(session);
         }
+        let mut is_told = false;
         while !own::claim(&mut session, LEASE, node)? {
+            if !is_told {
+                info!("another node makes indexes; this one starts after it");
+                is_told = true;
+            }
             thread::sleep(PAUSE);
         }
         self.holder = Some(node);
@@ -116,12 +123,21 @@ impl Prepared {
 
     fn give_back(self, server: &Arc<Server>, before: impl FnOnce(&mut Session) -> Result<(), Failure>) {
         let Some(node) = self.holder else { return };
-        let given = Session::open(server).and_then(|mut session| {
-            before(&mut session)?;
-            own::give_back(&mut session, LEASE, node)
+        let done = Session::open(server).and_then(|mut session| match own::claim(&mut session, LEASE, node)? {
+            true => before(&mut session),
+            // This one was not heard of meanwhile, and what there is may be of the next one.
+            false => Ok(()),
         });
-        if let Err(failure) = given {
+        if let Err(failure) = done {
             info!("what was prepared for the schema is left to the next node that starts: {failure:?}");
+        }
+        for _ in 0..GIVING_BACK {
+            let given = Session::open(server).and_then(|mut session| own::give_back(&mut session, LEASE, node));
+            match given {
+                Ok(()) => return,
+                Err(failure) => warn!("other nodes cannot make indexes yet: {failure:?}"),
+            }
+            thread::sleep(PAUSE);
         }
     }
 }
@@ -210,7 +226,7 @@ fn drop_index(session: &mut Session, name: &str) -> Result<(), Failure> {
 /// The server's.
 pub(super) fn name(transaction: &PgTransaction, table: &TableDef, index: &IndexDef) -> Result<bool, OpenError> {
     const IS_WHOLE: &str = "SELECT 1 FROM pg_index JOIN pg_class ON oid = indexrelid \
-        WHERE relnamespace = current_schema()::regnamespace AND relname = $1 AND indisvalid";
+        WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relname = $1 AND indisvalid";
     let unnamed = sql::unnamed_index(table.name, index.name);
     if transaction.own_rows(IS_WHOLE, vec![Value::Text(unnamed.clone()).into()])?.is_empty() {
         return Ok(false);

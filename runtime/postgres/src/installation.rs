@@ -57,7 +57,7 @@ impl PgInstallation {
 /// # Errors
 /// The server's.
 pub(crate) fn empty(server: &Server) -> Result<(), OpenError> {
-    const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+    const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                           AND relkind = 'r' AND relname NOT IN ('_schema', '_leases')";
     let mut session = Session::open(&Arc::new(server.clone()))?;
     let tables = session.rows(TABLES, Vec::new())?;

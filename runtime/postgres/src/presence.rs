@@ -285,7 +285,12 @@ impl Keeper {
         let (asked, began) = (machine.now(), machine.monotonic());
         let rows = session.rows(RENEW, vec![own::id(self.id)])?;
         let answered = asked + machine.monotonic().saturating_sub(began);
-        let theirs = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
+        let Some(row) = rows.first() else {
+            // Others have taken over what it had.
+            let reason = "this node was not heard of for an hour, and is forgotten: restart it";
+            return Err(Failure::Other(reason.to_owned()));
+        };
+        let theirs = row.try_get::<_, i64>(0).ok();
         if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
             self.clock.measure(Millis(theirs), asked, answered);
             self.set_deviation(beyond(theirs, asked.0, answered.0));

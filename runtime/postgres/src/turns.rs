@@ -38,43 +38,49 @@ impl Turns {
         Self { node, sessions, asking: Mutex::default() }
     }
 
-    /// Sends one statement, which is its own transaction; once more where the connection was cut.
-    fn ask(&self, ask: Ask) -> Result<Told, StoreError> {
-        let _asking = self.asking.lock();
-        let asks = [ask];
-        let first = self.sessions.take().and_then(|session| self.fly(session, &asks));
+    /// Sends statements, each its own transaction, and tells what each came to; once more where the connection was cut.
+    fn ask(&self, asks: &[Ask]) -> Result<Vec<Told>, StoreError> {
+        let late = || StoreError::Unreachable("a turn was not told in time".to_owned());
+        let _asking = self.asking.try_lock_for(PATIENCE).ok_or_else(late)?;
+        let first = self.sessions.take().and_then(|session| self.fly(session, asks));
         let told = match first {
-            Err(Failure::Cut(_)) => self.sessions.open().and_then(|session| self.fly(session, &asks)),
+            Err(Failure::Cut(_)) => self.sessions.open().and_then(|session| self.fly(session, asks)),
             told => told,
         };
         told.map_err(|failure| match failure {
-            Failure::Late => StoreError::Unreachable("a turn was not told in time".to_owned()),
+            Failure::Late => late(),
             failure => failure.into_store(0),
         })
     }
 
-    fn fly(&self, mut session: Session, asks: &[Ask]) -> Result<Told, Failure> {
-        let told = session.fly(asks, PATIENCE).pop();
+    fn fly(&self, mut session: Session, asks: &[Ask]) -> Result<Vec<Told>, Failure> {
+        let told = session.fly(asks, PATIENCE).into_iter().collect();
         self.sessions.give_back(Some(session).filter(Session::is_sound));
-        told.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())))
+        told
     }
 }
 
 impl TurnRows for Turns {
     fn take(&self, turn: &TurnName) -> Result<Option<TurnRow>, StoreError> {
-        let sql = format!(
-            "INSERT INTO _turns AS turn (kind, id, node) VALUES ($1, $2, $3::uuid) \
-             ON CONFLICT (kind, id) DO UPDATE SET (node, number, former, at) = \
-               ($3::uuid, excluded.number, turn.number, clock_timestamp()) \
-             WHERE turn.node IS NULL OR turn.node = $3::uuid OR NOT EXISTS (SELECT 1 FROM _nodes \
-               WHERE _nodes.id = turn.node AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds') \
-             RETURNING number, value, former <> done"
+        // One that a transaction rests on is passed over ([`HAS`]): its end is not waited for here.
+        let free = format!(
+            "UPDATE _turns AS turn SET node = $3::uuid, number = DEFAULT, former = turn.number, at = clock_timestamp() \
+             WHERE kind = $1 AND id = $2 AND EXISTS (SELECT 1 FROM _turns AS free WHERE free.kind = $1 AND free.id = $2 \
+               AND (free.node IS NULL OR free.node = $3::uuid OR NOT EXISTS (SELECT 1 FROM _nodes WHERE _nodes.id = free.node \
+                 AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds')) FOR UPDATE SKIP LOCKED) \
+             RETURNING {TAKEN}"
         );
-        let rows = self.ask(Ask::Rows(sql, name(turn, own::id(self.node))))?.rows();
+        let new = format!(
+            "INSERT INTO _turns AS turn (kind, id, node) VALUES ($1, $2, $3::uuid) ON CONFLICT (kind, id) DO NOTHING \
+             RETURNING {TAKEN}"
+        );
+        let own = || name(turn, own::id(self.node));
+        let told = self.ask(&[Ask::Rows(free, own()), Ask::Rows(new, own())])?;
+        let row = told.into_iter().flat_map(Told::rows).next();
         let read = |row: &tokio_postgres::Row| -> Result<TurnRow, tokio_postgres::Error> {
             Ok(TurnRow { number: row.try_get(0)?, left: row.try_get(1)?, is_interrupted: row.try_get(2)? })
         };
-        rows.first().map(read).transpose().map_err(|error| Failure::of(&error).into_store(0))
+        row.as_ref().map(read).transpose().map_err(|error| Failure::of(&error).into_store(0))
     }
 
     fn leave(&self, turn: &TurnName, number: i64, value: Option<&str>) -> Result<(), StoreError> {
@@ -82,9 +88,18 @@ impl TurnRows for Turns {
                              WHERE kind = $1 AND id = $2 AND number = $3";
         let mut params = name(turn, Value::Integer(number).into());
         params.push(value.map_or(Value::Null, |text| Value::Text(text.to_owned())).into());
-        self.ask(Ask::Change(LEAVE.to_owned(), params)).map(drop)
+        self.ask(&[Ask::Change(LEAVE.to_owned(), params)]).map(drop)
+    }
+
+    fn give_up(&self, turn: &TurnName) -> Result<(), StoreError> {
+        const GIVE_UP: &str =
+            "UPDATE _turns SET (node, at) = (NULL, clock_timestamp()) WHERE kind = $1 AND id = $2 AND node = $3";
+        self.ask(&[Ask::Change(GIVE_UP.to_owned(), name(turn, own::id(self.node)))]).map(drop)
     }
 }
+
+/// What is told of a turn that was taken.
+const TAKEN: &str = "turn.number, turn.value, turn.former <> turn.done";
 
 /// The parameters of a statement about a turn, and one more.
 pub(crate) fn name(turn: &TurnName, also: Param) -> Vec<Param> {

@@ -120,6 +120,12 @@ pub trait TurnRows: Send + Sync {
     /// # Errors
     /// As [`TurnRows::take`].
     fn leave(&self, turn: &TurnName, number: i64, value: Option<&str>) -> Result<(), StoreError>;
+
+    /// Gives up a turn of which this node does not know whether it has it, and does nothing under it.
+    ///
+    /// # Errors
+    /// As [`TurnRows::take`].
+    fn give_up(&self, turn: &TurnName) -> Result<(), StoreError>;
 }
 
 /// Of what, and of which.

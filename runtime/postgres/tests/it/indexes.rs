@@ -14,7 +14,7 @@ use convoke_store::{
     Access, FieldDef, IndexDef, KeyDef, Literal, OpenError, Plan, State, Store, Table as _, TableDef, Value,
 };
 
-use crate::{named, schema_of, until};
+use crate::{named, quoted_schema_of, until};
 
 fn index(name: &'static str, keys: Vec<KeyDef>, unique: bool) -> IndexDef {
     IndexDef { name, keys: keys.leak(), unique, when: None }
@@ -47,7 +47,7 @@ fn indexes(folder: &Path) -> String {
     ask(&format!(
         "SELECT string_agg(relname || CASE WHEN indisvalid THEN '' ELSE '!' END, ' ' ORDER BY relname) FROM pg_index \
          JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = '{}'::regnamespace AND relname !~ '^_'",
-        schema_of(folder)
+        quoted_schema_of(folder)
     ))
 }
 
@@ -145,7 +145,7 @@ fn an_index_whose_build_was_broken_off_is_built_again() {
         until("a build is cut", || ask(&end) == "1");
         starting.join().unwrap().unwrap_err();
     });
-    let schema = schema_of(folder);
+    let schema = quoted_schema_of(folder);
     assert!(indexes(folder).contains('!'), "{}", indexes(folder));
     go_on.send(()).unwrap();
     slow.wait().unwrap();
@@ -168,7 +168,7 @@ fn an_index_of_a_new_field_has_the_default_of_the_rows_that_are_there() {
     let weight = FieldDef { default: Some(Literal::Integer(7)), ..field::<i64>("weight") };
     let table = accounts(vec![weight], vec![index("by_weight", vec![key(2), key(1)], false)]);
     // A change that was broken off has left its field.
-    ask(&format!("ALTER TABLE {}.accounts ADD COLUMN weight text", schema_of(first.folder.path())));
+    ask(&format!("ALTER TABLE {}.accounts ADD COLUMN weight text", quoted_schema_of(first.folder.path())));
     let second = open_with(&engine, first.folder.path(), &patient(), &[table]).unwrap();
     first.mutate(|db| open(db, "dan", 4)).unwrap();
     assert_eq!((second.state(), count(&second, table, "by_weight", 7)), (State::Open, 4));

@@ -42,10 +42,15 @@ fn named(application: &str) -> Factory {
     Arc::new(ByFolder(Postgres::at(&format!("{url}?application_name={application}"), None).unwrap()))
 }
 
-/// The schema of the database that belongs to a folder.
+/// The schema of the database that belongs to a folder. Its name has a capital, so that everybody has to quote it.
 fn schema_of(folder: &Path) -> String {
     let digest = BuildHasherDefault::<DefaultHasher>::new().hash_one(folder);
-    format!("t{digest:016x}")
+    format!("T{digest:016x}")
+}
+
+/// The same as SQL names it.
+fn quoted_schema_of(folder: &Path) -> String {
+    format!("\"{}\"", schema_of(folder))
 }
 
 /// Waits until `is_so`, for as long as a busy machine may take.

@@ -154,3 +154,39 @@ fn what_a_node_had_that_is_gone_another_one_takes_and_knows_it_was_interrupted()
     assert_eq!((taken.left.as_deref(), taken.is_interrupted), (Some("done"), true));
     assert!(!has(&first, "a", lost.number), "what it still wants to write is refused");
 }
+
+#[test]
+fn one_that_a_node_may_have_taken_it_gives_up() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken = take(&first, "a").unwrap();
+    turns(&second).give_up(&name("a")).unwrap();
+    assert_eq!(take(&second, "a"), None, "it is not the second one's to give up");
+    turns(&first).give_up(&name("a")).unwrap();
+    let next = take(&second, "a").unwrap();
+    assert!(next.number > taken.number && next.is_interrupted, "nobody says that anything was done");
+}
+
+#[test]
+fn one_that_an_open_mutation_rests_on_is_asked_for_without_waiting_for_its_end() {
+    let first = TestStore::new(&postgres(), &[Account::DEF]);
+    let second = beside(&first);
+    let taken = take(&first, "a").unwrap();
+    let ((rests, is_resting), (go_on, goes_on)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    std::thread::scope(|scope| {
+        let name = name("a");
+        let mutation = scope.spawn(|| {
+            first.mutate(move |db| {
+                let has = db.reader().has_turn(&name, taken.number);
+                // Tried again, it is not waited for.
+                let _ = rests.send(());
+                let _ = goes_on.recv_timeout(Duration::from_secs(60));
+                has
+            })
+        });
+        is_resting.recv().unwrap();
+        assert_eq!(take(&second, "a"), None);
+        go_on.send(()).unwrap();
+        assert!(mutation.join().unwrap().unwrap());
+    });
+}
