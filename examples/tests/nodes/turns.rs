@@ -38,8 +38,8 @@ fn three_nodes_that_are_asked_at_once_do_it_once() {
         until("the first one is at work", || count(&nodes[1], "audit a") == 1);
         let others = [&nodes[1], &nodes[2]].map(|node| scope.spawn(|| audit(node, None)));
         until("all are asked", || count(&nodes[1], "asked a") == 3);
-        // What they do next is to ask for the turn.
-        thread::sleep(Duration::from_secs(1));
+        // What they do next is to ask for the turn; a busy machine may take its time.
+        thread::sleep(Duration::from_secs(3));
         post(&nodes[1], "go");
         let asked = [first].into_iter().chain(others);
         asked.map(|one| one.join().unwrap()["value"].as_bool().unwrap()).collect()
