@@ -97,12 +97,12 @@ impl PgEngine {
         let clock: Arc<dyn Clock> = shared.clone();
         let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared)
             .map_err(|refused| locked(data, refused))?;
-        // Before anything is read: what is committed from here on is told.
-        let oldest = session.rows(OLDEST, Vec::new())?;
-        let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
-        let (difference, session) =
+        let (difference, mut session) =
             schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), presence.id())?;
         gate.set_schema(difference);
+        // Before any row is read: what is committed from here on is told.
+        let oldest = session.rows(OLDEST, Vec::new())?;
+        let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
         let transaction = PgTransaction::new(session, Purpose::Read, schema::frame(&clock, &commits));
         let greatest_id = schema::greatest_id(&transaction)?;
         let sessions = Arc::new(Sessions::of(server.clone()));

@@ -43,11 +43,15 @@ pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure
     Err(Failure::Other("the engine's own tables cannot be made".to_owned()))
 }
 
-/// The statements of [`make`]; they are one transaction, and add what a former release has not made.
+/// The statements of [`make`]; they are one transaction, and add what a former release has not made. Leases come first: whoever
+/// holds one is waited for before anything is locked that mutations need.
 pub(crate) fn all(schema: &str) -> String {
     let schema = quoted(schema);
     format!(
         "CREATE SCHEMA IF NOT EXISTS {schema};
+         CREATE TABLE IF NOT EXISTS {schema}._leases (name text PRIMARY KEY);
+         ALTER TABLE {schema}._leases ADD COLUMN IF NOT EXISTS holder uuid;
+         INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes'), ('indexes') ON CONFLICT DO NOTHING;
          CREATE TABLE IF NOT EXISTS {schema}._schema (version bigint PRIMARY KEY, applied_at bigint NOT NULL, changes text NOT NULL, \
            definition text NOT NULL);
          CREATE TABLE IF NOT EXISTS {schema}._commits (id uuid PRIMARY KEY, xid xid8 NOT NULL, node uuid NOT NULL, changes text NOT NULL, \
@@ -56,9 +60,6 @@ pub(crate) fn all(schema: &str) -> String {
          CREATE INDEX IF NOT EXISTS _commits_at_idx ON {schema}._commits (at);
          CREATE TABLE IF NOT EXISTS {schema}._nodes (id uuid PRIMARY KEY, name text NOT NULL, alone boolean NOT NULL, agreed text, \
            began_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now());
-         CREATE TABLE IF NOT EXISTS {schema}._leases (name text PRIMARY KEY);
-         ALTER TABLE {schema}._leases ADD COLUMN IF NOT EXISTS holder uuid;
-         INSERT INTO {schema}._leases (name) VALUES ('schema'), ('nodes'), ('indexes') ON CONFLICT DO NOTHING;
          CREATE TABLE IF NOT EXISTS {schema}._buckets (id uuid PRIMARY KEY, at bigint NOT NULL, tokens float8 NOT NULL, \
            taken float8 NOT NULL, full_at bigint NOT NULL);
          CREATE TABLE IF NOT EXISTS {schema}._requests (id uuid PRIMARY KEY, node bigint NOT NULL, request text NOT NULL, answer text, \

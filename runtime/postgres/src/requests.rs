@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
+use super::aside::Aside;
 use super::failure::Failure;
 use super::own;
 use super::server::Server;
-use super::session::Session;
+use super::session::{Ask, Session};
 use super::value::Bits;
 use convoke_core::clock::Clock;
 use convoke_store::{Answerer, Value};
@@ -26,15 +25,14 @@ pub(crate) const CLEAN: &str = "DELETE FROM _requests WHERE at < clock_timestamp
 
 /// Asks other nodes, over one connection for all who ask.
 pub(crate) struct Requests {
-    server: Arc<Server>,
+    aside: Aside,
     clock: Arc<dyn Clock>,
-    session: Mutex<Option<Session>>,
 }
 
 impl Requests {
     /// Asks those of this database.
     pub(crate) fn of(server: Arc<Server>, clock: Arc<dyn Clock>) -> Self {
-        Self { server, clock, session: Mutex::default() }
+        Self { aside: Aside::of(server), clock }
     }
 
     /// Asks a node, and waits for what it says; `None` if it says nothing in time.
@@ -42,36 +40,25 @@ impl Requests {
     /// # Errors
     /// The server's.
     pub(crate) fn ask(&self, node: u32, request: &str) -> Result<Option<String>, Failure> {
-        const ASK: &str = "INSERT INTO _requests (id, node, request) VALUES ($1, $2, $3)";
+        const ASK: &str = "INSERT INTO _requests (id, node, request) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         const ANSWER: &str = "SELECT answer FROM _requests WHERE id = $1 AND answer IS NOT NULL";
         let id = own::random_id()?;
         let params = vec![own::id(id), number(node), Value::Text(request.to_owned()).into()];
-        self.with_session(|session| session.change(ASK, params))?;
+        self.aside.ask(&[Ask::Change(ASK.to_owned(), params)])?;
         let until = self.clock.monotonic() + PATIENCE;
         let mut answer = None;
         while answer.is_none() && self.clock.monotonic() < until {
             thread::sleep(LOOK);
-            let rows = self.with_session(|session| session.rows(ANSWER, vec![own::id(id)]))?;
+            let rows = self.aside.ask(&[Ask::Rows(ANSWER.to_owned(), vec![own::id(id)])])?.rows();
             answer = rows.first().and_then(|row| row.try_get(0).ok());
         }
-        self.with_session(|session| session.change("DELETE FROM _requests WHERE id = $1", vec![own::id(id)]))?;
+        self.aside.ask(&[Ask::Change("DELETE FROM _requests WHERE id = $1".to_owned(), vec![own::id(id)])])?;
         Ok(answer)
-    }
-
-    fn with_session<R>(&self, run: impl FnOnce(&mut Session) -> Result<R, Failure>) -> Result<R, Failure> {
-        let mut place = self.session.lock();
-        let mut session = match place.take().filter(Session::is_sound) {
-            Some(session) => session,
-            None => Session::open(&self.server)?,
-        };
-        let outcome = run(&mut session);
-        *place = Some(session);
-        outcome
     }
 
     /// Closes its connection.
     pub(crate) fn close(&self) {
-        *self.session.lock() = None;
+        self.aside.close();
     }
 }
 

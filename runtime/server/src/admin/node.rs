@@ -10,7 +10,7 @@ use convoke_store::Nodes;
 /// The node that answers. Its JSON: `{"id":"00c0ffee","name":"71 on a.example","others":2}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnsweringNode {
-    /// Its number, which no other one has, also none before it.
+    /// Its number, a random one: no other node is likely to have it, nor one before it.
     pub id: String,
     /// Its process and machine.
     pub name: Arc<str>,
