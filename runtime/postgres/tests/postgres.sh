@@ -73,7 +73,7 @@ application() {
 }
 
 case "${1:-all}" in
-    all) engine && with_postgres --no-run --test nodes --test application && nodes && application ;;
+    all) engine && with_postgres --no-run --test nodes --test application --bench calls && nodes && application ;;
     engine | nodes | application) "$1" ;;
     *) "$@" ;;
 esac
