@@ -59,7 +59,7 @@ pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) 
         Some(gathered) => make(ctx, meeting_id, model, gathered, pass).await?,
         None => 0,
     };
-    flight.done().await?;
+    flight.done().await;
     let ids = ctx.run::<repository::ids>(OfMeeting { meeting_id }).await?;
     info!("{generated} insights of {meeting_id} generated");
     Ok(Outcome { generated, ids })

@@ -8,6 +8,7 @@ use convoke::prelude::*;
 use convoke::turns::{Turn, Turns};
 use schema::Meeting;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::inputs::Demand;
 
@@ -35,11 +36,10 @@ impl Last {
         self.forced.is_some_and(|forced| now < forced + FORCED_APART)
     }
 
-    fn leave(&self, turn: &mut Turn) -> Result<()> {
+    fn leave(&self, turn: &mut Turn) {
         // Whoever forces too soon is to know it.
         let until = self.forced.map_or(Millis(0), |forced| forced + FORCED_APART);
-        turn.leave(serde_json::to_string(self).map_err(Error::internal)?, until);
-        Ok(())
+        turn.leave(json!(self).to_string(), until);
     }
 }
 
@@ -65,20 +65,16 @@ impl Flight {
         let last = Last::left_with(&turn);
         let is_served = (turn.has_waited() && last.is_done) || (demand == Demand::Anew && last.is_fresh(now));
         let last = Last { is_done: false, ..last };
-        last.leave(&mut turn)?;
+        last.leave(&mut turn);
         let demand = if is_served { Demand::AsMade } else { demand };
         Ok(Self { turn, last, demand, began: now, is_forced: demand == Demand::Anew })
     }
 
     /// Says that the work came to its end.
-    ///
-    /// # Errors
-    /// None that is known.
-    pub async fn done(mut self) -> Result<()> {
+    pub async fn done(mut self) {
         let forced = if self.is_forced { Some(self.began) } else { self.last.forced };
-        Last { is_done: true, forced }.leave(&mut self.turn)?;
+        Last { is_done: true, forced }.leave(&mut self.turn);
         self.turn.end().await;
-        Ok(())
     }
 }
 
@@ -99,7 +95,7 @@ mod tests {
             let first = take(&turns, 1, Demand::Current, NOW).await;
             let ends = async {
                 tokio::time::sleep(Duration::from_secs(24)).await;
-                if fails { drop(first) } else { first.done().await.unwrap() }
+                if fails { drop(first) } else { first.done().await }
             };
             let (second, ()) = tokio::join!(take(&turns, 1, Demand::Anew, NOW), ends);
             assert_eq!(second.demand, left);
@@ -109,12 +105,12 @@ mod tests {
     #[tokio::test]
     async fn two_by_force_are_a_minute_apart() {
         let turns = Turns::default();
-        take(&turns, 1, Demand::Current, NOW).await.done().await.unwrap();
-        take(&turns, 1, Demand::Anew, NOW).await.done().await.unwrap();
+        take(&turns, 1, Demand::Current, NOW).await.done().await;
+        take(&turns, 1, Demand::Anew, NOW).await.done().await;
         let at = |after_ms: u64| NOW + Duration::from_millis(after_ms);
         let soon = take(&turns, 1, Demand::Anew, at(59_999)).await;
         assert_eq!(soon.demand, Demand::AsMade);
-        soon.done().await.unwrap();
+        soon.done().await;
         assert_eq!(take(&turns, 1, Demand::Anew, at(60_000)).await.demand, Demand::Anew);
     }
 }

@@ -67,6 +67,15 @@ struct Overview {
     node: Option<AskedNode>,
 }
 
+/// Whether a line of the answer is of a call that says at which node it was: where several serve one database.
+fn names_a_node(line: &str) -> serde_json::Result<bool> {
+    #[derive(Deserialize)]
+    struct At {
+        node: Option<String>,
+    }
+    serde_json::from_str::<At>(line).map(|at| at.node.is_some())
+}
+
 /// A line of the answer.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -90,7 +99,6 @@ struct Call {
     #[serde(default)]
     scheduled: bool,
     error: Option<String>,
-    node: Option<String>,
     #[serde(default)]
     log_lines: Vec<String>,
 }
@@ -111,12 +119,11 @@ impl Logs {
             let look = Look::of_standard_output();
             let mut is_told = false;
             while let Some(line) = lines.line().await? {
-                // Where several nodes serve, each call says at which one it was.
-                if !is_told && serde_json::from_str::<Call>(&line)?.node.is_some() {
+                if !is_told && names_a_node(&line)? {
                     let Overview { node } = connection.admin(Method::GET, "overview", None).await?;
                     node.iter().for_each(|node| node.tell("calls"));
+                    is_told = true;
                 }
-                is_told = true;
                 let text = if self.json { line } else { look.line(&line)? };
                 // Anyone who reads has enough.
                 if writeln!(std::io::stdout(), "{text}").is_err() {
@@ -251,6 +258,17 @@ mod tests {
             format!("11:00:28.804  FORBIDDEN                4.96 ms  query     a/b{}ada           r1", &pad[..])
         );
         assert_eq!(lines[1..], ["    No", "    [INFO] one", "    two"]);
+    }
+
+    #[test]
+    fn a_call_of_one_node_of_several_names_it_and_what_is_no_call_does_not() {
+        for (line, names) in [
+            (r#"{"lost":12}"#, false),
+            (r#"{"time":0,"function":"a/b"}"#, false),
+            (r#"{"time":0,"node":"00c0ffee"}"#, true),
+        ] {
+            assert_eq!(names_a_node(line).unwrap(), names, "{line}");
+        }
     }
 
     #[test]

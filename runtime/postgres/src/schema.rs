@@ -72,7 +72,7 @@ fn plan(
 ) -> Result<(Plan, Session), OpenError> {
     let transaction = PgTransaction::new(session, Purpose::Upkeep, frame(clock, commits));
     let prepared = Prepared::default();
-    let catalog = SchemaUpkeep::new(&transaction, &prepared);
+    let catalog = SchemaUpkeep(&transaction, &prepared);
     let plan = match catalog.stored()?.0 {
         0 => Plan::default(),
         _ => Plan::of(&catalog, &steps(&catalog, tables, extent)?)?,
@@ -94,7 +94,7 @@ fn change(
         let applied = transaction
             .run(&own::hold("schema"))
             .map_err(OpenError::from)
-            .and_then(|()| bring_up_to_date(&SchemaUpkeep::new(&transaction, prepared), tables, extent, clock.now()));
+            .and_then(|()| bring_up_to_date(&SchemaUpkeep(&transaction, prepared), tables, extent, clock.now()));
         let committed = match &applied {
             Ok(applied) if applied.changed() => transaction.commit(Vec::new(), Duration::from_secs(60)),
             Ok(_) => Committed::Yes,
@@ -156,15 +156,10 @@ pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError
     Ok(greatest)
 }
 
-/// The schema that is kept in a database, and its rows.
+/// The schema that is kept in a database, and its rows, in a transaction for which something was prepared.
 struct SchemaUpkeep<'a>(&'a PgTransaction, &'a Prepared);
 
-impl<'a> SchemaUpkeep<'a> {
-    /// That of a transaction, for which this was prepared.
-    fn new(transaction: &'a PgTransaction, prepared: &'a Prepared) -> Self {
-        Self(transaction, prepared)
-    }
-
+impl SchemaUpkeep<'_> {
     fn is_true(&self, sql: &str) -> Result<bool, OpenError> {
         let rows = self.0.own_rows(sql, Vec::new())?;
         let truth = rows.first().map_or(Ok(false), |row| row.try_get(0));

@@ -15,7 +15,7 @@ const AGAIN_MS = 2_000;
 export function Calls({ query }) {
   const wanted = { function: query.get("function"), user: query.get("user"), outcome: query.get("outcome"), slowerThanMs: query.get("slower"), requestId: query.get("request") };
   const filter = members(wanted);
-  const now = useAsked(() => admin("overview"), [], 15_000).value;
+  const asked = useAsked(() => admin("overview"), []).value;
   const [calls, set] = useState([]);
   const [lost, lose] = useState(0);
   const [isPaused, pause] = useState(false);
@@ -64,7 +64,7 @@ export function Calls({ query }) {
   return html`<${Header} title="Calls" lead=${`The last calls, and those that come. ${lost ? `${number(lost)} came faster than they could be shown.` : ""}`}>
       <button type="button" aria-pressed=${isPaused} onClick=${resume}>${isPaused ? "Go on" : "Pause"}</button>
     <//>
-    <${AskedNode} node=${now?.node} has="Calls" />
+    <${AskedNode} node=${asked?.node} has="Calls" />
     <${Filters} query=${query} />
     <${Failed} error=${error} />
     ${calls.length
