@@ -62,6 +62,8 @@ pub(crate) struct Common {
     pub page_bytes: u32,
     /// The page cache of a connection, in KiB.
     pub cache_kib: u64,
+    /// What the writer's rows may take, in bytes.
+    pub row_bytes: u64,
     /// The pages of a database of bounded size; none = as large as the disk.
     pub pages_max: Option<u32>,
     /// The WAL's file is cut to this size when it starts anew, in bytes.
@@ -336,6 +338,7 @@ mod tests {
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
             cache_kib: 1_024,
+            row_bytes: 0,
             pages_max: None,
             wal_bytes_kept: 1 << 20,
             clock: Arc::new(SystemClock::new()),

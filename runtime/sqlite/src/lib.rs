@@ -18,6 +18,7 @@ mod page_cache;
 mod queue;
 mod readers;
 mod row;
+mod row_memory;
 mod schema;
 mod shared;
 mod sql;

@@ -1,5 +1,5 @@
-//! How much memory the connections use to keep pages of the database. Each has a cache of its own, and all together stay
-//! within one bound.
+//! How much memory the connections use to keep pages of the database, and the writer to remember rows. Each has a cache
+//! of its own, and all together stay within one bound.
 
 use convoke_core::limits::Limits;
 
@@ -9,17 +9,28 @@ const MIB: u64 = 1024 * 1024;
 const PART: u64 = 8;
 /// What a small machine gives, and what a large one does not exceed.
 const BOUNDS: (u64, u64) = (64 * MIB, 2_048 * MIB);
+/// The part of it in which the writer remembers rows, and its bound.
+const ROWS_PART: u64 = 10;
+const ROWS_BYTES_MAX: u64 = 64 * MIB;
 /// The cache of a connection to a file that nobody serves, in KiB.
 pub(crate) const FILE_KIB: u64 = 8 * 1_024;
 
 /// The cache of each connection of a served database, in KiB: its readers' and its writer's.
 pub(crate) fn kib_of_each(limits: &Limits) -> u64 {
-    let bytes = match limits.page_cache_bytes {
+    let connections = u64::try_from(limits.readers.max(1) + 1).unwrap_or(u64::MAX);
+    ((bytes(limits) - bytes_of_rows(limits)) / 1_024 / connections).max(64)
+}
+
+/// What the rows may take that the writer remembers.
+pub(crate) fn bytes_of_rows(limits: &Limits) -> u64 {
+    (bytes(limits) / ROWS_PART).min(ROWS_BYTES_MAX)
+}
+
+fn bytes(limits: &Limits) -> u64 {
+    match limits.page_cache_bytes {
         0 => by_default(memory()),
         set => set,
-    };
-    let connections = u64::try_from(limits.readers.max(1) + 1).unwrap_or(u64::MAX);
-    (bytes / 1_024 / connections).max(64)
+    }
 }
 
 fn by_default(memory: Option<u64>) -> u64 {
@@ -54,6 +65,6 @@ mod tests {
     #[test]
     fn a_setting_is_shared_out() {
         let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
-        assert_eq!(kib_of_each(&limits), 10 * 1_024);
+        assert_eq!((kib_of_each(&limits), bytes_of_rows(&limits)), (9 * 1_024, 9 * MIB));
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use super::statement_key::{places, split};
+use super::statement_key::{Fields, places, split};
 use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
 
 /// `_id`, as a column.
@@ -193,13 +193,10 @@ pub(crate) fn insert(table: &TableDef) -> String {
 }
 
 /// Some fields of a row; the id is the last parameter.
-pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
-    let sets: Vec<String> = changes
-        .iter()
-        .enumerate()
-        .map(|(number, (place, _))| format!("{} = ?{}", quoted(table.fields[*place].name), number + 1))
-        .collect();
-    format!("UPDATE {} SET {} WHERE {ID} = ?{}", quoted(table.name), sets.join(", "), changes.len() + 1)
+pub(crate) fn update(table: &TableDef, fields: Fields) -> String {
+    let set = |(number, place): (usize, usize)| format!("{} = ?{}", quoted(table.fields[place].name), number + 1);
+    let sets: Vec<String> = fields.places().enumerate().map(set).collect();
+    format!("UPDATE {} SET {} WHERE {ID} = ?{}", quoted(table.name), sets.join(", "), sets.len() + 1)
 }
 
 /// A row's end.

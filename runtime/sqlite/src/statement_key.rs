@@ -6,6 +6,34 @@ use convoke_store::table::{FIELDS_MAX, KEYS_MAX};
 use convoke_store::transaction::LIST_MAX;
 use convoke_store::{Plan, TableDef, Value};
 
+/// Fields of a table, by place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fields(u128);
+
+impl Fields {
+    /// Those that change.
+    pub(crate) fn of(changes: &[(usize, Value)]) -> Self {
+        let mut fields = Self::default();
+        changes.iter().for_each(|(place, _)| fields.add(*place));
+        fields
+    }
+
+    /// One more.
+    pub(crate) fn add(&mut self, place: usize) {
+        self.0 |= 1 << place;
+    }
+
+    /// Their places, in order.
+    pub(crate) fn places(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let place = (left != 0).then_some(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(place)
+        })
+    }
+}
+
 /// The form of a statement, without its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StatementKey {
@@ -50,9 +78,9 @@ impl StatementKey {
         Self::of(Verb::Insert, table, 0)
     }
 
-    /// Some fields of a row, given by place in ascending order.
-    pub(crate) fn update(table: &'static TableDef, changes: &[(usize, Value)]) -> Self {
-        Self::of(Verb::Update, table, changes.iter().fold(0, |mask, (place, _)| mask | 1 << place))
+    /// Some fields of a row.
+    pub(crate) fn update(table: &'static TableDef, fields: Fields) -> Self {
+        Self::of(Verb::Update, table, fields.0)
     }
 
     /// A row's end.

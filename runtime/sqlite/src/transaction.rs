@@ -17,8 +17,9 @@ use super::failure;
 use super::interrupt::Stop;
 use super::readers::Lease;
 use super::row::{self, SqliteRow};
+use super::row_memory::{RememberedRow, RowMemory};
 use super::sql;
-use super::statement_key::{StatementKey, places};
+use super::statement_key::{Fields, StatementKey, places};
 use convoke_store::changes::{Change, Changes};
 use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
@@ -45,12 +46,24 @@ impl Deref for Source {
 /// An open transaction.
 pub(crate) struct SqliteTransaction {
     source: Source,
+    /// The writer's rows; none where others may write beside it, or nobody reads again.
+    memory: Option<Rc<RowMemory>>,
+    savepoints: RefCell<Savepoints>,
     limit: Duration,
     statements: Cell<u64>,
     rows_visited: Cell<u64>,
     keys_visited: Cell<u64>,
     changes: Changes,
     poison: RefCell<Option<Poison>>,
+}
+
+/// The savepoints of a transaction. SQLite is told of them when something is written.
+#[derive(Default)]
+struct Savepoints {
+    /// Where each of those that are open goes back to in the memory.
+    marks: Vec<usize>,
+    /// How many of them SQLite knows, from the outermost one on.
+    known: usize,
 }
 
 /// Why nothing more runs.
@@ -72,6 +85,8 @@ impl SqliteTransaction {
     pub(crate) fn new(source: Source, limit: Duration) -> Self {
         Self {
             source,
+            memory: None,
+            savepoints: RefCell::default(),
             limit,
             statements: Cell::new(0),
             rows_visited: Cell::new(0),
@@ -79,6 +94,13 @@ impl SqliteTransaction {
             changes: Changes::default(),
             poison: RefCell::new(None),
         }
+    }
+
+    /// As [`SqliteTransaction::new`], in a savepoint of its own, with the writer's rows.
+    pub(crate) fn with(source: Source, limit: Duration, memory: Rc<RowMemory>) -> Self {
+        let transaction = Self { memory: Some(memory), ..Self::new(source, limit) };
+        transaction.open_savepoint();
+        transaction
     }
 
     /// The failure that the transaction died of, if it did.
@@ -206,40 +228,163 @@ impl SqliteTransaction {
         Ok(any)
     }
 
-    /// Runs a writing statement whose parameters are bound and which makes this change; says whether there was a row for
-    /// it.
-    fn write(&self, statement: &mut CachedStatement<'_>, table: &'static TableDef, change: Change<'_>) -> Result<bool> {
-        if !self.source.in_transaction() {
-            return Err(self.poisoned(Poison::Lost("it is no longer open".to_owned())));
-        }
+    /// Visits what SQLite finds with what it has not been told of it.
+    fn overlaying<R>(
+        &self,
+        table: &'static TableDef,
+        visit: &mut Visit<'_>,
+        read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Some(memory) = &self.memory else { return read(visit) };
+        read(&mut |row| match memory.unwritten(table, row)? {
+            Some(row) => visit(&row),
+            None => visit(row),
+        })
+    }
+
+    /// Visits what SQLite finds and remembers it.
+    fn remembering<R>(
+        &self,
+        table: &'static TableDef,
+        visit: &mut Visit<'_>,
+        read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Some(memory) = &self.memory else { return read(visit) };
+        let is_changed = self.savepoints.borrow().known > 0;
+        read(&mut |row| match memory.unwritten(table, row)? {
+            Some(row) => visit(&row),
+            None => {
+                memory.remember(table, row, is_changed);
+                visit(row)
+            }
+        })
+    }
+
+    /// Visits a row that is remembered; says whether there is one.
+    fn visit_remembered(&self, row: Option<RememberedRow>, visit: &mut Visit<'_>) -> Result<bool> {
+        let Some(row) = row else { return Ok(false) };
+        self.statements.set(self.statements.get() + 1);
+        self.rows_visited.set(self.rows_visited.get() + 1);
+        visit(&row).map(|_| true)
+    }
+
+    /// Runs a writing statement whose parameters are bound; says whether there was a row for it.
+    fn write(&self, statement: &mut CachedStatement<'_>, table: &'static TableDef) -> Result<bool> {
+        self.require_open()?;
+        self.tell_savepoints()?;
         let changed = self
             .source
             .interrupt
             .uninterrupted(|| statement.raw_execute())
             .map_err(|error| failure::violation(table, &error).unwrap_or_else(|| self.failed(&error)))?;
-        if changed > 0 {
-            self.changes.add(change);
-        }
         Ok(changed > 0)
+    }
+
+    /// Writes some fields of a row; says whether there is one.
+    fn write_fields<'v>(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        fields: Fields,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> Result<bool> {
+        let mut statement = self.statement(StatementKey::update(table, fields), || sql::update(table, fields))?;
+        let mut number = 1;
+        for value in values {
+            self.bound(row::bind(&mut statement, number, value))?;
+            number += 1;
+        }
+        self.bound(row::bind_id(&mut statement, number, id))?;
+        self.write(&mut statement, table)
+    }
+
+    /// Writes what waits for the commit; to be asked once, at its end.
+    ///
+    /// # Errors
+    /// The engine's: then nothing of the transaction may be committed.
+    pub(crate) fn write_remembered(&self, memory: &RowMemory) -> Result<()> {
+        memory.write(|table, id, fields, values| {
+            let written = self.write_fields(table, id, fields, fields.places().map(|place| &values[place]))?;
+            if written { Ok(()) } else { Err(StoreError::TransactionLost("a row is gone that was changed".to_owned())) }
+        })
+    }
+
+    fn require_open(&self) -> Result<()> {
+        if self.source.in_transaction() {
+            return Ok(());
+        }
+        Err(self.poisoned(Poison::Lost("it is no longer open".to_owned())))
     }
 
     fn bound(&self, bound: rusqlite::Result<()>) -> Result<()> {
         bound.map_err(|error| self.failed(&error))
     }
 
-    /// `SAVEPOINT` and its like, inside the savepoint that the writer holds.
+    /// `SAVEPOINT` and its like.
     fn control(&self, sql: &'static str) -> Result<()> {
-        self.statements.set(self.statements.get() + 1);
         self.source.interrupt.uninterrupted(|| self.source.run(sql)).map_err(|error| self.failed(&error))
+    }
+
+    fn open_savepoint(&self) {
+        let mark = self.memory.as_ref().map_or(0, |memory| memory.mark());
+        self.savepoints.borrow_mut().marks.push(mark);
+    }
+
+    /// Tells SQLite of the savepoints that it does not know: something is about to be written in them.
+    fn tell_savepoints(&self) -> Result<()> {
+        let savepoints = &mut *self.savepoints.borrow_mut();
+        while savepoints.known < savepoints.marks.len() {
+            self.control("SAVEPOINT one")?;
+            savepoints.known += 1;
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost savepoint, if one is open; what was written since stays or is dropped.
+    ///
+    /// # Errors
+    /// The engine's: then the transaction is of no use to anybody.
+    pub(crate) fn close_savepoint(&self, is_kept: bool) -> Result<()> {
+        let savepoints = &mut *self.savepoints.borrow_mut();
+        let Some(mark) = savepoints.marks.pop() else { return Ok(()) };
+        if let (Some(memory), false) = (&self.memory, is_kept) {
+            memory.roll_back(mark);
+        }
+        if savepoints.known <= savepoints.marks.len() {
+            return Ok(());
+        }
+        savepoints.known -= 1;
+        if !is_kept {
+            self.control("ROLLBACK TO one")?;
+        }
+        self.control("RELEASE one")
+    }
+
+    /// Closes all savepoints, those too that its function has left open.
+    ///
+    /// # Errors
+    /// As [`SqliteTransaction::close_savepoint`].
+    pub(crate) fn close_savepoints(&self, is_kept: bool) -> Result<()> {
+        while !self.savepoints.borrow().marks.is_empty() {
+            self.close_savepoint(is_kept)?;
+        }
+        if let Some(memory) = &self.memory {
+            memory.keep();
+        }
+        Ok(())
     }
 }
 
 impl Reader for SqliteTransaction {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
         self.alive()?;
+        let remembered = self.memory.as_ref().and_then(|memory| memory.get(table, id));
+        if self.visit_remembered(remembered, visit)? {
+            return Ok(true);
+        }
         let mut statement = self.statement(StatementKey::get(table), || sql::get(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.visit(&mut statement, table, &self.rows_visited, visit)
+        self.remembering(table, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -247,13 +392,23 @@ impl Reader for SqliteTransaction {
         if plan.is_empty()? {
             return Ok(());
         }
+        let is_unique = RowMemory::is_unique(plan);
+        let remembered = self.memory.as_ref().filter(|_| is_unique).and_then(|memory| memory.only(plan));
+        if self.visit_remembered(remembered, visit)? {
+            return Ok(());
+        }
         if plan.index.is_none() {
             self.source.counters.scans.fetch_add(1, Relaxed);
         }
         let mut statement = self.statement(StatementKey::select(plan), || sql::select(plan))?;
         self.bound(row::bind_plan(&mut statement, plan))?;
-        let visited = if plan.keys_only { &self.keys_visited } else { &self.rows_visited };
-        self.visit(&mut statement, plan.table, visited, visit).map(|_| ())
+        let table = plan.table;
+        if plan.keys_only {
+            return self.visit(&mut statement, table, &self.keys_visited, visit).map(drop);
+        }
+        let visit_all = |visit: &mut Visit<'_>| self.visit(&mut statement, table, &self.rows_visited, visit);
+        if is_unique { self.remembering(table, visit, visit_all) } else { self.overlaying(table, visit, visit_all) }
+            .map(drop)
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
@@ -269,7 +424,7 @@ impl Reader for SqliteTransaction {
             let mut statement =
                 self.statement(StatementKey::get_many(table, places), || sql::get_many(table, places))?;
             self.bound(row::bind_ids(&mut statement, ids))?;
-            self.visit(&mut statement, table, &self.rows_visited, &mut visit)?;
+            self.overlaying(table, &mut visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))?;
             if broken_off.get() {
                 break;
             }
@@ -356,7 +511,10 @@ impl Writer for SqliteTransaction {
         for (number, (value, _)) in stored.enumerate() {
             self.bound(row::bind(&mut statement, number + 3, value))?;
         }
-        self.write(&mut statement, table, Change::Inserted { table, id, values }).map(drop)
+        if self.write(&mut statement, table)? {
+            self.changes.add(Change::Inserted { table, id, values });
+        }
+        Ok(())
     }
 
     fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
@@ -371,24 +529,41 @@ impl Writer for SqliteTransaction {
             return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
         }
         table.require_storable_changes(before, changes)?;
-        let mut statement = self.statement(StatementKey::update(table, changes), || sql::update(table, changes))?;
-        for (number, (_, value)) in changes.iter().enumerate() {
-            self.bound(row::bind(&mut statement, number + 1, value))?;
+        let change = Change::Updated { table, id, before, values: changes };
+        if self.memory.as_ref().is_some_and(|memory| memory.set(table, id, changes)) {
+            self.require_open()?;
+            self.statements.set(self.statements.get() + 1);
+            self.changes.add(change);
+            return Ok(true);
         }
-        self.bound(row::bind_id(&mut statement, changes.len() + 1, id))?;
-        self.write(&mut statement, table, Change::Updated { table, id, before, values: changes })
+        if let Some((fields, values)) = self.memory.as_ref().and_then(|memory| memory.forget(table, id)) {
+            self.write_fields(table, id, fields, fields.places().map(|place| &values[place]))?;
+        }
+        let found = self.write_fields(table, id, Fields::of(changes), changes.iter().map(|(_, value)| value))?;
+        if found {
+            self.changes.add(change);
+        }
+        Ok(found)
     }
 
     fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
         self.alive()?;
+        if let Some(memory) = &self.memory {
+            memory.forget(table, id);
+        }
         let mut statement = self.statement(StatementKey::delete(table), || sql::delete(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.write(&mut statement, table, Change::Deleted { table, id })
+        let found = self.write(&mut statement, table)?;
+        if found {
+            self.changes.add(Change::Deleted { table, id });
+        }
+        Ok(found)
     }
 
     fn savepoint(&self) -> Result<()> {
         self.alive()?;
-        self.control("SAVEPOINT inner")?;
+        self.statements.set(self.statements.get() + 1);
+        self.open_savepoint();
         self.changes.savepoint();
         Ok(())
     }
@@ -396,14 +571,15 @@ impl Writer for SqliteTransaction {
     fn release(&self) -> Result<()> {
         self.alive()?;
         self.changes.release()?;
-        self.control("RELEASE inner")
+        self.statements.set(self.statements.get() + 1);
+        self.close_savepoint(true)
     }
 
     fn rollback(&self) -> Result<()> {
         self.alive()?;
         self.changes.rollback()?;
-        self.control("ROLLBACK TO inner")?;
-        self.control("RELEASE inner")
+        self.statements.set(self.statements.get() + 2);
+        self.close_savepoint(false)
     }
 
     fn bytes_written(&self) -> u64 {

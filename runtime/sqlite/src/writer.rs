@@ -17,6 +17,7 @@ use super::connection::{Common, Connection, Purpose};
 use super::failure::{self, Opening as _};
 use super::queue::{Next, Taken, Whole, Work};
 use super::readers::Readers;
+use super::row_memory::RowMemory;
 use super::shared::Shared;
 use super::transaction::{Source, SqliteTransaction};
 use super::wal::{Bounds, Wal};
@@ -34,6 +35,7 @@ pub(crate) struct Writer {
     bounds: Bounds,
     readers: Arc<Readers>,
     connection: Rc<Connection>,
+    memory: Rc<RowMemory>,
     wal: Wal,
     batch: Vec<Ran>,
 }
@@ -69,7 +71,8 @@ impl Writer {
         connection: Connection,
     ) -> Result<Self, OpenError> {
         let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone()).opening()?;
-        Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), wal, batch: Vec::new() })
+        let memory = Rc::new(RowMemory::new(common.row_bytes));
+        Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), memory, wal, batch: Vec::new() })
     }
 
     /// Works until the queue ends.
@@ -96,6 +99,7 @@ impl Writer {
                 Next::Work(Work::Whole(Whole::Upkeep(work))) => {
                     let connection = self.connection.clone();
                     work(&connection);
+                    self.memory.clear();
                     self.wal.committed(&connection);
                 }
                 Next::Idle => self.wal.idle(&self.connection),
@@ -153,13 +157,11 @@ impl Writer {
 
     fn run_job(&self, job: &mut dyn WriteJob, now: Duration) -> Outcome {
         let connection = &self.connection;
-        if let Err(error) = control(connection, "SAVEPOINT job") {
-            return Outcome::Failed(StoreError::TransactionLost(error.to_string()));
-        }
         let limit = self.shared.mutation_timeout;
         connection.interrupt.begin_at(now, limit);
         self.shared.current.begin(job.name(), now);
-        let transaction = Rc::new(SqliteTransaction::new(Source::Writer(connection.clone()), limit));
+        let source = Source::Writer(connection.clone());
+        let transaction = Rc::new(SqliteTransaction::with(source, limit, self.memory.clone()));
         let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
         transaction.finish();
         self.shared.current.end();
@@ -176,17 +178,11 @@ impl Writer {
             transaction.give_up();
         }
         transaction.close();
-        if connection.in_transaction() { self.close_savepoint(outcome) } else { outcome }
+        if connection.in_transaction() { self.close_savepoint(&transaction, outcome) } else { outcome }
     }
 
-    fn close_savepoint(&self, outcome: Outcome) -> Outcome {
-        let closed = match &outcome {
-            Outcome::Kept => control(&self.connection, "RELEASE job"),
-            Outcome::Rejected | Outcome::Failed(_) => {
-                control(&self.connection, "ROLLBACK TO job").and_then(|()| control(&self.connection, "RELEASE job"))
-            }
-        };
-        match closed {
+    fn close_savepoint(&self, transaction: &SqliteTransaction, outcome: Outcome) -> Outcome {
+        match transaction.close_savepoints(matches!(outcome, Outcome::Kept)) {
             Ok(()) => outcome,
             Err(error) => {
                 // Without its savepoint closed the transaction is of no use to anybody: it is given up, and replayed.
@@ -200,6 +196,13 @@ impl Writer {
     /// Commits, and answers everybody.
     fn commit(&mut self) {
         let begun = self.common.clock.monotonic();
+        let rows = SqliteTransaction::new(Source::Writer(self.connection.clone()), Duration::MAX);
+        if let Err(error) = rows.write_remembered(&self.memory) {
+            // Whose rows they are is found by running them one by one.
+            warn!("rows could not be written before a commit: {error}");
+            rows.give_up();
+            return self.replay();
+        }
         let kept = self.batch.iter_mut().filter(|ran| matches!(ran.outcome, Outcome::Kept));
         let changes = kept.map(|ran| ran.job.take_changes()).collect();
         let commit = || self.common.newest.change(|| control(&self.connection, "COMMIT"));
@@ -250,6 +253,8 @@ impl Writer {
     /// Runs the mutations of a lost transaction again, each alone.
     fn replay(&mut self) {
         self.connection.counters.replays.fetch_add(1, Relaxed);
+        self.memory.clear();
+        self.memory.write_through(true);
         let lost = std::mem::take(&mut self.batch);
         for Ran { mut job, flow, .. } in lost {
             if let Some(reason) = self.shared.gate.refuses_write(job.access()) {
@@ -266,9 +271,11 @@ impl Writer {
                 self.batch.push(Ran { job, flow, elapsed, outcome });
                 self.commit();
             } else {
+                self.memory.clear();
                 answer(job, outcome.into_lost_answer());
             }
         }
+        self.memory.write_through(false);
     }
 
     /// Refuses writes until the database is open again, whole, and takes a commit.
@@ -330,6 +337,7 @@ impl Writer {
         self.common.commits.change_everything(commit).opening()?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
         self.connection = Rc::new(connection);
+        self.memory.clear();
         Ok(())
     }
 }

@@ -9,7 +9,10 @@ use convoke_sqlite::Sqlite;
 use convoke_store::conformance::support::{
     Account, ByOwner, Pending, TestStore, balance, db, open, start, start_named, together,
 };
-use convoke_store::{Access, DbMut, Flow, LatencyClass, Reader, State, Store, StoreError, Table as _, Value, Writer};
+use convoke_store::table::Bytes;
+use convoke_store::{
+    Access, Db, DbMut, Flow, Id, LatencyClass, Reader, State, Store, StoreError, Table as _, Value, Writer,
+};
 
 use super::{Blob, blob, made, sqlite, tables};
 
@@ -54,6 +57,41 @@ fn a_transaction_that_sqlite_gives_up_is_run_again_one_by_one() {
     });
     assert!(matches!(answer, Err(StoreError::NoRoom(_))), "{answer:?}");
     assert_eq!(store.stats().replays, 1);
+}
+
+#[test]
+fn of_rows_that_do_not_fit_at_the_end_of_a_batch_only_those_of_the_guilty_one_are_refused() {
+    let store = TestStore::with(&made(Sqlite { pages_max: Some(60), ..Sqlite::default() }), &tables(), |_| {});
+    let [before, bad, after] = [(); 3].map(|()| store.mutate(|db| blob(db, 10)).unwrap());
+    let fill = |id: Id<Blob>, bytes: usize| {
+        store.start(move |db: &mut DbMut| db.patch(id, |blob| blob.bytes = Bytes(vec![1; bytes])).map(drop))
+    };
+    let (before, bad, after) = together(&store, || (fill(before, 11), fill(bad, 100_000), fill(after, 12)));
+    before.wait().unwrap();
+    after.wait().unwrap();
+    let answer = bad.wait();
+    assert!(matches!(answer, Err(StoreError::NoRoom(_))), "{answer:?}");
+    assert_eq!(store.stats().replays, 1);
+    let sizes = |db: &Db| db.scan::<Blob>().take(9).unwrap().iter().map(|blob| blob.bytes.0.len()).collect::<Vec<_>>();
+    assert_eq!(store.read(sizes), [11, 10, 12]);
+    assert_eq!(store.state(), State::Open);
+}
+
+#[test]
+fn a_row_that_many_mutations_of_a_batch_change_is_as_the_last_kept_one_left_it() {
+    let store = TestStore::new(&sqlite(), &tables());
+    let id = store.mutate(|db| blob(db, 0)).unwrap();
+    let longer = |refuses: bool| {
+        store.start(move |db: &mut DbMut| {
+            let blob = db.patch(id, |blob| blob.bytes.0.push(7))?;
+            if refuses { Err(StoreError::BadCursor) } else { Ok(blob.bytes.0.len()) }
+        })
+    };
+    for _ in 0..2 {
+        let lengths: Vec<_> = together(&store, || (0..20).map(|number| longer(number % 3 == 1)).collect());
+        lengths.into_iter().for_each(|length| drop(length.wait()));
+    }
+    assert_eq!(store.read(|db| db.get(id).unwrap().unwrap().bytes.0.len()), 2 * 13);
 }
 
 #[test]

@@ -57,6 +57,7 @@ macro_rules! conformance_tests {
             }
             model {
                 every_operation_does_what_a_plain_list_would
+                mutations_that_wait_together_see_what_those_before_them_kept
             }
             plans {
                 texts_are_ordered_by_their_bytes_and_null_comes_first

@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::support::{Account, Factory, TestStore, down, field, key, start};
+use super::support::{Account, Factory, TestStore, down, field, key, start, together};
 use crate::table::Bytes;
 use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
@@ -19,6 +20,10 @@ const D: usize = 3;
 const E: usize = 4;
 const F: usize = 5;
 const G: usize = 6;
+/// These two stand in no index.
+const H: usize = 7;
+const I: usize = 8;
+const FIELDS: usize = 9;
 
 static TABLE: TableDef = TableDef {
     name: "mixed",
@@ -31,6 +36,8 @@ static TABLE: TableDef = TableDef {
         field::<bool>("e"),
         field::<Option<Bytes>>("f"),
         field::<Option<Id<Account>>>("g"),
+        field::<Option<String>>("h"),
+        field::<f64>("i"),
     ],
     indexes: &[
         index("by_a_b", &[key(A), key(B)]),
@@ -83,7 +90,9 @@ fn value(field: usize, choice: u8) -> Value {
         ]),
         E => pick(&[Value::Bool(false), Value::Bool(true)]),
         F => pick(&[Value::Null, Value::Bytes(vec![]), Value::Bytes(vec![0]), Value::Bytes(vec![255, 1])]),
-        _ => pick(&[Value::Null, Value::Id(1), Value::Id(u128::MAX), Value::Id(1 << 64)]),
+        G => pick(&[Value::Null, Value::Id(1), Value::Id(u128::MAX), Value::Id(1 << 64)]),
+        H => pick(&[Value::Null, text(""), text("one"), text("other")]),
+        _ => pick(&[Value::Float(-0.0), Value::Float(1.0), Value::Float(1e300), Value::Float(0.5)]),
     }
 }
 
@@ -94,8 +103,8 @@ fn id(choice: u8) -> u128 {
 
 #[derive(Clone, Debug)]
 enum Op {
-    Insert { id: u8, values: [u8; 7] },
-    Update { id: u8, changes: Vec<(u8, u8)> },
+    Insert { id: u8, values: [u8; FIELDS] },
+    Update { id: u8, changes: Vec<(usize, u8)> },
     Delete { id: u8 },
     Get { id: u8 },
     GetMany { ids: Vec<u8> },
@@ -113,7 +122,7 @@ struct Ask {
     next: Next,
     reverse: bool,
     limit: Option<u8>,
-    after: Option<([u8; 7], u8)>,
+    after: Option<([u8; FIELDS], u8)>,
 }
 
 #[derive(Clone, Debug)]
@@ -126,10 +135,11 @@ enum Next {
 fn op() -> impl Strategy<Value = Op> {
     let few = 0..24u8;
     prop_oneof![
-        6 => (few.clone(), any::<[u8; 7]>()).prop_map(|(id, values)| Op::Insert { id, values }),
-        2 => (few.clone(), vec((0..7u8, any::<u8>()), 0..4)).prop_map(|(id, changes)| Op::Update { id, changes }),
+        6 => (few.clone(), any::<[u8; FIELDS]>()).prop_map(|(id, values)| Op::Insert { id, values }),
+        2 => (few.clone(), vec((0..FIELDS, any::<u8>()), 0..4)).prop_map(|(id, changes)| Op::Update { id, changes }),
+        2 => (few.clone(), vec((H..=I, any::<u8>()), 1..3)).prop_map(|(id, changes)| Op::Update { id, changes }),
         1 => few.clone().prop_map(|id| Op::Delete { id }),
-        1 => few.clone().prop_map(|id| Op::Get { id }),
+        2 => few.clone().prop_map(|id| Op::Get { id }),
         1 => vec(few, 0..9).prop_map(|ids| Op::GetMany { ids }),
         8 => ask().prop_map(Op::Select),
         1 => Just(Op::Savepoint),
@@ -157,7 +167,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         next,
         any::<bool>(),
         proptest::option::of(0..6u8),
-        proptest::option::of((any::<[u8; 7]>(), 0..24u8)),
+        proptest::option::of((any::<[u8; FIELDS]>(), 0..24u8)),
     )
         .prop_map(|(index, eq, next, reverse, limit, after)| Ask { index, eq, next, reverse, limit, after })
 }
@@ -315,12 +325,12 @@ fn gather(visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), S
     rows
 }
 
-fn run(transaction: &dyn Writer, ops: &[Op]) -> Model {
-    let (mut model, mut saved) = (Model::default(), Vec::new());
+fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Model {
+    let mut saved = Vec::new();
     for op in ops {
         match op {
             Op::Insert { id: at, values } => {
-                let values: Vec<Value> = (0..7).map(|field| value(field, values[field])).collect();
+                let values: Vec<Value> = (0..FIELDS).map(|field| value(field, values[field])).collect();
                 let mut violated = model.violations(None, &values);
                 if model.row(id(*at)).is_some() {
                     violated.push("_id");
@@ -338,7 +348,7 @@ fn run(transaction: &dyn Writer, ops: &[Op]) -> Model {
             }
             Op::Update { id: at, changes } => {
                 let mut changes: Vec<(usize, Value)> =
-                    changes.iter().map(|(field, choice)| ((*field).into(), value((*field).into(), *choice))).collect();
+                    changes.iter().map(|(field, choice)| (*field, value(*field, *choice))).collect();
                 changes.sort_by_key(|(field, _)| *field);
                 changes.dedup_by_key(|(field, _)| *field);
                 let old = model.row(id(*at)).cloned();
@@ -408,20 +418,58 @@ fn check(transaction: &dyn Reader, model: &Model, op: &Op) {
     }
 }
 
+fn cases(count: u32) -> TestRunner {
+    TestRunner::new(ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() })
+}
+
+fn remove_all(store: &TestStore) {
+    let removed = start(store, |transaction: Rc<dyn Writer>| {
+        let all = gather(|visit| transaction.select(&Plan::new(&TABLE, None), visit));
+        all.into_iter().try_for_each(|(id, _)| transaction.delete(&TABLE, id).map(drop))
+    });
+    removed.wait().unwrap();
+}
+
 pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     let store = TestStore::new(engine, &[&TABLE]);
-    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
-    let ran = TestRunner::new(config).run(&vec(op(), 1..120), |ops| {
+    let ran = cases(300).run(&vec(op(), 1..120), |ops| {
+        remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
-        let pending = start(&store, move |transaction: Rc<dyn Writer>| {
-            let all = gather(|visit| transaction.select(&Plan::new(&TABLE, None), visit));
-            for (id, _) in all {
-                transaction.delete(&TABLE, id)?;
-            }
-            Ok(run(&*transaction, &writes))
-        });
+        let pending =
+            start(&store, move |transaction: Rc<dyn Writer>| Ok(run(&*transaction, Model::default(), &writes)));
         let model = pending.wait().unwrap();
         store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op)));
+        Ok(())
+    });
+    ran.unwrap_or_else(|failed| panic!("{failed}"));
+}
+
+pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Factory) {
+    let store = TestStore::new(engine, &[&TABLE]);
+    let ran = cases(60).run(&vec((prop::bool::weighted(0.8), vec(op(), 1..40)), 1..12), |mutations| {
+        remove_all(&store);
+        // What the rows are after each of them; where they do not run in this order, one that misses its forerunner refuses.
+        let after = Arc::new(Mutex::new(vec![Some(Model::default())]));
+        let (pending, reads): (Vec<_>, Vec<_>) = together(&store, || {
+            let line_up = |(number, (is_kept, ops)): (usize, (bool, Vec<Op>))| {
+                let (after, writes) = (after.clone(), ops.clone());
+                after.lock().unwrap().push(None);
+                let pending = start(&store, move |transaction: Rc<dyn Writer>| {
+                    let Some(before) = after.lock().unwrap()[number].clone() else { return Err(StoreError::BadCursor) };
+                    let own = run(&*transaction, before.clone(), &writes);
+                    after.lock().unwrap()[number + 1] = Some(if is_kept { own } else { before });
+                    if is_kept { Ok(()) } else { Err(StoreError::BadCursor) }
+                });
+                (pending, ops)
+            };
+            mutations.into_iter().enumerate().map(line_up).unzip()
+        });
+        for one in pending {
+            let answer = one.wait();
+            assert!(matches!(answer, Ok(()) | Err(StoreError::BadCursor)), "{answer:?}");
+        }
+        let last = after.lock().unwrap().iter().flatten().last().cloned().unwrap();
+        store.read(|db| reads.iter().flatten().for_each(|op| check(db.reader(), &last, op)));
         Ok(())
     });
     ran.unwrap_or_else(|failed| panic!("{failed}"));

@@ -1,0 +1,352 @@
+//! Rows as the writer knows them: those that it has read or written lately, and of those what is still to be stored.
+//!
+//! One connection writes, so nobody changes a row behind the writer's back: what it remembers of a row is what SQLite
+//! would find, by id or by the keys of a unique index. Values that stand in no index are not even written when a mutation
+//! sets them, but once before the commit, however many mutations of the batch have set them; until then they are laid over
+//! whatever SQLite finds. A rollback goes back along the journal. What a transaction that is given up, a schema's change
+//! or another connection leaves behind is not known here: then everything is forgotten.
+
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+
+use super::statement_key::Fields;
+use convoke_store::table::{FieldDef, IndexDef};
+use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
+
+/// What a row takes beside its values, and a text beside its letters, about, in bytes.
+const ROW_BYTES: u64 = 128;
+const TEXT_BYTES: u64 = 16;
+/// A row that takes more is not remembered.
+const ROW_BYTES_MAX: u64 = 16 * 1_024;
+/// A row takes so much, about: for the number of keys that are remembered.
+const ROW_BYTES_EXPECTED: u64 = 256;
+
+/// The writer's rows.
+pub(crate) struct RowMemory(RefCell<Rows>);
+
+struct Rows {
+    kept: Cache<RowKey, Rc<Known>, Weight, FxBuildHasher>,
+    /// By the hash of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
+    ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
+    unwritten: FxHashMap<RowKey, Unwritten>,
+    journal: Vec<Undo>,
+    is_writing_through: bool,
+}
+
+/// A row's table, by name, and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RowKey {
+    id: u128,
+    table: &'static str,
+}
+
+impl Hash for RowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Ids are unique but in tests.
+        self.id.hash(state);
+    }
+}
+
+/// The columns of a row.
+#[derive(Clone, Debug)]
+struct Known {
+    creation_time: i64,
+    values: Box<[Value]>,
+}
+
+impl Known {
+    fn read(table: &TableDef, row: &dyn Row) -> Result<Self, StoreError> {
+        let values = (0..table.fields.len()).map(|place| row.value(place).map(ValueRef::to_value));
+        Ok(Self { creation_time: row.creation_time()?, values: values.collect::<Result<_, _>>()? })
+    }
+
+    fn bytes(&self) -> u64 {
+        let value = |value: &Value| match value {
+            Value::Text(text) => TEXT_BYTES + text.capacity() as u64,
+            Value::Bytes(bytes) => TEXT_BYTES + bytes.capacity() as u64,
+            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Id(_) => 0,
+        };
+        ROW_BYTES + size_of_val(&*self.values) as u64 + self.values.iter().map(value).sum::<u64>()
+    }
+}
+
+/// A row with values that SQLite has not been told.
+struct Unwritten {
+    table: &'static TableDef,
+    known: Rc<Known>,
+    fields: Fields,
+}
+
+/// What a rollback does to a row.
+enum Undo {
+    /// Its values were read after something was written.
+    Forget(RowKey),
+    /// It was not told to SQLite, and has been, or was removed.
+    Restore(RowKey, Unwritten),
+    /// Values were set: those that it had, and the fields that were unwritten.
+    Reset(RowKey, Vec<(usize, Value)>, Fields),
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<RowKey, Rc<Known>> for Weight {
+    fn weight(&self, _: &RowKey, known: &Rc<Known>) -> u64 {
+        known.bytes()
+    }
+}
+
+/// A row that is remembered.
+pub(crate) struct RememberedRow {
+    id: u128,
+    known: Rc<Known>,
+}
+
+impl Row for RememberedRow {
+    fn id(&self) -> Result<u128, StoreError> {
+        Ok(self.id)
+    }
+
+    fn creation_time(&self) -> Result<i64, StoreError> {
+        Ok(self.known.creation_time)
+    }
+
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
+        Ok(self.known.values[place].as_ref())
+    }
+}
+
+impl RowMemory {
+    /// Remembers nothing yet, and at most about so many bytes.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let rows = usize::try_from(bytes_max / ROW_BYTES_EXPECTED).unwrap_or(usize::MAX).max(1);
+        Self(RefCell::new(Rows {
+            kept: Cache::with(rows, bytes_max, Weight, FxBuildHasher, Default::default()),
+            ids: Cache::with(rows, rows as u64, Default::default(), FxBuildHasher, Default::default()),
+            unwritten: FxHashMap::default(),
+            journal: Vec::new(),
+            is_writing_through: false,
+        }))
+    }
+
+    /// The row with this id, if it is remembered.
+    pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<RememberedRow> {
+        self.0.borrow().row(RowKey { id, table: table.name }).map(|known| RememberedRow { id, known })
+    }
+
+    /// Whether a plan asks for all keys of a unique index.
+    pub(crate) fn is_unique(plan: &Plan) -> bool {
+        unique_index(plan).is_some()
+    }
+
+    /// The only row of such a plan, if it is remembered.
+    pub(crate) fn only(&self, plan: &Plan) -> Option<RememberedRow> {
+        let index = unique_index(plan)?;
+        let rows = self.0.borrow();
+        let id = *rows.ids.get(&place(plan.table, index, plan.eq.iter()))?;
+        let known = rows.row(RowKey { id, table: plan.table.name })?;
+        let has_keys = index.keys.iter().zip(&plan.eq).all(|(key, value)| known.values[key.field] == *value);
+        has_keys.then_some(RememberedRow { id, known })
+    }
+
+    /// As SQLite has the row, or as it is to be.
+    pub(crate) fn unwritten(
+        &self,
+        table: &'static TableDef,
+        row: &dyn Row,
+    ) -> Result<Option<RememberedRow>, StoreError> {
+        let rows = self.0.borrow();
+        if rows.unwritten.is_empty() {
+            return Ok(None);
+        }
+        let id = row.id()?;
+        let known = rows.unwritten.get(&RowKey { id, table: table.name }).map(|row| row.known.clone());
+        Ok(known.map(|known| RememberedRow { id, known }))
+    }
+
+    /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
+    /// A row that cannot be read is none to be remembered.
+    pub(crate) fn remember(&self, table: &'static TableDef, row: &dyn Row, is_changed: bool) {
+        let Ok(id) = row.id() else { return };
+        let Ok(known) = Known::read(table, row) else { return };
+        if known.bytes() > ROW_BYTES_MAX {
+            return;
+        }
+        let key = RowKey { id, table: table.name };
+        let rows = &mut *self.0.borrow_mut();
+        let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
+        for index in unique {
+            let keys = || index.keys.iter().map(|key| &known.values[key.field]);
+            if keys().all(|value| *value != Value::Null) {
+                rows.ids.insert(place(table, index, keys()), id);
+            }
+        }
+        if is_changed {
+            rows.journal.push(Undo::Forget(key));
+        }
+        rows.kept.insert(key, Rc::new(known));
+    }
+
+    /// Sets values of a row, to be written before the commit; not done if the row is not remembered, or SQLite has to be
+    /// told at once. `changes` are in order, each place once.
+    pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
+        let key = RowKey { id, table: table.name };
+        let rows = &mut *self.0.borrow_mut();
+        let waits = |(place, value): &(usize, Value)| is_of(&table.fields[*place], value) && !is_indexed(table, *place);
+        if rows.is_writing_through || !changes.iter().all(waits) {
+            return false;
+        }
+        let row = match rows.unwritten.get_mut(&key) {
+            Some(row) => row,
+            None => {
+                let Some((_, known)) = rows.kept.remove(&key) else { return false };
+                rows.unwritten.entry(key).or_insert(Unwritten { table, known, fields: Fields::default() })
+            }
+        };
+        let before = row.fields;
+        let known = Rc::make_mut(&mut row.known);
+        let set = |(place, value): &(usize, Value)| {
+            row.fields.add(*place);
+            (*place, std::mem::replace(&mut known.values[*place], value.clone()))
+        };
+        let former = changes.iter().map(set).collect();
+        rows.journal.push(Undo::Reset(key, former, before));
+        true
+    }
+
+    /// SQLite is about to change the row or remove it; tells what it has not been told of it: the fields, and the values
+    /// of all.
+    pub(crate) fn forget(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Box<[Value]>)> {
+        let key = RowKey { id, table: table.name };
+        let rows = &mut *self.0.borrow_mut();
+        rows.kept.remove(&key);
+        let row = rows.unwritten.remove(&key)?;
+        let told = (row.fields != Fields::default()).then(|| (row.fields, row.known.values.clone()));
+        rows.journal.push(Undo::Restore(key, row));
+        told
+    }
+
+    /// Where a rollback from here on would go back to.
+    pub(crate) fn mark(&self) -> usize {
+        self.0.borrow().journal.len()
+    }
+
+    /// Goes back to a mark.
+    pub(crate) fn roll_back(&self, mark: usize) {
+        let rows = &mut *self.0.borrow_mut();
+        while rows.journal.len() > mark {
+            match rows.journal.pop() {
+                Some(Undo::Forget(key)) => drop(rows.kept.remove(&key)),
+                Some(Undo::Restore(key, row)) => drop(rows.unwritten.insert(key, row)),
+                Some(Undo::Reset(key, former, fields)) => {
+                    if let Some(row) = rows.unwritten.get_mut(&key) {
+                        row.fields = fields;
+                        let known = Rc::make_mut(&mut row.known);
+                        former.into_iter().for_each(|(place, value)| known.values[place] = value);
+                    }
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// What was done so far stays.
+    pub(crate) fn keep(&self) {
+        self.0.borrow_mut().journal.clear();
+    }
+
+    /// Hands over what SQLite has not been told, row by row: its fields, and the values of all. It counts as written then.
+    pub(crate) fn write<E>(
+        &self,
+        mut write: impl FnMut(&'static TableDef, u128, Fields, &[Value]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let rows = &mut *self.0.borrow_mut();
+        for (key, row) in rows.unwritten.drain() {
+            if row.fields != Fields::default() {
+                write(row.table, key.id, row.fields, &row.known.values)?;
+            }
+            rows.kept.insert(key, row.known);
+        }
+        Ok(())
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        let rows = &mut *self.0.borrow_mut();
+        rows.kept.clear();
+        rows.ids.clear();
+        rows.unwritten.clear();
+        rows.journal.clear();
+    }
+
+    /// Whether SQLite is to be told each value at once.
+    pub(crate) fn write_through(&self, is_so: bool) {
+        self.0.borrow_mut().is_writing_through = is_so;
+    }
+}
+
+impl Rows {
+    fn row(&self, key: RowKey) -> Option<Rc<Known>> {
+        if !self.unwritten.is_empty()
+            && let Some(row) = self.unwritten.get(&key)
+        {
+            return Some(row.known.clone());
+        }
+        self.kept.get(&key).cloned()
+    }
+}
+
+/// The unique index of which a plan asks for all keys, so that it has one row at most.
+fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
+    let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
+    let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
+    let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
+    (is_plain && !eq.contains(&Value::Null)).then_some(index)
+}
+
+/// The hash of a unique index with its keys.
+fn place<'a>(table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
+    let mut hasher = FxHasher::default();
+    (table.name, index.name).hash(&mut hasher);
+    for value in keys {
+        match value {
+            Value::Null => {}
+            Value::Bool(truth) => truth.hash(&mut hasher),
+            Value::Integer(number) => number.hash(&mut hasher),
+            // What is equal may have several forms: 0 and -0.
+            Value::Float(_) => {}
+            Value::Text(text) => text.hash(&mut hasher),
+            Value::Bytes(bytes) => bytes.hash(&mut hasher),
+            Value::Id(bits) => bits.hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
+/// Whether a field takes a value without SQLite being asked, and gives it back as it is.
+fn is_of(field: &FieldDef, value: &Value) -> bool {
+    match value {
+        Value::Null => field.nullable,
+        Value::Bool(_) => field.column == ColumnType::Bool,
+        Value::Integer(_) => field.column == ColumnType::Integer,
+        // SQLite knows no -0.
+        Value::Float(number) => field.column == ColumnType::Float && !(*number == 0.0 && number.is_sign_negative()),
+        Value::Text(_) => matches!(field.column, ColumnType::Text | ColumnType::Json),
+        Value::Bytes(_) => field.column == ColumnType::Bytes,
+        Value::Id(_) => field.column == ColumnType::Id,
+    }
+}
+
+/// Whether a field decides where in an index a row stands, or whether it does.
+fn is_indexed(table: &TableDef, place: usize) -> bool {
+    let decides = |index: &IndexDef| {
+        index.keys.iter().any(|key| key.field == place)
+            || index.when.is_some_and(|when| table.fields[place].name == when.field())
+    };
+    table.fields[place].retired || table.indexes.iter().any(decides)
+}
