@@ -7,24 +7,30 @@
 //! or another connection leaves behind is not known here: then everything is forgotten.
 
 use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::rc::Rc;
 
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::statement_key::Fields;
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
-/// What a row takes beside its values, and a text beside its letters, about, in bytes.
+/// What a row takes beside its values, a text beside its letters, and a key that finds a row, about, in bytes.
 const ROW_BYTES: u64 = 128;
 const TEXT_BYTES: u64 = 16;
-/// A row that takes more is not remembered.
+const KEY_BYTES: u64 = 48;
+/// Of the memory, this part is for keys.
+const KEYS_PART: u64 = 8;
+/// A row that takes more is not remembered, nor does a value wait that takes more.
 const ROW_BYTES_MAX: u64 = 16 * 1_024;
-/// A row takes so much, about: for the number of keys that are remembered.
-const ROW_BYTES_EXPECTED: u64 = 256;
+/// Steps that the journal has room for: a mutation that does more tells SQLite at once, within its own time.
+const STEPS_MAX: usize = 256;
+/// What waits for one commit: that many rows are written in some milliseconds.
+const WAITING_ROWS_MAX: usize = 2_048;
+const WAITING_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
 
 /// The writer's rows.
 pub(crate) struct RowMemory(RefCell<Rows>);
@@ -33,7 +39,11 @@ struct Rows {
     kept: Cache<RowKey, Rc<Known>, Weight, FxBuildHasher>,
     /// By the hash of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
     ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
+    /// Keys come from callers: nobody can choose them so that their hashes collide.
+    hasher: RandomState,
     unwritten: FxHashMap<RowKey, Unwritten>,
+    /// What was set for this commit, and what it replaced, in bytes.
+    waiting_bytes: u64,
     journal: Vec<Undo>,
     is_writing_through: bool,
 }
@@ -54,9 +64,9 @@ impl Hash for RowKey {
 
 /// The columns of a row.
 #[derive(Clone, Debug)]
-struct Known {
+pub(crate) struct Known {
     creation_time: i64,
-    values: Box<[Value]>,
+    pub values: Box<[Value]>,
 }
 
 impl Known {
@@ -124,11 +134,14 @@ impl Row for RememberedRow {
 impl RowMemory {
     /// Remembers nothing yet, and at most about so many bytes.
     pub(crate) fn new(bytes_max: u64) -> Self {
-        let rows = usize::try_from(bytes_max / ROW_BYTES_EXPECTED).unwrap_or(usize::MAX).max(1);
+        let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
+        let row_bytes = bytes_max - bytes_max / KEYS_PART;
         Self(RefCell::new(Rows {
-            kept: Cache::with(rows, bytes_max, Weight, FxBuildHasher, Default::default()),
-            ids: Cache::with(rows, rows as u64, Default::default(), FxBuildHasher, Default::default()),
+            kept: Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default()),
+            ids: Cache::with(keys, keys as u64, Default::default(), FxBuildHasher, Default::default()),
+            hasher: RandomState::new(),
             unwritten: FxHashMap::default(),
+            waiting_bytes: 0,
             journal: Vec::new(),
             is_writing_through: false,
         }))
@@ -148,7 +161,7 @@ impl RowMemory {
     pub(crate) fn only(&self, plan: &Plan) -> Option<RememberedRow> {
         let index = unique_index(plan)?;
         let rows = self.0.borrow();
-        let id = *rows.ids.get(&place(plan.table, index, plan.eq.iter()))?;
+        let id = *rows.ids.get(&rows.place(plan.table, index, plan.eq.iter()))?;
         let known = rows.row(RowKey { id, table: plan.table.name })?;
         let has_keys = index.keys.iter().zip(&plan.eq).all(|(key, value)| known.values[key.field] == *value);
         has_keys.then_some(RememberedRow { id, known })
@@ -174,16 +187,17 @@ impl RowMemory {
     pub(crate) fn remember(&self, table: &'static TableDef, row: &dyn Row, is_changed: bool) {
         let Ok(id) = row.id() else { return };
         let Ok(known) = Known::read(table, row) else { return };
-        if known.bytes() > ROW_BYTES_MAX {
+        let rows = &mut *self.0.borrow_mut();
+        if known.bytes() > ROW_BYTES_MAX || (is_changed && rows.journal.len() >= STEPS_MAX) {
             return;
         }
         let key = RowKey { id, table: table.name };
-        let rows = &mut *self.0.borrow_mut();
         let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
         for index in unique {
             let keys = || index.keys.iter().map(|key| &known.values[key.field]);
             if keys().all(|value| *value != Value::Null) {
-                rows.ids.insert(place(table, index, keys()), id);
+                let place = rows.place(table, index, keys());
+                rows.ids.insert(place, id);
             }
         }
         if is_changed {
@@ -197,14 +211,20 @@ impl RowMemory {
     pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
         let key = RowKey { id, table: table.name };
         let rows = &mut *self.0.borrow_mut();
-        let waits = |(place, value): &(usize, Value)| is_of(&table.fields[*place], value) && !is_indexed(table, *place);
-        if rows.is_writing_through || !changes.iter().all(waits) {
+        let may_wait = |(place, value): &(usize, Value)| {
+            is_of(&table.fields[*place], value) && value.bytes() <= ROW_BYTES_MAX && !is_indexed(table, *place)
+        };
+        let has_room = rows.journal.len() < STEPS_MAX
+            && rows.unwritten.len() < WAITING_ROWS_MAX
+            && rows.waiting_bytes < WAITING_BYTES_MAX;
+        if rows.is_writing_through || !has_room || !changes.iter().all(may_wait) {
             return false;
         }
         let row = match rows.unwritten.get_mut(&key) {
             Some(row) => row,
             None => {
                 let Some((_, known)) = rows.kept.remove(&key) else { return false };
+                rows.waiting_bytes += known.bytes();
                 rows.unwritten.entry(key).or_insert(Unwritten { table, known, fields: Fields::default() })
             }
         };
@@ -212,23 +232,30 @@ impl RowMemory {
         let known = Rc::make_mut(&mut row.known);
         let set = |(place, value): &(usize, Value)| {
             row.fields.add(*place);
-            (*place, std::mem::replace(&mut known.values[*place], value.clone()))
+            let former = std::mem::replace(&mut known.values[*place], value.clone());
+            rows.waiting_bytes += value.bytes() + former.bytes();
+            (*place, former)
         };
         let former = changes.iter().map(set).collect();
         rows.journal.push(Undo::Reset(key, former, before));
         true
     }
 
-    /// SQLite is about to change the row or remove it; tells what it has not been told of it: the fields, and the values
-    /// of all.
-    pub(crate) fn forget(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Box<[Value]>)> {
+    /// What SQLite has not been told of a row: the fields, and the whole row as it is to be.
+    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Rc<Known>)> {
+        let rows = self.0.borrow();
+        let row = rows.unwritten.get(&RowKey { id, table: table.name })?;
+        (row.fields != Fields::default()).then(|| (row.fields, row.known.clone()))
+    }
+
+    /// SQLite has been told of all that waits of a row and changed it beside, or has removed it.
+    pub(crate) fn forget(&self, table: &'static TableDef, id: u128) {
         let key = RowKey { id, table: table.name };
         let rows = &mut *self.0.borrow_mut();
         rows.kept.remove(&key);
-        let row = rows.unwritten.remove(&key)?;
-        let told = (row.fields != Fields::default()).then(|| (row.fields, row.known.values.clone()));
-        rows.journal.push(Undo::Restore(key, row));
-        told
+        if let Some(row) = rows.unwritten.remove(&key) {
+            rows.journal.push(Undo::Restore(key, row));
+        }
     }
 
     /// Where a rollback from here on would go back to.
@@ -241,7 +268,11 @@ impl RowMemory {
         let rows = &mut *self.0.borrow_mut();
         while rows.journal.len() > mark {
             match rows.journal.pop() {
-                Some(Undo::Forget(key)) => drop(rows.kept.remove(&key)),
+                Some(Undo::Forget(key)) => {
+                    rows.kept.remove(&key);
+                    // Where values were set since, they are reset, and the row still stands here.
+                    rows.unwritten.remove(&key);
+                }
                 Some(Undo::Restore(key, row)) => drop(rows.unwritten.insert(key, row)),
                 Some(Undo::Reset(key, former, fields)) => {
                     if let Some(row) = rows.unwritten.get_mut(&key) {
@@ -270,8 +301,11 @@ impl RowMemory {
             if row.fields != Fields::default() {
                 write(row.table, key.id, row.fields, &row.known.values)?;
             }
-            rows.kept.insert(key, row.known);
+            if row.known.bytes() <= ROW_BYTES_MAX {
+                rows.kept.insert(key, row.known);
+            }
         }
+        rows.waiting_bytes = 0;
         Ok(())
     }
 
@@ -281,6 +315,7 @@ impl RowMemory {
         rows.kept.clear();
         rows.ids.clear();
         rows.unwritten.clear();
+        rows.waiting_bytes = 0;
         rows.journal.clear();
     }
 
@@ -299,6 +334,24 @@ impl Rows {
         }
         self.kept.get(&key).cloned()
     }
+
+    /// The hash of a unique index with its keys.
+    fn place<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        (table.name, index.name).hash(&mut hasher);
+        for value in keys {
+            match value {
+                // What is equal may have several forms: 0 and -0.
+                Value::Null | Value::Float(_) => {}
+                Value::Bool(truth) => truth.hash(&mut hasher),
+                Value::Integer(number) => number.hash(&mut hasher),
+                Value::Text(text) => text.hash(&mut hasher),
+                Value::Bytes(bytes) => bytes.hash(&mut hasher),
+                Value::Id(bits) => bits.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
+    }
 }
 
 /// The unique index of which a plan asks for all keys, so that it has one row at most.
@@ -307,25 +360,6 @@ fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
     let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
     let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
     (is_plain && !eq.contains(&Value::Null)).then_some(index)
-}
-
-/// The hash of a unique index with its keys.
-fn place<'a>(table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
-    let mut hasher = FxHasher::default();
-    (table.name, index.name).hash(&mut hasher);
-    for value in keys {
-        match value {
-            Value::Null => {}
-            Value::Bool(truth) => truth.hash(&mut hasher),
-            Value::Integer(number) => number.hash(&mut hasher),
-            // What is equal may have several forms: 0 and -0.
-            Value::Float(_) => {}
-            Value::Text(text) => text.hash(&mut hasher),
-            Value::Bytes(bytes) => bytes.hash(&mut hasher),
-            Value::Id(bits) => bits.hash(&mut hasher),
-        }
-    }
-    hasher.finish()
 }
 
 /// Whether a field takes a value without SQLite being asked, and gives it back as it is.

@@ -18,6 +18,11 @@ impl Fields {
         fields
     }
 
+    /// These and others.
+    pub(crate) fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// One more.
     pub(crate) fn add(&mut self, place: usize) {
         self.0 |= 1 << place;

@@ -49,6 +49,8 @@ pub(crate) struct SqliteTransaction {
     /// The writer's rows; none where others may write beside it, or nobody reads again.
     memory: Option<Rc<RowMemory>>,
     savepoints: RefCell<Savepoints>,
+    /// Whether it has written values that other mutations set.
+    tells_of_others: Cell<bool>,
     limit: Duration,
     statements: Cell<u64>,
     rows_visited: Cell<u64>,
@@ -87,6 +89,7 @@ impl SqliteTransaction {
             source,
             memory: None,
             savepoints: RefCell::default(),
+            tells_of_others: Cell::new(false),
             limit,
             statements: Cell::new(0),
             rows_visited: Cell::new(0),
@@ -186,7 +189,12 @@ impl SqliteTransaction {
 
     /// Whether nothing of the transaction may be committed any more.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(&*self.poison.borrow(), Some(Poison::Disk(_) | Poison::Lost(_)))
+        match &*self.poison.borrow() {
+            Some(Poison::Disk(_) | Poison::Lost(_)) => true,
+            // Whose values have no room is found by running them one by one.
+            Some(Poison::NoRoom(_)) => self.tells_of_others.get(),
+            Some(Poison::Deadline | Poison::Interrupted | Poison::Over) | None => false,
+        }
     }
 
     /// Rolls back what is lost, so that the connection is as good as before.
@@ -307,6 +315,12 @@ impl SqliteTransaction {
             let written = self.write_fields(table, id, fields, fields.places().map(|place| &values[place]))?;
             if written { Ok(()) } else { Err(StoreError::TransactionLost("a row is gone that was changed".to_owned())) }
         })
+    }
+
+    fn forget(&self, table: &'static TableDef, id: u128) {
+        if let Some(memory) = &self.memory {
+            memory.forget(table, id);
+        }
     }
 
     fn require_open(&self) -> Result<()> {
@@ -536,11 +550,19 @@ impl Writer for SqliteTransaction {
             self.changes.add(change);
             return Ok(true);
         }
-        if let Some((fields, values)) = self.memory.as_ref().and_then(|memory| memory.forget(table, id)) {
-            self.write_fields(table, id, fields, fields.places().map(|place| &values[place]))?;
-        }
-        let found = self.write_fields(table, id, Fields::of(changes), changes.iter().map(|(_, value)| value))?;
+        let own = Fields::of(changes);
+        let found = match self.memory.as_ref().and_then(|memory| memory.waiting(table, id)) {
+            None => self.write_fields(table, id, own, changes.iter().map(|(_, value)| value))?,
+            Some((waiting, known)) => {
+                self.tells_of_others.set(true);
+                let changed = |place: usize| changes.binary_search_by_key(&place, |(place, _)| *place).ok();
+                let value = |place: usize| changed(place).map_or(&known.values[place], |at| &changes[at].1);
+                let fields = own.and(waiting);
+                self.write_fields(table, id, fields, fields.places().map(value))?
+            }
+        };
         if found {
+            self.forget(table, id);
             self.changes.add(change);
         }
         Ok(found)
@@ -548,13 +570,11 @@ impl Writer for SqliteTransaction {
 
     fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
         self.alive()?;
-        if let Some(memory) = &self.memory {
-            memory.forget(table, id);
-        }
         let mut statement = self.statement(StatementKey::delete(table), || sql::delete(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
         let found = self.write(&mut statement, table)?;
         if found {
+            self.forget(table, id);
             self.changes.add(Change::Deleted { table, id });
         }
         Ok(found)

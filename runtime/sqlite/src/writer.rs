@@ -282,6 +282,7 @@ impl Writer {
     fn reopen(&mut self, reason: &str) {
         error!("the store refuses writes: {reason}");
         self.shared.gate.close_writes(reason);
+        self.memory.clear();
         if self.connection.in_transaction() {
             // It must not keep the lock from the connection that follows.
             let _ = control(&self.connection, "ROLLBACK");
@@ -337,7 +338,6 @@ impl Writer {
         self.common.commits.change_everything(commit).opening()?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
         self.connection = Rc::new(connection);
-        self.memory.clear();
         Ok(())
     }
 }

@@ -78,6 +78,34 @@ fn of_rows_that_do_not_fit_at_the_end_of_a_batch_only_those_of_the_guilty_one_ar
 }
 
 #[test]
+fn a_row_that_a_refused_mutation_added_and_changed_is_nowhere() {
+    let store = TestStore::new(&sqlite(), &tables());
+    let refused = store.mutate(|db| {
+        let id = blob(db, 1)?;
+        db.patch(id, |blob| blob.bytes.0.push(1))?;
+        db.patch(id, |blob| blob.bytes.0.push(2))?;
+        // It is not yet known outside.
+        Err::<(), _>(StoreError::Engine(id.to_string()))
+    });
+    let Err(StoreError::Engine(id)) = refused else { panic!("{refused:?}") };
+    let id: Id<Blob> = id.parse().unwrap();
+    assert!(store.mutate(move |db| db.get(id)).unwrap().is_none());
+}
+
+#[test]
+fn what_a_mutation_writes_in_all_is_held_to_its_time() {
+    let store = TestStore::with(&sqlite(), &tables(), |limits| limits.mutation_timeout = Duration::from_secs(2));
+    let id = store.mutate(|db| blob(db, 1)).unwrap();
+    let endless = store.mutate(move |db| -> Result<(), StoreError> {
+        loop {
+            db.patch(id, |blob| blob.bytes.0[0] = blob.bytes.0[0].wrapping_add(1))?;
+        }
+    });
+    assert!(matches!(endless, Err(StoreError::Deadline { .. })), "{endless:?}");
+    assert_eq!(store.mutate(move |db| db.get(id)).unwrap().unwrap().bytes.0, [7]);
+}
+
+#[test]
 fn a_row_that_many_mutations_of_a_batch_change_is_as_the_last_kept_one_left_it() {
     let store = TestStore::new(&sqlite(), &tables());
     let id = store.mutate(|db| blob(db, 0)).unwrap();

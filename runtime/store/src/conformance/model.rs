@@ -132,8 +132,9 @@ enum Next {
     Range(Bound<u8>, Bound<u8>),
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    let few = 0..24u8;
+/// An operation on one of so many rows.
+fn op(rows: u8) -> impl Strategy<Value = Op> {
+    let few = 0..rows;
     prop_oneof![
         6 => (few.clone(), any::<[u8; FIELDS]>()).prop_map(|(id, values)| Op::Insert { id, values }),
         2 => (few.clone(), vec((0..FIELDS, any::<u8>()), 0..4)).prop_map(|(id, changes)| Op::Update { id, changes }),
@@ -432,7 +433,7 @@ fn remove_all(store: &TestStore) {
 
 pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     let store = TestStore::new(engine, &[&TABLE]);
-    let ran = cases(300).run(&vec(op(), 1..120), |ops| {
+    let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
         let pending =
@@ -446,7 +447,7 @@ pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
 
 pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Factory) {
     let store = TestStore::new(engine, &[&TABLE]);
-    let ran = cases(60).run(&vec((prop::bool::weighted(0.8), vec(op(), 1..40)), 1..12), |mutations| {
+    let ran = cases(150).run(&vec((prop::bool::weighted(0.7), vec(op(3), 1..30)), 1..8), |mutations| {
         remove_all(&store);
         // What the rows are after each of them; where they do not run in this order, one that misses its forerunner refuses.
         let after = Arc::new(Mutex::new(vec![Some(Model::default())]));
