@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::commitments::clauses::is_question;
-use super::likelihood::likelihood;
+use super::likelihood::{Likelihood, Telling};
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::phrases::{Class, Found, Meaning, Phrases};
 use super::text::{Sentence, Source, Text, WordClass, normalized};
@@ -96,8 +96,9 @@ pub fn told(text: &Text) -> Told {
 }
 
 /// What the rules find and what is likely, together.
-fn weighed(text: &Text, told: Vec<usize>) -> Vec<usize> {
-    let likelihoods: Vec<Option<f64>> = (0..text.sentences.len()).map(|index| likelihood(text, index)).collect();
+fn weighed(text: &Text, likelihoods: &[Option<Likelihood>], told: Vec<usize>) -> Vec<usize> {
+    let likelihoods: Vec<Option<f64>> =
+        likelihoods.iter().map(|one| one.map(|likelihood| likelihood.of(Telling::Decision))).collect();
     let mut found: Vec<usize> =
         told.into_iter().filter(|index| likelihoods[*index].is_none_or(|likelihood| likelihood >= UNLIKELY)).collect();
     let likely = |(index, likelihood): (usize, &Option<f64>)| {
@@ -124,9 +125,9 @@ fn weighed(text: &Text, told: Vec<usize>) -> Vec<usize> {
 
 /// The sentences that tell a decision, each once, in order.
 #[must_use]
-pub fn decisions(text: &Text) -> Vec<Decision> {
+pub fn decisions(text: &Text, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
     let Told { sentences, answers } = told(text);
-    let mut found = weighed(text, sentences);
+    let mut found = weighed(text, likelihoods, sentences);
     found.sort_unstable();
     let mut seen: Vec<(HashSet<u32>, usize)> = Vec::new();
     let mut texts = HashSet::new();
@@ -371,7 +372,8 @@ mod tests {
     fn a_decision_is_kept_once_and_in_its_own_words() {
         let notes = "We decided to use Postgres. It is fast.\nWe decided to use Postgres!\n- [ ] we decided to test it";
         let material = Material { notes: notes.to_owned(), ..Material::default() };
-        let found: Vec<String> = decisions(&Text::of(&material)).into_iter().map(|decision| decision.text).collect();
+        let found: Vec<String> =
+            decisions(&Text::of(&material), &[None; 3]).into_iter().map(|decision| decision.text).collect();
         assert_eq!(found, ["We decided to use Postgres."]);
     }
 }

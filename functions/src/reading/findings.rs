@@ -5,6 +5,7 @@
 use super::action_items::hearing::action_items;
 use super::action_items::item::ActionItem;
 use super::decisions::{Decision, decisions};
+use super::likelihood::likelihoods;
 use super::material::Material;
 use super::people::Names;
 use super::phrases::Class;
@@ -12,6 +13,7 @@ use super::questions::open_questions;
 use super::text::Text;
 use super::tokens::Break;
 use super::topics::{Topic, topics};
+use super::weights::Learned;
 
 /// What is found in a meeting.
 #[derive(Debug)]
@@ -30,15 +32,23 @@ impl Findings {
     /// material.
     #[must_use]
     pub fn of(material: &Material, topics_max: usize) -> Findings {
+        Findings::weighed(material, topics_max, Learned::known())
+    }
+
+    /// The same with other weights than those that are part of the program.
+    #[must_use]
+    pub fn weighed(material: &Material, topics_max: usize, learned: &Learned) -> Findings {
         let mut text = Text::of(material);
-        let items = action_items(&text, material, &Names::of(&material.people));
+        let names = Names::of(&material.people);
+        let likelihoods = likelihoods(&text, material, &names, &learned.tellings);
+        let items = action_items(&text, material, &names, &likelihoods, &learned.referents);
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
         let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
         text.names.extend(named);
         let titled = titled(&text);
         text.names.extend(titled);
         let topics = topics(&text, topics_max);
-        let decisions = decisions(&text);
+        let decisions = decisions(&text, &likelihoods);
         let open_questions = open_questions(&text, material);
         Findings { text, topics, items, decisions, open_questions }
     }

@@ -1,109 +1,65 @@
-//! How likely a sentence tells a decision, as the labelled meetings have taught it.
+//! How likely a sentence takes something on or tells a decision, as the labelled meetings have taught it.
 //!
-//! A logistic regression over clues: the words of the sentence and their pairs, their classes, and whether it comes back
-//! to a question or to words of a moment before. No clue is a phrase of the language files: those were written with the
-//! same meetings at hand that teach the weights, so that they would be trusted more than they deserve. The weights stand in
-//! `decisions.tsv`, one clue a line, in hundredths: what speaks for a decision is positive. They are learned by
-//! `functions/tests/meetings/learning.rs` from the meetings beside it, never by hand.
+//! It is judged by the `clues` of the sentence and by their `weights`, which stand in `likelihood.tsv`.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
-use std::sync::LazyLock;
+use super::clues::Clues;
+use super::material::Material;
+use super::people::Names;
+use super::text::Text;
+use super::weights::Weights;
 
-use super::commitments::clauses::is_question;
-use super::phrases::Class;
-use super::text::{Source, Text};
-
-/// How many sentences before are looked at.
-const BEFORE: usize = 4;
-/// The shortest word, bytes, by which two sentences are about the same.
-const SHARED_WORD_MIN: usize = 5;
-/// The most shared words that are counted.
-const SHARED_MAX: usize = 3;
-/// Words of a sentence are counted in steps of so many, up to so many steps.
-const LENGTH_STEP: usize = 4;
-const LENGTH_STEPS_MAX: usize = 5;
-/// By clue: its number and its weight in hundredths.
-static WEIGHTS: LazyLock<HashMap<&'static str, (usize, i32)>> = LazyLock::new(|| {
-    let lines = include_str!("decisions.tsv").lines().filter(|line| !line.starts_with('#'));
-    let weight = |(number, line): (usize, &'static str)| {
-        let (weight, clue) = line.split_once('\t')?;
-        Some((clue, (number, weight.parse().ok()?)))
-    };
-    lines.enumerate().filter_map(weight).collect()
-});
-
-/// How likely a sentence tells a decision, 0 … 1; None of what is not said, or in a language without phrases.
-#[must_use]
-pub fn likelihood(text: &Text, index: usize) -> Option<f64> {
-    let mut known: Vec<(usize, i32)> = Vec::new();
-    clues(text, index, |clue| known.extend(WEIGHTS.get(clue)))?;
-    known.sort_unstable();
-    known.dedup();
-    let sum: i32 = known.iter().map(|(_, weight)| weight).sum();
-    Some(1.0 / (1.0 + (-f64::from(sum) / 100.0).exp()))
+/// What a sentence can tell, each with a likelihood of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Telling {
+    /// Here it is settled that the speaker does something.
+    Own,
+    /// Something is to be done, and nobody takes it.
+    Nobodys,
+    /// Something is somebody else's.
+    Others,
+    Decision,
 }
 
-/// Tells each clue of a sentence, some more than once; None of what is not said, or in a language without phrases.
-pub fn clues(text: &Text, index: usize, mut tell: impl FnMut(&str)) -> Option<()> {
-    let sentence = &text.sentences[index];
-    let phrases = sentence.language.phrases()?;
-    let Source::Turn(_) = sentence.source else { return None };
-    let mut clue = String::new();
-    let mut say = |clue: &mut String, words: std::fmt::Arguments<'_>| {
-        clue.clear();
-        // Writing into a string cannot fail.
-        let _ = clue.write_fmt(words);
-        tell(clue);
-    };
-    let say = &mut say;
-    say(&mut clue, format_args!("always"));
-    if is_question(&sentence.text) {
-        say(&mut clue, format_args!("question"));
-    }
-    let steps = (sentence.tokens.len() / LENGTH_STEP).min(LENGTH_STEPS_MAX);
-    say(&mut clue, format_args!("words {steps}"));
+impl Telling {
+    /// All of them, in the order of the columns of the weights.
+    pub const ALL: [Telling; 4] = [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision];
+}
 
-    let mut is_time = vec![false; sentence.tokens.len()];
-    for time in phrases.calendar.all(&sentence.tokens, None) {
-        is_time[time.start..time.end].fill(true);
+/// How likely a sentence tells each of [`Telling::ALL`], 0 … 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Likelihood([f64; Telling::ALL.len()]);
+
+impl Likelihood {
+    #[must_use]
+    pub fn of(&self, telling: Telling) -> f64 {
+        self.0[telling as usize]
     }
-    let mut before = "^";
-    for (token, is_time) in sentence.tokens.iter().zip(is_time) {
-        let word = if is_time { "<time>" } else { token.lower.as_str() };
-        if is_time && before == word {
-            continue;
-        }
-        say(&mut clue, format_args!("{} {word}", phrases.code));
-        say(&mut clue, format_args!("{} {before} {word}", phrases.code));
-        before = word;
-    }
-    say(&mut clue, format_args!("{} {before} $", phrases.code));
-    for token in &sentence.tokens {
-        for class in Class::ALL.into_iter().filter(|class| token.has(*class)) {
-            say(&mut clue, format_args!("class {class:?}"));
-        }
-    }
-    let long = |word: &&str| word.len() >= SHARED_WORD_MIN;
-    let words: HashSet<&str> = sentence.tokens.iter().map(|token| token.lower.as_str()).filter(long).collect();
-    let mut shared = 0;
-    for earlier in &text.sentences[index.saturating_sub(BEFORE)..index] {
-        if is_question(&earlier.text) {
-            say(&mut clue, format_args!("before question"));
-        }
-        let own: HashSet<&str> = earlier.tokens.iter().map(|token| token.lower.as_str()).filter(long).collect();
-        shared = shared.max(own.intersection(&words).count());
-    }
-    say(&mut clue, format_args!("shared {}", shared.min(SHARED_MAX)));
-    Some(())
+}
+
+/// How likely each sentence of a meeting tells something; None of what is not said, or in a language without phrases.
+#[must_use]
+pub fn likelihoods(
+    text: &Text,
+    material: &Material,
+    names: &Names,
+    weights: &Weights<{ Telling::ALL.len() }>,
+) -> Vec<Option<Likelihood>> {
+    let clues = Clues::of(text, material, names);
+    let likelihood = |index: usize| {
+        let mut is_said = false;
+        let likelihood = weights.likelihood(|tell| is_said = clues.tell(index, tell).is_some());
+        is_said.then_some(Likelihood(likelihood))
+    };
+    (0..text.sentences.len()).map(likelihood).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::material::{Chunk, Material};
+    use super::super::material::Chunk;
+    use super::super::weights::Learned;
     use super::*;
 
-    fn likelihoods(lines: &[(&str, &str)]) -> Vec<Option<f64>> {
+    fn read(lines: &[(&str, &str)]) -> Vec<Option<Likelihood>> {
         let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
             speaker_id: (*speaker).to_owned(),
             speaker_name: (*speaker).to_owned(),
@@ -113,29 +69,35 @@ mod tests {
             language: None,
         };
         let chunks = (0..).zip(lines).map(chunk).collect();
-        let text = Text::of(&Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() });
-        (0..text.sentences.len()).map(|index| likelihood(&text, index)).collect()
-    }
-
-    #[test]
-    fn every_line_of_the_weights_is_one() {
-        let lines = include_str!("decisions.tsv").lines().filter(|line| !line.starts_with('#'));
-        assert_eq!(WEIGHTS.len(), lines.count());
-        assert!(WEIGHTS.contains_key("always"));
+        let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
+        let text = Text::of(&material);
+        likelihoods(&text, &material, &Names::of(&material.people), &Learned::known().tellings)
     }
 
     #[test]
     fn a_decision_is_likelier_than_talk_and_notes_have_no_likelihood() {
-        let told = likelihoods(&[
+        let told = read(&[
             ("ada", "Do we keep the old logo or not?"),
             ("bob", "The old one is better."),
             ("ada", "Okay, then we keep the old logo, that's decided."),
             ("bob", "My train was late again this morning."),
         ]);
-        let [question, opinion, decision, talk, notes] = told[..] else { panic!("{told:?}") };
+        let [Some(question), Some(opinion), Some(decision), Some(talk), None] = told[..] else { panic!("{told:?}") };
         for other in [question, opinion, talk] {
-            assert!(decision > other && other.is_some(), "{told:?}");
+            assert!(decision.of(Telling::Decision) > other.of(Telling::Decision), "{told:?}");
         }
-        assert_eq!(notes, None);
+    }
+
+    #[test]
+    fn a_promise_is_likelier_than_the_request_before_it() {
+        let told = read(&[
+            ("ada", "Could you call the printer about the posters?"),
+            ("bob", "Sure, I'll do that tomorrow."),
+            ("ada", "It rained all weekend."),
+        ]);
+        let [Some(request), Some(promise), Some(talk), None] = told[..] else { panic!("{told:?}") };
+        for other in [request, talk] {
+            assert!(promise.of(Telling::Own) > other.of(Telling::Own), "{told:?}");
+        }
     }
 }

@@ -3,11 +3,12 @@
 //! Pure functions without a context, which all that tells something of a meeting uses. In reading order: what goes in
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`) and what is written in them (`frames`); how a transcript is cut (`turns`, `addresses`, `language`,
-//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, `action_items`, `decisions` with
-//! their `likelihood`, `questions`, `topics`, `ranking`), and all of it at once (`findings`).
+//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, the `likelihood` of what a
+//! sentence tells by its `clues`, the `referents` of what it is about, both by learned `weights`, `action_items`, `decisions`, `questions`, `topics`, `ranking`), and all of it at once (`findings`).
 
 pub mod action_items;
 pub mod addresses;
+pub mod clues;
 pub mod commitments;
 pub mod dates;
 pub mod decisions;
@@ -21,7 +22,9 @@ pub mod people;
 pub mod phrases;
 pub mod questions;
 pub mod ranking;
+pub mod referents;
 pub mod text;
 pub mod tokens;
 pub mod topics;
 pub mod turns;
+pub mod weights;

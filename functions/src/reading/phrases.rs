@@ -5,6 +5,7 @@
 //! - `[words]`: classes of single words. `[[verbs]]`: verbs by their infinitive, with the endings of their forms; an
 //!   entry `infinitive/stem` names the stem that the endings follow. `[irregular]`: forms of single verbs.
 //!   `[endings]`: endings by which a form is known whatever the verb.
+//! - `[pronouns]`: whom or what a word stands for, as far as it can be told without the words around it.
 //! - `[phrases]`: what a phrase means, and the phrases. A phrase is words with spaces between: `a|b` is either, `word?`
 //!   may be missing, `@class` is any word of a class, `*ing` is any word with this ending that is in none, `...` is up to
 //!   eight words, `^` and `$` are the beginning and the end of a clause. Between any two words, words of the class `between` may stand.
@@ -192,6 +193,22 @@ const fn bit(class: Class) -> u64 {
     1 << class as u32
 }
 
+/// Whom or what a pronoun stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pronoun {
+    /// "I", "my".
+    Speaker,
+    /// "You".
+    Addressed,
+    /// "We".
+    Everybody,
+    /// "It", "that".
+    Thing,
+    /// "Somebody", "who".
+    Somebody,
+}
+
 /// What a phrase means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -348,6 +365,7 @@ struct File {
     endings: BTreeMap<Class, String>,
     #[serde(default)]
     not_verbs: String,
+    pronouns: BTreeMap<Pronoun, String>,
     phrases: BTreeMap<Meaning, Vec<String>>,
     dates: CalendarFile,
     frames: Frames,
@@ -381,6 +399,7 @@ pub struct Phrases {
     verbs: HashMap<String, u32>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
+    pronouns: HashMap<String, Pronoun>,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
     /// Rules by the words that they can begin with.
@@ -564,6 +583,9 @@ impl Phrases {
         let ending = |(class, endings): (&Class, &String)| {
             endings.split_whitespace().map(|ending| (ending.to_owned(), *class)).collect::<Vec<_>>()
         };
+        let pronoun = |(pronoun, words): (&Pronoun, &String)| {
+            words.split_whitespace().map(|word| (word.to_owned(), *pronoun)).collect::<Vec<_>>()
+        };
         let owned = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         Phrases {
             code,
@@ -579,6 +601,7 @@ impl Phrases {
             verbs,
             endings: file.endings.iter().flat_map(ending).collect(),
             not_verbs: owned(&file.not_verbs),
+            pronouns: file.pronouns.iter().flat_map(pronoun).collect(),
             enclitics: owned(&file.enclitics),
             rules,
             by_word,
@@ -607,6 +630,12 @@ impl Phrases {
             classes.add(Class::Infinitive);
         }
         if classes == Classes::default() { self.without_enclitics(lower) } else { classes }
+    }
+
+    /// Whom or what a lower-cased word stands for, if it is a pronoun that tells it.
+    #[must_use]
+    pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
+        self.pronouns.get(lower).copied()
     }
 
     /// Whether verbs stand at the end of their clause.

@@ -1,80 +1,272 @@
-//! Learns from the labelled meetings how likely a sentence tells a decision.
+//! Learns from the labelled meetings what the clues of a sentence speak for.
 //!
-//! A logistic regression with squared weights as its penalty, by rounds over the clues, each of which goes a step that
-//! cannot be too long. The same meetings and phrases give the same weights. Held out meetings teach nothing.
+//! For each thing that a sentence can tell a logistic regression with squared weights as its penalty, by rounds over the
+//! clues, each of which goes a step that cannot be too long. The same meetings and phrases give the same weights. Held out
+//! meetings teach nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use functions::reading::clues::Clues;
 use functions::reading::commitments::clauses::is_question;
 use functions::reading::decisions::told;
-use functions::reading::likelihood::clues;
-use functions::reading::text::Text;
+use functions::reading::likelihood::Telling;
+use functions::reading::material::{Chunk, Material};
+use functions::reading::people::Names;
+use functions::reading::referents::Referents;
+use functions::reading::text::{Sentence, Source, Text, normalized};
 
-use crate::scoring::{Meeting, holds, material};
+use crate::scoring::{Label, Meeting, holds, material};
 
 /// How much a sentence counts against the penalty of the weights.
-const TRUST: f64 = 0.3;
-/// Sentences that a clue must stand in.
-const SENTENCES_MIN: usize = 3;
-const ROUNDS: usize = 200;
+const TRUST: f64 = 0.1;
+/// Lessons that a clue must stand in.
+const LESSONS_MIN: usize = 4;
+const ROUNDS: usize = 25;
+/// Every so many rounds all clues go on, in between those that went far enough.
+const ALL_ROUNDS: usize = 6;
+/// How far that is.
+const STEP_MIN: f64 = 0.01;
+/// One in so many meetings is also learned in pieces.
+const PIECES_OF: usize = 2;
+/// The most turns of a piece of a meeting that is a lesson by itself.
+const PIECE_TURNS_MAX: usize = 3;
 /// The smallest weight that is kept, hundredths.
 const WEIGHT_MIN: f64 = 2.0;
+/// How much of a quote a sentence must hold to be meant.
+const QUOTE_MIN: f64 = 0.4;
 
-/// The sentences of meetings by their clues, and which of them tell a decision.
+/// What meetings teach.
 #[derive(Default)]
 pub(crate) struct Lessons {
-    /// By clue the sentences that have it.
-    clues: BTreeMap<String, Vec<usize>>,
-    tells: Vec<bool>,
+    /// Of sentences, what they tell.
+    tellings: Table<{ Telling::ALL.len() }>,
+    /// Of sentences and one before, whether that one says what they are about.
+    referents: Table<1>,
 }
 
 impl Lessons {
-    pub(crate) fn add(&mut self, meeting: &Meeting) {
-        let text = Text::of(&material(meeting));
+    /// Adds a meeting under a number, and pieces of it: what is said in a meeting of two sentences is to be read, too.
+    pub(crate) fn add(&mut self, number: usize, meeting: &Meeting) {
+        let whole = material(meeting);
+        let text = Text::of(&whole);
         let labelled = labelled(meeting, &text);
+        self.hear(number, &whole, &text, |index| Telling::ALL.map(|telling| labelled.contains(&(index, telling))));
+        let said: BTreeSet<(&str, Telling)> =
+            labelled.iter().map(|(index, telling)| (text.sentences[*index].text.as_str(), *telling)).collect();
+        let pieces = if number.is_multiple_of(PIECES_OF) { pieces(&whole, text.language()) } else { Vec::new() };
+        for piece in pieces {
+            let text = Text::of(&piece);
+            let tells = |index: usize| {
+                let own = text.sentences[index].text.as_str();
+                Telling::ALL.map(|telling| said.contains(&(own, telling)))
+            };
+            self.hear(number, &piece, &text, tells);
+        }
+        self.look_back(number, meeting, &text);
+    }
+
+    fn hear(
+        &mut self,
+        meeting: usize,
+        material: &Material,
+        text: &Text,
+        tells: impl Fn(usize) -> [bool; Telling::ALL.len()],
+    ) {
+        let clues = Clues::of(text, material, &Names::of(&material.people));
         for index in 0..text.sentences.len() {
             let mut own = BTreeSet::new();
-            if clues(&text, index, |clue| own.extend([clue.to_owned()])).is_some() {
-                own.into_iter().for_each(|clue| self.clues.entry(clue).or_default().push(self.tells.len()));
-                self.tells.push(labelled.contains(&index));
+            let known = clues.tell(index, |clue| {
+                own.insert(self.tellings.number(clue));
+            });
+            if known.is_some() {
+                self.tellings.add(meeting, own, tells(index));
             }
         }
     }
 
-    /// The weights as the lines of their file, by clue.
-    pub(crate) fn learned(&self) -> String {
-        let clues: Vec<(&String, &Vec<usize>)> =
-            self.clues.iter().filter(|(_, sentences)| sentences.len() >= SENTENCES_MIN).collect();
-        let mut weights = vec![0.0; clues.len()];
-        let mut sums = vec![0.0; self.tells.len()];
-        for _ in 0..ROUNDS {
-            for (weight, (_, sentences)) in weights.iter_mut().zip(&clues) {
-                let miss = |sentence: &usize| {
-                    let likelihood = 1.0 / (1.0 + f64::exp(-sums[*sentence]));
-                    likelihood - f64::from(u8::from(self.tells[*sentence]))
-                };
-                let slope = *weight + TRUST * sentences.iter().map(miss).sum::<f64>();
-                // The curve is nowhere steeper.
-                let step = slope / (1.0 + TRUST * 0.25 * sentences.len() as f64);
-                *weight -= step;
-                sentences.iter().for_each(|sentence| sums[*sentence] -= step);
+    /// Where the words stand that name what an item is about.
+    fn look_back(&mut self, meeting: usize, labels: &Meeting, text: &Text) {
+        let referents = Referents::of(text);
+        for item in &labels.items {
+            let label = Label::of(item);
+            let Some(index) = label.quote.and_then(|quote| quoted(quote, text)) else { continue };
+            let mut own: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+            referents.clues(index, |before, clue| {
+                own.entry(before).or_default().insert(self.referents.number(clue));
+            });
+            for (before, clues) in own {
+                self.referents.add(meeting, clues, [holds(&text.sentences[before].text, label.words)]);
             }
         }
-        let mut lines =
-            "# How much a clue speaks for a decision, in hundredths. Learned; see `likelihood.rs`.\n".to_owned();
-        for (weight, (clue, _)) in weights.iter().zip(&clues) {
-            let weight = (weight * 100.0).round();
-            if weight.abs() >= WEIGHT_MIN {
-                writeln!(lines, "{weight}\t{clue}").unwrap();
+    }
+
+    /// The lines of the two files that some of the meetings teach.
+    pub(crate) fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 2] {
+        let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, and a decision";
+        let referents = "a sentence before saying what one is about";
+        [self.tellings.learned(tellings, &is_taught), self.referents.learned(referents, &is_taught)]
+    }
+}
+
+/// What is to be told apart, with its clues.
+struct Table<const COLUMNS: usize> {
+    /// The number of each clue.
+    clues: BTreeMap<String, u32>,
+    lessons: Vec<Lesson<COLUMNS>>,
+}
+
+struct Lesson<const COLUMNS: usize> {
+    meeting: usize,
+    clues: Vec<u32>,
+    tells: [bool; COLUMNS],
+}
+
+impl<const COLUMNS: usize> Default for Table<COLUMNS> {
+    fn default() -> Table<COLUMNS> {
+        Table { clues: BTreeMap::new(), lessons: Vec::new() }
+    }
+}
+
+impl<const COLUMNS: usize> Table<COLUMNS> {
+    fn number(&mut self, clue: &str) -> u32 {
+        let next = u32::try_from(self.clues.len()).unwrap();
+        let known = self.clues.get(clue).copied();
+        known.unwrap_or_else(|| *self.clues.entry(clue.to_owned()).or_insert(next))
+    }
+
+    fn add(&mut self, meeting: usize, clues: BTreeSet<u32>, tells: [bool; COLUMNS]) {
+        self.lessons.push(Lesson { meeting, clues: clues.into_iter().collect(), tells });
+    }
+
+    /// The weights as the lines of their file, by clue.
+    fn learned(&self, what: &str, is_taught: impl Fn(usize) -> bool) -> String {
+        let lessons: Vec<&Lesson<COLUMNS>> = self.lessons.iter().filter(|lesson| is_taught(lesson.meeting)).collect();
+        let mut having: Vec<Vec<u32>> = vec![Vec::new(); self.clues.len()];
+        for (index, lesson) in (0..).zip(&lessons) {
+            lesson.clues.iter().for_each(|clue| having[*clue as usize].push(index));
+        }
+        having.iter_mut().filter(|of| of.len() < LESSONS_MIN).for_each(Vec::clear);
+        let columns: Vec<Vec<f64>> = (0..COLUMNS)
+            .map(|column| weights(&having, &lessons.iter().map(|one| one.tells[column]).collect::<Vec<_>>()))
+            .collect();
+        let mut lines = format!("# How much a clue speaks for {what}, in hundredths.\n# Learned; see `weights.rs`.\n");
+        for (clue, number) in &self.clues {
+            let own = columns.iter().map(|column| (column[*number as usize] * 100.0).round());
+            let own: Vec<f64> = own.map(|weight| if weight.abs() < WEIGHT_MIN { 0.0 } else { weight }).collect();
+            if own.iter().any(|weight| *weight != 0.0) {
+                own.iter().for_each(|weight| write!(lines, "{}\t", *weight as i32).unwrap());
+                writeln!(lines, "{clue}").unwrap();
             }
         }
         lines
     }
 }
 
-/// The sentences that hold a label's words: of several one that the rules find, or the last that asks nothing.
-fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<usize> {
+/// A meeting cut into pieces of one, two and three turns.
+fn pieces(whole: &Material, language: &str) -> Vec<Material> {
+    let mut chunks = whole.chunks.clone();
+    chunks.sort_by_key(|chunk| chunk.start_ms);
+    chunks.iter_mut().for_each(|chunk| chunk.language = Some(language.to_owned()));
+    let turns: Vec<&[Chunk]> = chunks.chunk_by(|one, next| one.speaker_id == next.speaker_id).collect();
+    let mut rest = &turns[..];
+    let mut pieces = Vec::new();
+    for count in (1..=PIECE_TURNS_MAX).cycle() {
+        let (piece, behind) = rest.split_at(count.min(rest.len()));
+        if piece.is_empty() {
+            break;
+        }
+        pieces.push(Material { chunks: piece.concat(), ..whole.clone() });
+        rest = behind;
+    }
+    pieces
+}
+
+/// The weight of each clue by the lessons that have it.
+fn weights(having: &[Vec<u32>], tells: &[bool]) -> Vec<f64> {
+    let mut clues: Vec<Clue> = having.iter().map(|_| Clue { weight: 0.0, reach: 1.0, step: 1.0 }).collect();
+    let mut sums = vec![0.0_f64; tells.len()];
+    for round in 0..ROUNDS {
+        for (clue, lessons) in clues.iter_mut().zip(having).filter(|(_, lessons)| !lessons.is_empty()) {
+            // Most have soon come to rest.
+            if round % ALL_ROUNDS != 0 && clue.step.abs() < STEP_MIN {
+                continue;
+            }
+            let (mut slope, mut bend) = (clue.weight, 1.0);
+            // Within reach the curve bends at most so much more than here.
+            let more = clue.reach.exp();
+            for lesson in lessons {
+                let lesson = *lesson as usize;
+                let likelihood = 1.0 / (1.0 + f64::exp(-sums[lesson]));
+                slope += if tells[lesson] { TRUST * (likelihood - 1.0) } else { TRUST * likelihood };
+                bend += TRUST * (likelihood * (1.0 - likelihood) * more).min(0.25);
+            }
+            clue.step = (slope / bend).clamp(-clue.reach, clue.reach);
+            clue.reach = (2.0 * clue.step.abs()).max(clue.reach / 2.0);
+            clue.weight -= clue.step;
+            for lesson in lessons {
+                sums[*lesson as usize] -= clue.step;
+            }
+        }
+    }
+    clues.into_iter().map(|clue| clue.weight).collect()
+}
+
+/// How far a clue is learned.
+struct Clue {
+    weight: f64,
+    /// How far it may go in the next round.
+    reach: f64,
+    /// How far it went in the last one.
+    step: f64,
+}
+
+/// Which sentences tell what, as a meeting is labelled.
+fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Telling)> {
+    let decided = decided(meeting, text).into_iter().map(|index| (index, Telling::Decision));
+    let settled = meeting.items.iter().filter_map(|item| {
+        let Label { owner, quote, .. } = Label::of(item);
+        let index = quoted(quote?, text)?;
+        let Source::Turn(turn) = text.sentences[index].source else { return None };
+        let speaker = text.turns[turn].speaker_name.to_lowercase();
+        let telling = match owner {
+            "-" => Telling::Nobodys,
+            owner if speaker.contains(&owner.to_lowercase()) => Telling::Own,
+            _ => Telling::Others,
+        };
+        Some((index, telling))
+    });
+    settled.chain(decided).collect()
+}
+
+/// The sentence that holds most of a quote.
+fn quoted(quote: &str, text: &Text) -> Option<usize> {
+    let quote = normalized(quote);
+    let quote: Vec<&str> = quote.split(' ').collect();
+    let shared = |sentence: &Sentence| longest_run(&quote, &normalized(&sentence.text)) as f64 / quote.len() as f64;
+    let all = text.sentences.iter().map(shared).enumerate();
+    // Of equals the first.
+    let best = all.rev().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (best.1 >= QUOTE_MIN).then_some(best.0)
+}
+
+/// How many words in a row two texts share at most.
+fn longest_run(words: &[&str], other: &str) -> usize {
+    let mut before = vec![0; words.len() + 1];
+    let mut longest = 0;
+    for word in other.split(' ') {
+        let mut runs = vec![0; words.len() + 1];
+        for at in (0..words.len()).filter(|at| words[*at] == word) {
+            runs[at + 1] = before[at] + 1;
+            longest = longest.max(runs[at + 1]);
+        }
+        before = runs;
+    }
+    longest
+}
+
+/// The sentences that hold a decision's words: of several one that the rules find, or the last that asks nothing.
+fn decided(meeting: &Meeting, text: &Text) -> BTreeSet<usize> {
     let found = told(text).sentences;
     let sentence = |words: &String| {
         let all = 0..text.sentences.len();

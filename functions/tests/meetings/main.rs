@@ -1,14 +1,16 @@
 //! How well meetings are read: tasks, decisions and topics of labelled meetings in ten languages.
 //!
-//! The meetings lie beside this file, labelled by people who did not know the generator's rules. The seen ones were read
-//! while it was written and tuned on. Those marked `held_out` were scored once, when the rules were finished, before
-//! those who wrote the rules had read them, and nothing was changed for them since (the first two of a language were read
-//! later, to tell what is missed); a change that is made after reading them makes them seen. They teach no weights
-//! (`learning`). The totals by language are a golden file, so that every change of the generator or of its
-//! language files shows; `MEETINGS_SHOW=de cargo test -p functions --test meetings -- --nocapture` prints what was missed
-//! in German of the seen ones (`all` in every language; with `MEETINGS_ALL` of the held out ones, too).
-//! `MEETINGS_FROM=<folder>` scores the files of that folder instead, which is how meetings from elsewhere are tried; no
-//! golden file holds for them.
+//! The meetings are labelled by people who did not know the generator's rules. Those beside this file were read while the
+//! rules were written and tuned on, except those marked `held_out`, which were scored once, when the rules were finished,
+//! before those who wrote the rules had read them (the first two of a language were read later, to tell what is missed).
+//! Those in `taught/` teach weights (`learning`), together with those that are not held out; no rule was tuned on them.
+//! Those in `unseen/` were only ever scored. A change that is made after reading what is held out makes it seen.
+//!
+//! The totals by language are golden files, so that every change of the generator or of its language files shows:
+//! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with the weights that others teach.
+//! `MEETINGS_SHOW=de cargo test -p functions --test meetings -- --nocapture` prints what was missed in German of the seen
+//! ones (`all` in every language; with `MEETINGS_ALL` of the held out ones, too). `MEETINGS_FROM=<folder>` scores the files
+//! of that folder instead, which is how meetings from elsewhere are tried; no golden file holds for them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,6 +19,7 @@ mod scoring;
 
 use std::path::{Path, PathBuf};
 
+use functions::reading::weights::Learned;
 use learning::Lessons;
 use scoring::{Meeting, Score, meetings};
 
@@ -27,7 +30,18 @@ const BLESS: &str = "CONVOKE_BLESS";
 /// A folder to score instead of this one.
 const FROM: &str = "MEETINGS_FROM";
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/meetings");
-const WEIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/decisions.tsv");
+/// The files of what is learned.
+const TELLINGS_AND_REFERENTS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/likelihood.tsv"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/referents.tsv"),
+];
+/// Meetings that teach weights, and that no rule was tuned on.
+const TAUGHT: &str = "taught";
+/// Meetings that nothing was tuned on or learned from.
+const UNSEEN: &str = "unseen";
+/// So many parts of the meetings are left out one after the other, to be read with what the others teach.
+const PARTS: usize = 5;
+const CROSS_VALIDATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/meetings_cross_validated.txt");
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/meetings.txt");
 
 #[test]
@@ -39,7 +53,8 @@ fn meetings_are_read_as_the_golden_totals_say() {
     let shows_held_out = std::env::var_os("MEETINGS_ALL").is_some();
     let seen = table(&here, |meeting| !meeting.held_out, true);
     let held_out = table(&here, |meeting| meeting.held_out, shows_held_out);
-    let table = format!("seen\n{seen}held out\n{held_out}");
+    let unseen = table(&here.join(UNSEEN), |_| true, false);
+    let table = format!("seen\n{seen}held out\n{held_out}unseen\n{unseen}");
     print!("{table}");
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(GOLDEN, &table).unwrap();
@@ -57,7 +72,7 @@ fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> Str
     for language in LANGUAGES {
         let mut of_language = Score::default();
         for meeting in meetings(folder, language).iter().filter(|meeting| is_meant(meeting)) {
-            let (score, misses) = scoring::score(meeting, language);
+            let (score, misses) = scoring::score(meeting, language, Learned::known());
             of_language += score;
             if shows && (shown == language || shown == "all") {
                 misses.iter().for_each(|miss| println!("{language} {}: {miss}", meeting.name));
@@ -70,14 +85,70 @@ fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> Str
     table
 }
 
-#[test]
-#[ignore = "writes the weights of decisions anew, which the totals depend on"]
-fn weights_are_learned_from_all_meetings_that_are_not_held_out() {
-    let mut lessons = Lessons::default();
+/// A meeting that teaches weights.
+struct Taught {
+    language: &'static str,
+    /// Whether rules were tuned on it.
+    is_seen: bool,
+    meeting: Meeting,
+}
+
+/// All meetings that are not held out.
+fn taught() -> Vec<Taught> {
+    let mut all = Vec::new();
     for language in LANGUAGES {
-        meetings(Path::new(HERE), language).iter().filter(|one| !one.held_out).for_each(|one| lessons.add(one));
+        for (folder, is_seen) in [(PathBuf::from(HERE), true), (Path::new(HERE).join(TAUGHT), false)] {
+            let taught = meetings(&folder, language).into_iter().filter(|meeting| !meeting.held_out);
+            all.extend(taught.map(|meeting| Taught { language, is_seen, meeting }));
+        }
     }
-    std::fs::write(WEIGHTS, lessons.learned()).unwrap();
+    all
+}
+
+fn lessons(taught: &[Taught]) -> Lessons {
+    let mut lessons = Lessons::default();
+    taught.iter().enumerate().for_each(|(number, one)| lessons.add(number, &one.meeting));
+    lessons
+}
+
+#[test]
+#[ignore = "writes the weights anew, which the totals depend on"]
+fn weights_are_learned_from_all_meetings_that_are_not_held_out() {
+    let files = lessons(&taught()).learned(|_| true);
+    TELLINGS_AND_REFERENTS.iter().zip(files).for_each(|(path, lines)| std::fs::write(path, lines).unwrap());
+}
+
+#[test]
+#[ignore = "learns once for each part of the meetings"]
+fn cross_validated() {
+    let taught = taught();
+    let lessons = lessons(&taught);
+    let scored = |part: usize| {
+        let [tellings, referents] = lessons.learned(|number| number % PARTS != part);
+        let weights = Learned::read(&tellings, &referents);
+        let left_out = taught.iter().enumerate().filter(|(number, _)| number % PARTS == part);
+        left_out.map(|(_, one)| (one, scoring::score(&one.meeting, one.language, &weights).0)).collect()
+    };
+    let scores: Vec<Vec<(&Taught, Score)>> = std::thread::scope(|scope| {
+        let scored = &scored;
+        let parts: Vec<_> = (0..PARTS).map(|part| scope.spawn(move || scored(part))).collect();
+        parts.into_iter().map(|part| part.join().unwrap()).collect()
+    });
+    let mut tables = String::new();
+    for (name, is_seen) in [("taught", false), ("seen", true)] {
+        tables.push_str(&format!("{name}\n{}", Score::HEADER));
+        let mut all = Score::default();
+        for language in LANGUAGES {
+            let mut of_language = Score::default();
+            let meant = scores.iter().flatten().filter(|(one, _)| one.language == language && one.is_seen == is_seen);
+            meant.for_each(|(_, score)| of_language += *score);
+            tables.push_str(&of_language.line(language));
+            all += of_language;
+        }
+        tables.push_str(&all.line("all"));
+    }
+    print!("{tables}");
+    std::fs::write(CROSS_VALIDATED, tables).unwrap();
 }
 
 #[test]

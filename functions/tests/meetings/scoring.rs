@@ -7,6 +7,7 @@ use functions::reading::action_items::item::ActionItem;
 use functions::reading::findings::Findings;
 use functions::reading::material::{Chunk, Material, Person};
 use functions::reading::phrases::Phrases;
+use functions::reading::weights::Learned;
 use serde::Deserialize;
 
 /// Topics that a summary names.
@@ -28,7 +29,7 @@ pub(crate) struct Meeting {
     people: Vec<String>,
     said: String,
     #[serde(default)]
-    items: Vec<String>,
+    pub items: Vec<String>,
     #[serde(default)]
     pub decisions: Vec<String>,
     topics: Vec<String>,
@@ -152,10 +153,20 @@ pub(crate) fn holds(text: &str, words: &str) -> bool {
     words.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
-/// A label of an item: owner, words, date.
-fn label(item: &str) -> (&str, &str, &str) {
-    let parts: Vec<&str> = item.split('|').map(str::trim).collect();
-    (parts[0], parts[1], parts[2])
+/// What is labelled of an item.
+pub(crate) struct Label<'l> {
+    pub owner: &'l str,
+    pub words: &'l str,
+    date: &'l str,
+    /// Words of the line in which it is settled who does it, where somebody named them.
+    pub quote: Option<&'l str>,
+}
+
+impl Label<'_> {
+    pub(crate) fn of(item: &str) -> Label<'_> {
+        let parts: Vec<&str> = item.splitn(4, '|').map(str::trim).collect();
+        Label { owner: parts[0], words: parts[1], date: parts[2], quote: parts.get(3).copied() }
+    }
 }
 
 fn is_owner(item: &ActionItem, owner: &str) -> bool {
@@ -166,8 +177,8 @@ fn is_owner(item: &ActionItem, owner: &str) -> bool {
 }
 
 /// The score of a meeting, and in words what was missed and what was too much.
-pub(crate) fn score(meeting: &Meeting, language: &str) -> (Score, Vec<String>) {
-    let findings = Findings::of(&material(meeting), TOPICS);
+pub(crate) fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Score, Vec<String>) {
+    let findings = Findings::weighed(&material(meeting), TOPICS, learned);
     let mut misses = Vec::new();
     let mut score = Score::default();
     assert_eq!(findings.text.language(), language, "{}", meeting.name);
@@ -192,7 +203,7 @@ fn score_items(meeting: &Meeting, findings: &Findings, score: &mut Score, misses
     score.items.labelled = meeting.items.len();
     score.items.found = left.len();
     for item in &meeting.items {
-        let (owner, words, date) = label(item);
+        let Label { owner, words, date, .. } = Label::of(item);
         let found = left.iter().position(|found| is_owner(found, owner) && holds(&found.line(), words));
         let Some(found) = found else {
             misses.push(format!("+ {item}"));

@@ -13,7 +13,7 @@ use crate::reading::material::Material;
 
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
-pub const GENERATOR: &str = "builtin/4";
+pub const GENERATOR: &str = "builtin/5";
 
 /// A meeting, understood.
 #[derive(Debug)]
@@ -173,8 +173,7 @@ mod tests {
 
     #[test]
     fn material_that_is_meant_to_be_slow_is_not() {
-        let tasks: Vec<String> =
-            (0..10_000).map(|i| format!("I'll write page {i} and Bob will read page {i}.")).collect();
+        let tasks: Vec<String> = (0..10_000).map(|i| format!("Okay, I'll take care of page {i} tomorrow.")).collect();
         let said: Vec<(&str, &str)> = tasks.iter().map(|text| ("Ada", text.as_str())).collect();
         let line: String = (0..20_000).map(|i| format!("https://a.org/{i}? Bob will, ")).collect();
         assert_eq!(in_time(meeting(&said, &line)).action_items.len(), ACTION_ITEMS_MAX);
@@ -201,12 +200,12 @@ mod tests {
         number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'g')).collect()
     }
 
-    /// Ada's insights, or a failed test. Unoptimized on a loaded machine it takes a few seconds; anything that grows with
-    /// the square of the sentences takes minutes.
+    /// Ada's insights, or a failed test. Unoptimized on a loaded machine it takes half a minute; anything that grows with
+    /// the square of the sentences takes many.
     fn in_time(material: Material) -> Insights {
         let (done, finished) = std::sync::mpsc::channel();
         std::thread::spawn(move || done.send(Analysis::of(&material).insights_for("ada")));
-        finished.recv_timeout(std::time::Duration::from_secs(40)).unwrap()
+        finished.recv_timeout(std::time::Duration::from_secs(120)).unwrap()
     }
 
     proptest! {

@@ -119,6 +119,7 @@ impl Listener<'_> {
                 draft.is_asked = true;
                 draft.speaker = here.speaker.map(str::to_owned);
                 draft.turn = here.turn;
+                draft.settled = here.index;
                 self.pending = Some(at);
             }
             None => self.resolved(here, announcement, None, time),
@@ -158,6 +159,7 @@ impl Listener<'_> {
         draft.is_asked = announcement.is_asked;
         draft.addressed = index.filter(|_| announcement.is_asked);
         draft.turn = here.turn;
+        draft.settled = here.index;
         if let Some(time) = time {
             set_due(draft, here, time);
         }

@@ -56,6 +56,8 @@ pub(super) struct Draft {
     pub(super) speaker: Option<String>,
     pub(super) turn: usize,
     pub(super) sentence: usize,
+    /// The sentence that changed it last.
+    pub(super) settled: usize,
 }
 
 pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: HashSet<u32>, is_firm: bool) -> Draft {
@@ -76,6 +78,7 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: H
         speaker: here.speaker.map(str::to_owned),
         turn: here.turn,
         sentence: here.index,
+        settled: here.index,
     }
 }
 

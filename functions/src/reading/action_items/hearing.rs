@@ -8,31 +8,34 @@ use super::listener::{Listener, REPLY_TURNS};
 use crate::reading::commitments::clauses::{Grammar, is_question};
 use crate::reading::commitments::heads::AnnouncedBy;
 use crate::reading::dates::Due as Time;
+use crate::reading::likelihood::Likelihood;
 use crate::reading::material::Material;
 use crate::reading::people::Names;
 use crate::reading::phrases::Meaning;
 use crate::reading::text::{Sentence, Source, Text};
+use crate::reading::weights::Weights;
 
 /// How many words behind the beginning of "I won't be able to …" its verb may stand.
 pub(super) const TAKE_BACK_WORDS: usize = 6;
 
 /// The action items of a meeting, each once, in order.
 #[must_use]
-pub fn action_items(text: &Text, material: &Material, names: &Names) -> Vec<ActionItem> {
+pub fn action_items(
+    text: &Text,
+    material: &Material,
+    names: &Names,
+    likelihoods: &[Option<Likelihood>],
+    weights: &Weights<1>,
+) -> Vec<ActionItem> {
     let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
     let mut listener = Listener { text, material, names, held, drafts: Vec::new(), pending: None, last_named: None };
     for (index, sentence) in text.sentences.iter().enumerate() {
         listener.hear(index, sentence);
     }
-    listener.items()
+    listener.settled(likelihoods, weights)
 }
 
 impl Listener<'_> {
-    pub(super) fn items(self) -> Vec<ActionItem> {
-        let firm = self.drafts.into_iter().filter(|draft| draft.is_firm && !draft.is_dropped);
-        firm.map(|draft| draft.item).collect()
-    }
-
     pub(super) fn hear(&mut self, index: usize, sentence: &Sentence) {
         match sentence.source {
             Source::DoneTask => {}

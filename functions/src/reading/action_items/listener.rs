@@ -64,6 +64,7 @@ impl Listener<'_> {
         draft.is_accepted = false;
         draft.is_freed = true;
         draft.turn = here.turn;
+        draft.settled = here.index;
         draft.sentence = here.index;
         self.pending = Some(at);
     }

@@ -5,7 +5,8 @@
 //! sentence announces is `commitments`'. In reading order: what is found (`item`), the drafts of it (`draft`) and what is
 //! remembered of them (`listener`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
 //! when (`times`); what is said again (`repetition`), answered (`replies`), taken on (`claims`) and announced (`announced`);
-//! and a meeting from its first sentence to its last (`hearing`).
+//! where something is settled, so that it is an item (`settled`); and a meeting from its first sentence to its last
+//! (`hearing`).
 
 pub mod item;
 mod draft;
@@ -18,4 +19,5 @@ mod repetition;
 mod replies;
 mod claims;
 mod announced;
+mod settled;
 pub mod hearing;

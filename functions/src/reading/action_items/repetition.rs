@@ -19,6 +19,7 @@ impl Listener<'_> {
                 known.item.due_day = new.item.due_day;
             }
             known.turn = new.turn;
+            known.settled = here.index;
             known.is_asked = is_asked;
             known.addressed = new.addressed.filter(|_| is_asked).or(known.addressed);
             if known.item.owner.is_none() || is_asked {

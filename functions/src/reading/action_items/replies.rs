@@ -53,6 +53,7 @@ impl Listener<'_> {
                 let draft = &mut self.drafts[offered];
                 draft.is_firm = true;
                 draft.turn = here.turn;
+                draft.settled = here.index;
                 if let Some(time) = times.first().filter(|_| draft.item.due.is_none()) {
                     set_due(draft, here, time);
                 }
@@ -90,6 +91,7 @@ impl Listener<'_> {
                 draft.is_accepted = true;
                 draft.speaker = here.speaker.map(str::to_owned);
                 draft.turn = here.turn;
+                draft.settled = here.index;
                 if let Some(time) = times.first().filter(|time| draft.item.due.is_none() || time.is_deadline) {
                     set_due(draft, here, time);
                 }

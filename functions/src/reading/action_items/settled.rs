@@ -1,0 +1,294 @@
+//! Where it is settled that somebody does something: what is said there becomes an item.
+//!
+//! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
+//! it is not the speaker's, and by when. What the notes hold is told as it is written.
+
+use chrono::NaiveDate;
+
+use super::draft::Draft;
+use super::item::{ActionItem, Owner};
+use super::listener::Listener;
+use super::owners::owner_of;
+use crate::reading::likelihood::{Likelihood, Telling};
+use crate::reading::lines::LINE_CHARS_MAX;
+use crate::reading::people::Named;
+use crate::reading::phrases::Class;
+use crate::reading::referents::Referents;
+use crate::reading::text::{Sentence, Source, Word, WordClass};
+use crate::reading::weights::Weights;
+
+/// How likely a sentence has to be to settle something.
+const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.35), (Telling::Nobodys, 0.3), (Telling::Others, 0.3)];
+/// How many sentences apart two things are that the same person says of the same kind.
+const APART_SENTENCES: usize = 3;
+/// How many sentences from what is settled a draft of it may stand.
+const DRAFT_SENTENCES: usize = 1;
+/// How many sentences before somebody may have been named.
+const NAMED_SENTENCES: usize = 4;
+/// The most characters of what was said before, with which an item is told.
+const BEFORE_CHARS_MAX: usize = 240;
+/// The items of which it is told what they are about: more than any talk has.
+const ABOUT_ITEMS_MAX: usize = 500;
+/// How likely it has to be that a sentence says itself what it is about, to be told alone.
+const ABOUT_ITSELF: f64 = 0.8;
+/// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
+/// of so few sentences that there is little around them to judge by.
+const ANOTHER: f64 = 0.8;
+const ANOTHER_OF_FEW: f64 = 0.01;
+const FEW_SENTENCES: usize = 12;
+/// How likely a sentence has to be to say what an item is about.
+const ABOUT_MIN: f64 = 0.01;
+/// Words that a sentence keeps when those are left out that only lead to it.
+const WORDS_MIN: usize = 3;
+
+/// A sentence that settles something.
+#[derive(Clone, Copy)]
+struct Settled {
+    index: usize,
+    telling: Telling,
+    /// How much likelier it is than it has to be.
+    margin: f64,
+}
+
+impl Listener<'_> {
+    /// The items in order: what is settled in the transcript, and what the notes hold.
+    pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
+        let about = About { referents: Referents::of(self.text), weights };
+        let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
+        let drafts = self.drafts_by_sentence();
+        let mut is_told = vec![false; self.drafts.len()];
+        let mut items = Vec::new();
+        for settled in self.likely(likelihoods) {
+            let draft = self.draft_of(settled, &drafts, &is_told);
+            draft.into_iter().for_each(|at| is_told[at] = true);
+            let draft = draft.map(|at| &self.drafts[at]);
+            if !draft.is_some_and(|draft| self.is_noted(draft)) {
+                items.extend(self.item(settled, draft, about(items.len())).map(|item| (settled.index, item)));
+            }
+        }
+        for (draft, is_told) in self.drafts.iter().zip(is_told) {
+            let is_left = draft.is_firm && !draft.is_dropped && !is_told;
+            if draft.is_firm && !draft.is_dropped && self.is_noted(draft) {
+                items.push((draft.settled, draft.item.clone()));
+            } else if is_left && let Some(telling) = self.telling_of(draft, likelihoods) {
+                let settled = Settled { index: draft.settled, telling, margin: 0.0 };
+                items.extend(self.item(settled, Some(draft), about(items.len())).map(|item| (settled.index, item)));
+            }
+        }
+        items.sort_by_key(|(index, _)| *index);
+        items.into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
+    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
+        let likelihood = likelihoods[draft.settled]?;
+        let first = likelihoods[draft.sentence]?;
+        let speaker = self.speaker_of(&self.text.sentences[draft.settled]);
+        let telling = match &draft.item.owner {
+            None => Telling::Nobodys,
+            Some(owner) if owner.id.as_deref() == speaker => Telling::Own,
+            Some(_) => Telling::Others,
+        };
+        let likeliest =
+            LIKELY.iter().map(|(telling, _)| likelihood.of(*telling).max(first.of(*telling))).fold(0.0, f64::max);
+        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(telling)
+    }
+
+    /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
+    fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
+        let mut found = Vec::new();
+        for (index, likelihood) in likelihoods.iter().enumerate() {
+            let Some(likelihood) = likelihood else { continue };
+            let margins = LIKELY.iter().map(|(telling, least)| (*telling, likelihood.of(*telling) - least));
+            let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
+            found.extend(likely.map(|(telling, margin)| Settled { index, telling, margin }));
+        }
+        // Of equals the first.
+        found.sort_by(|one: &Settled, other| other.margin.total_cmp(&one.margin));
+        let mut kept: Vec<Option<Settled>> = vec![None; likelihoods.len()];
+        for settled in found {
+            let from = settled.index.saturating_sub(APART_SENTENCES);
+            let until = kept.len().min(settled.index + APART_SENTENCES + 1);
+            let speaker = |index: usize| self.speaker_of(&self.text.sentences[index]);
+            let is_same =
+                |one: &Settled| one.telling == settled.telling && speaker(one.index) == speaker(settled.index);
+            if !kept[from..until].iter().flatten().any(is_same) {
+                kept[settled.index] = Some(settled);
+            }
+        }
+        kept.into_iter().flatten().collect()
+    }
+
+    /// Whether the notes hold what a draft says.
+    fn is_noted(&self, draft: &Draft) -> bool {
+        !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
+    }
+
+    /// The draft of what a sentence settles, if there is one that is not told yet.
+    fn draft_of(&self, settled: Settled, drafts: &[Vec<usize>], is_told: &[bool]) -> Option<usize> {
+        let speaker = self.speaker_of(&self.text.sentences[settled.index]);
+        let is_meant = |draft: &Draft| {
+            let owner = draft.item.owner.as_ref();
+            let is_own = owner.is_some_and(|owner| owner.id.as_deref() == speaker);
+            match settled.telling {
+                Telling::Own => is_own,
+                Telling::Others => owner.is_some() && !is_own,
+                Telling::Nobodys | Telling::Decision => owner.is_none(),
+            }
+        };
+        let from = settled.index.saturating_sub(DRAFT_SENTENCES);
+        let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
+        let near =
+            (from..until).flat_map(|index| drafts[index].iter().map(move |at| (settled.index.abs_diff(index), *at)));
+        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+            .min()
+            .map(|(_, at)| at)
+    }
+
+    /// The drafts by the sentences with which they began and that changed them last.
+    fn drafts_by_sentence(&self) -> Vec<Vec<usize>> {
+        let mut drafts = vec![Vec::new(); self.text.sentences.len()];
+        for (at, draft) in self.drafts.iter().enumerate() {
+            drafts[draft.sentence].push(at);
+            if draft.settled != draft.sentence {
+                drafts[draft.settled].push(at);
+            }
+        }
+        drafts
+    }
+
+    fn item(&self, settled: Settled, draft: Option<&Draft>, about: Option<&About<'_>>) -> Option<ActionItem> {
+        let sentence = &self.text.sentences[settled.index];
+        let owner = match settled.telling {
+            Telling::Own => self.owner_who_speaks(sentence),
+            Telling::Others => {
+                let known = draft.and_then(|draft| draft.item.owner.clone());
+                Some(known.or_else(|| self.somebody_else(settled.index))?)
+            }
+            Telling::Nobodys | Telling::Decision => None,
+        };
+        let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
+        let due = due.or_else(|| self.time_of(sentence));
+        let task = draft.filter(|draft| self.is_whole(sentence, draft, owner.as_ref())).map(|draft| &draft.item.task);
+        let said = task.map_or_else(|| told(sentence), String::as_str);
+        let chars = |text: &str| text.chars().count();
+        let around = owner.as_ref().map_or(0, |owner| chars(&owner.name)) + due.as_ref().map_or(0, |due| chars(&due.0));
+        let room = LINE_CHARS_MAX.saturating_sub(chars(said) + around + "Ada: () ()".len());
+        let before = about.map_or_else(String::new, |about| about.before(settled.index, room.min(BEFORE_CHARS_MAX)));
+        let task = if before.is_empty() { said.to_owned() } else { format!("{said} ({before})") };
+        let (due, due_day) = due.map_or((None, None), |(due, day)| (Some(due), day));
+        Some(ActionItem { owner, task, due, due_day })
+    }
+
+    /// Whether a draft's task has all words with a meaning of its sentence, but its owner and its time.
+    fn is_whole(&self, sentence: &Sentence, draft: &Draft, owner: Option<&Owner>) -> bool {
+        let Some(start) = sentence.text.find(&draft.item.task) else { return false };
+        let task = start..start + draft.item.task.len();
+        let due = draft.item.due.as_ref().and_then(|due| Some((sentence.text.find(due)?, due.len())));
+        let is_owner = |word: &Word| owner.is_some_and(|owner| owner.name.contains(&word.surface));
+        sentence.words.iter().filter(|word| word.class != WordClass::Stop && !is_owner(word)).all(|word| {
+            let is_due = due.is_some_and(|(start, length)| (start..start + length).contains(&word.place.start));
+            is_due || task.contains(&word.place.start) || self.text.names.contains(&word.term)
+        })
+    }
+
+    fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
+        let Source::Turn(turn) = sentence.source else { return None };
+        let turn = self.text.turns.get(turn)?;
+        let person = self.material.people.iter().find(|person| person.id == turn.speaker_id);
+        let unknown = || Owner { id: Some(turn.speaker_id.clone()), name: turn.speaker_name.clone() };
+        Some(person.map_or_else(unknown, owner_of))
+    }
+
+    /// Who is named in a sentence, or was named before it, and does not speak in it.
+    fn somebody_else(&self, index: usize) -> Option<Owner> {
+        let speaker = self.speaker_of(&self.text.sentences[index]);
+        (index.saturating_sub(NAMED_SENTENCES)..=index).rev().find_map(|at| {
+            let named = self.named_in(&self.text.sentences[at]);
+            let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
+            // In the sentence itself the first is its subject, before it the last was spoken of.
+            let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
+            named.sort_by_key(|owner| owner.id.is_some());
+            let at = if at == index { 0 } else { named.len().checked_sub(1)? };
+            (at < named.len()).then(|| named.swap_remove(at))
+        })
+    }
+
+    /// Who is named in a sentence, by name or by what they are.
+    fn named_in(&self, sentence: &Sentence) -> Vec<Owner> {
+        let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
+        let mut named = Vec::new();
+        let mut at = 0;
+        while at < sentence.tokens.len() {
+            let token = &sentence.tokens[at];
+            if let Some((name, end)) = self.names.at(&sentence.tokens, at, &sentence.text, phrases) {
+                named.extend(self.owner(&name));
+                at = end.max(at + 1);
+                continue;
+            }
+            if token.has(Class::Role) {
+                named.extend(self.owner(&Named::Other(sentence.text[token.place.clone()].to_owned())));
+            }
+            at += 1;
+        }
+        named
+    }
+
+    /// A time that a sentence tells, as it is said, and its day.
+    fn time_of(&self, sentence: &Sentence) -> Option<(String, Option<NaiveDate>)> {
+        let times = sentence.language.phrases()?.calendar.all(&sentence.tokens, self.held);
+        let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
+        let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
+        Some((sentence.text[place].to_owned(), time.day))
+    }
+}
+
+/// What was said before that an item is about.
+struct About<'a> {
+    referents: Referents<'a>,
+    weights: &'a Weights<1>,
+}
+
+impl About<'_> {
+    /// The sentences before one that say what it is about, the likeliest that have room, in order.
+    fn before(&self, index: usize, mut room: usize) -> String {
+        let mut likely = self.referents.likely(index, self.weights);
+        if likely.first().is_some_and(|own| own.1 >= ABOUT_ITSELF) {
+            return String::new();
+        }
+        // Of equals the nearest.
+        likely.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let sentences = &self.referents.text().sentences;
+        let mut chosen = Vec::new();
+        for (before, likelihood) in likely {
+            let chars = sentences[before].text.chars().count() + " … ".chars().count();
+            if before == index || likelihood < ABOUT_MIN || chars > room {
+                continue;
+            }
+            room -= chars;
+            chosen.push(before);
+        }
+        chosen.sort_unstable();
+        let mut told = String::new();
+        for (at, before) in chosen.iter().enumerate() {
+            let is_next = at > 0 && chosen[at - 1] + 1 == *before;
+            told.push_str(if at == 0 {
+                ""
+            } else if is_next {
+                " "
+            } else {
+                " … "
+            });
+            told.push_str(&sentences[*before].text);
+        }
+        told
+    }
+}
+
+/// A sentence without the words that only lead to it ("okay, …") and its full stop.
+fn told(sentence: &Sentence) -> &str {
+    let leads = sentence.tokens.iter().take_while(|token| token.has(Class::Interjection)).count();
+    let leads = leads.min(sentence.tokens.len().saturating_sub(WORDS_MIN));
+    let start = sentence.tokens.get(leads).map_or(0, |token| token.place.start);
+    sentence.text[start..].trim_end_matches(['.', '!', ',', ' '])
+}

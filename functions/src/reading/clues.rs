@@ -1,0 +1,378 @@
+//! The clues by which it is judged what a sentence tells.
+//!
+//! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases and the outline that
+//! is left when every word is replaced by what kind of word it is, which are the same in all languages, so that a meeting
+//! in one teaches the reading of another. Around it: who spoke before and speaks next, whether they ask, call somebody by
+//! name, agree or give thanks; where in its turn and in the meeting it stands.
+
+use std::fmt::Write as _;
+
+use super::commitments::clauses::{Grammar, is_question};
+use super::commitments::heads::AnnouncedBy;
+use super::material::Material;
+use super::people::{Named, Names};
+use super::phrases::{Class, Meaning, Phrases, Pronoun};
+use super::text::{Sentence, Source, Text};
+use super::tokens::Token;
+
+/// Steps in which the words of a sentence are counted.
+const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
+/// Those for the sentences around it.
+const FEW_LENGTHS: [usize; 3] = [3, 8, 14];
+/// Those that are told together with where the sentence stands.
+const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
+/// Steps of how much of the meeting is over, hundredths.
+const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
+/// How many sentences before are looked at, and of how many the words' kinds.
+const BEFORE: usize = 3;
+const BEFORE_CLOSELY: usize = 2;
+/// How many sentences behind are looked at.
+const BEHIND: usize = 2;
+/// How many sentences before somebody else can have spoken last.
+const OTHER_BEFORE: usize = 4;
+/// How many words at the beginning of a sentence are told by their place.
+const FIRST_WORDS: usize = 3;
+/// Places in which a phrase begins its sentence.
+const FIRST_PHRASES: usize = 2;
+/// The most kinds of words in a row that are one clue.
+const OUTLINE_MAX: usize = 4;
+
+/// What stands for words of one kind in all clues.
+const TIME: &str = "<time>";
+const PARTICIPANT: &str = "<who>";
+const NUMBER: &str = "<number>";
+
+/// The sentences of a meeting, ready to tell their clues.
+pub struct Clues<'t> {
+    views: Vec<Option<View<'t>>>,
+    /// How many of them are said.
+    said: usize,
+    people: usize,
+}
+
+/// What clues look at in a sentence that was said.
+struct View<'t> {
+    sentence: &'t Sentence,
+    phrases: &'static Phrases,
+    speaker: &'t str,
+    /// Who of the participants that is.
+    participant: Option<usize>,
+    turn: usize,
+    words: Vec<&'t str>,
+    /// The kinds of its words, runs of some made one.
+    outline: Vec<&'static str>,
+    classes: Vec<Class>,
+    meanings: Vec<Meaning>,
+    first_meanings: Vec<Meaning>,
+    announced: Vec<String>,
+    /// The participants whom it names.
+    named: Vec<usize>,
+    names_others: bool,
+    asks: bool,
+    has_time: bool,
+    has_deadline: bool,
+}
+
+impl<'t> Clues<'t> {
+    /// Of all sentences of a meeting.
+    #[must_use]
+    pub fn of(text: &'t Text, material: &Material, names: &Names) -> Clues<'t> {
+        let views: Vec<Option<View<'t>>> =
+            text.sentences.iter().map(|sentence| View::of(sentence, text, material, names)).collect();
+        Clues { said: views.iter().flatten().count(), views, people: names.people() }
+    }
+
+    /// Tells each clue of a sentence, some more than once; None of what is not said, or in a language without phrases.
+    pub fn tell(&self, index: usize, mut tell: impl FnMut(&str)) -> Option<()> {
+        let view = self.views.get(index)?.as_ref()?;
+        let mut clue = String::new();
+        let mut say = |words: std::fmt::Arguments<'_>| {
+            clue.clear();
+            // Writing into a string cannot fail.
+            let _ = clue.write_fmt(words);
+            tell(&clue);
+        };
+        view.tell_words(&mut say);
+        view.tell_kinds(&mut say);
+        self.tell_place(index, view, &mut say);
+        self.tell_before(index, view, &mut say);
+        self.tell_behind(index, view, &mut say);
+        Some(())
+    }
+
+    fn at(&self, index: usize) -> Option<&View<'t>> {
+        self.views.get(index)?.as_ref()
+    }
+
+    fn tell_place(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+        let is_of_turn = |other: Option<&View<'_>>| other.is_some_and(|other| other.turn == view.turn);
+        let opens = !is_of_turn(index.checked_sub(1).and_then(|before| self.at(before)));
+        let closes = !is_of_turn(self.at(index + 1));
+        say(format_args!("opens {opens}"));
+        say(format_args!("closes {closes}"));
+        say(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
+        say(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
+        say(format_args!("people {}", self.people));
+    }
+
+    fn tell_before(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+        let code = view.phrases.code;
+        for distance in 1..=BEFORE {
+            let Some(before) = index.checked_sub(distance).and_then(|before| self.at(before)) else {
+                say(format_args!("before {distance} none"));
+                continue;
+            };
+            let is_own = before.speaker == view.speaker;
+            let whose = if is_own { "own" } else { "other" };
+            say(format_args!("before {distance} {whose}"));
+            if before.asks {
+                say(format_args!("before {distance} {whose} question"));
+            }
+            if distance <= BEFORE_CLOSELY {
+                before.meanings.iter().for_each(|one| say(format_args!("before {distance} {whose} means {one:?}")));
+                before.announced.iter().for_each(|by| say(format_args!("before {distance} {whose} announces {by}")));
+                if !is_own && before.calls(view.participant) {
+                    say(format_args!("before {distance} calls"));
+                }
+                say(format_args!("before {distance} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
+            }
+            if distance == 1 {
+                let opens = before.turn != view.turn;
+                let length = step(view.length(), &PLACED_LENGTHS);
+                say(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
+                before.words.iter().take(2).for_each(|word| say(format_args!("{code} before {whose} ^ {word}")));
+                before.words.last().into_iter().for_each(|word| say(format_args!("{code} before {whose} {word} $")));
+                if !is_own {
+                    before.words.iter().for_each(|word| say(format_args!("{code} before {word}")));
+                    before.outline.iter().for_each(|kind| say(format_args!("outline before {kind}")));
+                    runs(&before.outline, 2..=2, |run| say(format_args!("outline before {run}")));
+                }
+            }
+        }
+        let mut others = (0..index).rev().take(OTHER_BEFORE).filter_map(|before| self.at(before));
+        if let Some(other) = others.find(|before| before.speaker != view.speaker) {
+            if other.calls(view.participant) {
+                say(format_args!("last other calls"));
+            }
+            say(format_args!("last other question {}", other.asks));
+            other.meanings.iter().for_each(|one| say(format_args!("last other means {one:?}")));
+        }
+    }
+
+    fn tell_behind(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+        let code = view.phrases.code;
+        for distance in 1..=BEHIND {
+            let Some(behind) = self.at(index + distance) else {
+                say(format_args!("behind {distance} none"));
+                continue;
+            };
+            let whose = if behind.speaker == view.speaker { "own" } else { "other" };
+            say(format_args!("behind {distance} {whose}"));
+            if behind.asks {
+                say(format_args!("behind {distance} {whose} question"));
+            }
+            behind.meanings.iter().for_each(|one| say(format_args!("behind {distance} {whose} means {one:?}")));
+            if distance == 1 {
+                behind.words.iter().take(2).for_each(|word| say(format_args!("{code} behind {whose} ^ {word}")));
+                say(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
+            }
+        }
+    }
+}
+
+impl<'t> View<'t> {
+    fn of(sentence: &'t Sentence, text: &'t Text, material: &Material, names: &Names) -> Option<View<'t>> {
+        let phrases = sentence.language.phrases()?;
+        let Source::Turn(turn) = sentence.source else { return None };
+        let speaker = text.turns.get(turn)?.speaker_id.as_str();
+        let tokens = &sentence.tokens;
+        let times = phrases.calendar.all(tokens, None);
+        let mut kinds: Vec<Option<&'static str>> = vec![None; tokens.len()];
+        let (mut named, mut names_others) = (Vec::new(), false);
+        let mut at = 0;
+        while at < tokens.len() {
+            let Some((who, end)) = names.at(tokens, at, &sentence.text, phrases) else {
+                at += 1;
+                continue;
+            };
+            let kind = if let Named::Participant(index) = who {
+                named.push(index);
+                PARTICIPANT
+            } else {
+                names_others = true;
+                "<name>"
+            };
+            kinds[at..end].fill(Some(kind));
+            at = end.max(at + 1);
+        }
+        times.iter().for_each(|time| kinds[time.start..time.end].fill(Some(TIME)));
+        let mut words: Vec<&'t str> = Vec::new();
+        let mut outline: Vec<&'static str> = Vec::new();
+        for (token, kind) in tokens.iter().zip(&kinds) {
+            let word = match kind {
+                Some(kind) if [TIME, PARTICIPANT].contains(kind) => kind,
+                _ if token.lower.chars().any(|c| c.is_ascii_digit()) => NUMBER,
+                _ => token.lower.as_str(),
+            };
+            if word == NUMBER || !word.starts_with('<') || words.last() != Some(&word) {
+                words.push(word);
+            }
+            let kind = kind.unwrap_or_else(|| kind_of(token, phrases));
+            if outline.last() != Some(&kind) || ![TIME, PARTICIPANT, PLAIN].contains(&kind) {
+                outline.push(kind);
+            }
+        }
+        let classes = Class::ALL.into_iter().filter(|class| tokens.iter().any(|token| token.has(*class))).collect();
+        let announced = Grammar::of(sentence, names).map_or_else(Vec::new, |grammar| {
+            let told = grammar.announcements().into_iter().map(|one| {
+                let (offer, asked) = (if one.is_offer { "?" } else { "" }, if one.is_asked { "!" } else { "" });
+                format!("{}{offer}{asked}", whose(&one.by))
+            });
+            told.collect()
+        });
+        Some(View {
+            sentence,
+            phrases,
+            speaker,
+            participant: material.people.iter().position(|person| person.id == speaker),
+            turn,
+            words,
+            outline,
+            classes,
+            meanings: meanings(tokens),
+            first_meanings: meanings(&tokens[..tokens.len().min(FIRST_PHRASES)]),
+            announced,
+            named,
+            names_others,
+            asks: is_question(&sentence.text),
+            has_time: !times.is_empty(),
+            has_deadline: times.iter().any(|time| time.is_deadline),
+        })
+    }
+
+    fn length(&self) -> usize {
+        self.sentence.tokens.len()
+    }
+
+    /// Whether it names a participant.
+    fn calls(&self, who: Option<usize>) -> bool {
+        who.is_some_and(|who| self.named.contains(&who))
+    }
+
+    fn tell_words(&self, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+        let code = self.phrases.code;
+        say(format_args!("always"));
+        say(format_args!("language {code}"));
+        let mut before = "^";
+        for word in &self.words {
+            say(format_args!("{code} {word}"));
+            say(format_args!("{code} {before} {word}"));
+            before = word;
+        }
+        say(format_args!("{code} {before} $"));
+    }
+
+    fn tell_kinds(&self, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+        say(format_args!("length {}", step(self.length(), &LENGTHS)));
+        let tells = [
+            (self.asks, "question"),
+            (self.has_time, "time"),
+            (self.has_deadline, "deadline"),
+            (!self.named.is_empty(), "names participant"),
+            (self.names_others, "names other"),
+            (self.announced.is_empty(), "announces nothing"),
+        ];
+        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| say(format_args!("{clue}")));
+        self.classes.iter().for_each(|class| say(format_args!("class {class:?}")));
+        for (place, token) in self.sentence.tokens.iter().take(FIRST_WORDS).enumerate() {
+            let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
+            classes.for_each(|class| say(format_args!("class {place} {class:?}")));
+        }
+        self.meanings.iter().for_each(|one| say(format_args!("means {one:?}")));
+        // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
+        let is_silent = |one: &&Meaning| self.announced.is_empty() && one.announces();
+        self.meanings.iter().filter(is_silent).for_each(|one| say(format_args!("silent {one:?}")));
+        self.first_meanings.iter().for_each(|one| say(format_args!("begins {one:?}")));
+        self.announced.iter().for_each(|by| say(format_args!("announces {by}")));
+        runs(&self.outline, 1..=OUTLINE_MAX, |run| say(format_args!("outline {run}")));
+    }
+}
+
+/// The meanings of the phrases that begin at some words, each once.
+fn meanings(tokens: &[Token]) -> Vec<Meaning> {
+    let mut all: Vec<Meaning> = tokens.iter().flat_map(|token| &token.phrases).map(|found| found.meaning).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The step in which a number lies.
+fn step(number: usize, bounds: &[usize]) -> usize {
+    bounds.partition_point(|bound| *bound < number)
+}
+
+/// Tells some kinds in a row, with the beginning and the end of the sentence as kinds of their own.
+fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl FnMut(&str)) {
+    let mut all = Vec::with_capacity(kinds.len() + 2);
+    all.push("^");
+    all.extend_from_slice(kinds);
+    all.push("$");
+    for length in lengths {
+        all.windows(length).for_each(|run| tell(&run.join(" ")));
+    }
+}
+
+/// A word of no kind that is known.
+const PLAIN: &str = "word";
+
+fn kind_of(token: &Token, phrases: &Phrases) -> &'static str {
+    if let Some(pronoun) = phrases.pronoun(&token.lower) {
+        return match pronoun {
+            Pronoun::Speaker => "I",
+            Pronoun::Addressed => "you",
+            Pronoun::Everybody => "we",
+            Pronoun::Thing => "it",
+            Pronoun::Somebody => "somebody",
+        };
+    }
+    // Of several classes the one that tells most.
+    let kinds = [
+        (Class::Me, "send-1"),
+        (Class::MeLater, "later-1"),
+        (Class::Infinitive, "send"),
+        (Class::Order, "send!"),
+        (Class::We, "send-4"),
+        (Class::WeLater, "later-4"),
+        (Class::Third, "send-3"),
+        (Class::ThirdLater, "later-3"),
+        (Class::You, "send-2"),
+        (Class::Modal, "can"),
+        (Class::Negation, "not"),
+        (Class::Condition, "if"),
+        (Class::ConditionFirst, "if?"),
+        (Class::Past, "past"),
+        (Class::Interjection, "oh"),
+        (Class::Joint, "and"),
+        (Class::Contrary, "but"),
+        (Class::Preposition, "of"),
+        (Class::Determiner, "the"),
+        (Class::Between, "just"),
+        (Class::Report, "says"),
+        (Class::Role, "plumber"),
+    ];
+    kinds.iter().find(|(class, _)| token.has(*class)).map_or(PLAIN, |(_, kind)| kind)
+}
+
+fn whose(by: &AnnouncedBy) -> &'static str {
+    match by {
+        AnnouncedBy::Speaker => "own",
+        AnnouncedBy::Named(_) => "named",
+        AnnouncedBy::LastNamed => "last named",
+        AnnouncedBy::Everybody => "everybody's",
+        AnnouncedBy::Somebody => "somebody's",
+        AnnouncedBy::Addressed(_) => "addressed",
+        AnnouncedBy::Anybody => "anybody's",
+        AnnouncedBy::Claim => "claim",
+        AnnouncedBy::Label => "label",
+    }
+}

@@ -1,0 +1,95 @@
+//! What clues speak for, as the labelled meetings have taught it.
+//!
+//! A logistic regression: the weights of all clues of one thing are added, and their sum says how likely it is. They stand
+//! in files beside this one, one clue a line, in hundredths: what speaks for something is positive. They are learned by
+//! `functions/tests/meetings/learning.rs` from the meetings beside it, never by hand.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What each clue speaks for or against, by columns.
+#[derive(Debug)]
+pub struct Weights<const COLUMNS: usize> {
+    /// By clue its number and its weights.
+    clues: HashMap<String, (u32, [i32; COLUMNS])>,
+}
+
+impl<const COLUMNS: usize> Weights<COLUMNS> {
+    /// From lines of weights with the clue behind them. What is no such line is left out.
+    #[must_use]
+    pub fn read(lines: &str) -> Weights<COLUMNS> {
+        let weights = |(number, line): (u32, &str)| {
+            let mut columns = line.splitn(COLUMNS + 1, '\t');
+            let mut weights = [0; COLUMNS];
+            for weight in &mut weights {
+                *weight = columns.next()?.parse().ok()?;
+            }
+            Some((columns.next()?.to_owned(), (number, weights)))
+        };
+        let lines = lines.lines().filter(|line| !line.starts_with('#'));
+        Weights { clues: (0..).zip(lines).filter_map(weights).collect() }
+    }
+
+    /// How likely something is by its clues, 0 … 1, by columns. A clue that is told twice counts once.
+    pub fn likelihood(&self, clues: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
+        let mut known: Vec<&(u32, [i32; COLUMNS])> = Vec::new();
+        clues(&mut |clue| known.extend(self.clues.get(clue)));
+        known.sort_unstable();
+        known.dedup();
+        let mut likelihood = [0.0; COLUMNS];
+        for (column, likelihood) in likelihood.iter_mut().enumerate() {
+            let sum: i32 = known.iter().map(|(_, weights)| weights[column]).sum();
+            *likelihood = 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp());
+        }
+        likelihood
+    }
+}
+
+/// All that is learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// Of a sentence: what it tells, by the columns of `likelihood::Telling`.
+    pub tellings: Weights<4>,
+    /// Of a sentence and one before it: whether that one says what it is about.
+    pub referents: Weights<1>,
+}
+
+static LEARNED: LazyLock<Learned> =
+    LazyLock::new(|| Learned::read(include_str!("likelihood.tsv"), include_str!("referents.tsv")));
+
+impl Learned {
+    /// What is part of the program.
+    #[must_use]
+    pub fn known() -> &'static Learned {
+        &LEARNED
+    }
+
+    /// From the lines of two files.
+    #[must_use]
+    pub fn read(tellings: &str, referents: &str) -> Learned {
+        Learned { tellings: Weights::read(tellings), referents: Weights::read(referents) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_files_is_one() {
+        let lines = |file: &'static str| file.lines().filter(|line| !line.starts_with('#')).count();
+        let Learned { tellings, referents } = Learned::known();
+        assert_eq!(tellings.clues.len(), lines(include_str!("likelihood.tsv")));
+        assert_eq!(referents.clues.len(), lines(include_str!("referents.tsv")));
+        assert!(tellings.clues.contains_key("always") && referents.clues.contains_key("always"));
+    }
+
+    #[test]
+    fn a_clue_counts_once_and_one_that_is_unknown_not_at_all() {
+        let weights = Weights::<1>::read("# weights\n100\train\n-50\tsun\nx\tbroken\n");
+        let likelihood = |clues: &[&str]| weights.likelihood(|tell| clues.iter().for_each(|clue| tell(clue)))[0];
+        assert!((likelihood(&[]) - 0.5).abs() < 1e-9);
+        assert!(likelihood(&["rain"]) > likelihood(&["rain", "sun"]));
+        assert!((likelihood(&["rain", "rain", "snow", "broken"]) - likelihood(&["rain"])).abs() < 1e-9);
+    }
+}
