@@ -3,6 +3,8 @@
 //! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
 //! it is not the speaker's, and by when. What the notes hold is told as it is written.
 
+use std::collections::HashSet;
+
 use chrono::NaiveDate;
 
 use super::draft::Draft;
@@ -53,12 +55,14 @@ struct Settled {
 impl Listener<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
-        let about = About { referents: Referents::of(self.text), weights };
+        let likely = self.likely(likelihoods);
+        let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index).collect();
+        let about = About { referents: Referents::of(self.text), weights, own };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         let mut items = Vec::new();
-        for settled in self.likely(likelihoods) {
+        for settled in likely {
             let draft = self.draft_of(settled, &drafts, &is_told);
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
@@ -247,6 +251,8 @@ impl Listener<'_> {
 struct About<'a> {
     referents: Referents<'a>,
     weights: &'a Weights<1>,
+    /// The sentences that settle what their speakers do: each is told as an item of its own.
+    own: HashSet<usize>,
 }
 
 impl About<'_> {
@@ -262,7 +268,8 @@ impl About<'_> {
         let mut chosen = Vec::new();
         for (before, likelihood) in likely {
             let chars = sentences[before].text.chars().count() + " … ".chars().count();
-            if before == index || likelihood < ABOUT_MIN || chars > room {
+            let is_other_item = self.own.contains(&before);
+            if before == index || is_other_item || likelihood < ABOUT_MIN || chars > room {
                 continue;
             }
             room -= chars;
