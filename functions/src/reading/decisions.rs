@@ -31,9 +31,9 @@ const CONSENT_MIN: usize = 2;
 const CONTENT_MIN: usize = 1;
 
 /// A sentence that is less likely tells no decision, whatever the rules say.
-const UNLIKELY: f64 = 0.03;
+const UNLIKELY: f64 = 0.1;
 /// One that is as likely tells a decision that the rules do not see.
-const LIKELY: f64 = 0.5;
+const LIKELY: f64 = 0.35;
 /// How many sentences from one decision the next can be that only its likelihood tells.
 const APART_SENTENCES: usize = 3;
 
