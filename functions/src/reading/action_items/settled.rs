@@ -56,7 +56,10 @@ impl Listener<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
-        let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index).collect();
+        let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index);
+        let firm = self.drafts.iter().filter(|draft| draft.is_firm && !draft.is_dropped);
+        let own_drafts = firm.filter(|draft| self.telling_of(draft, likelihoods) == Some(Telling::Own));
+        let own = own.chain(own_drafts.map(|draft| draft.settled)).collect();
         let about = About { referents: Referents::of(self.text), weights, own };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let drafts = self.drafts_by_sentence();
