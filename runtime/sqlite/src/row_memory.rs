@@ -384,3 +384,62 @@ fn is_indexed(table: &TableDef, place: usize) -> bool {
     };
     table.fields[place].retired || table.indexes.iter().any(decides)
 }
+
+#[cfg(test)]
+mod tests {
+    use convoke_store::conformance::support::field;
+
+    use super::*;
+
+    static NOTES: TableDef = TableDef {
+        name: "notes",
+        prefix: "note",
+        fields: &[field::<String>("text")],
+        indexes: &[],
+        file: file!(),
+        line: line!(),
+    };
+
+    fn row(id: u128, text: &str) -> RememberedRow {
+        RememberedRow { id, known: Rc::new(Known { creation_time: 1, values: [Value::Text(text.into())].into() }) }
+    }
+
+    fn set(memory: &RowMemory, id: u128, bytes: usize) -> bool {
+        memory.set(&NOTES, id, &[(0, Value::Text("x".repeat(bytes)))])
+    }
+
+    /// How many values wait when each mutation sets so many, each of another row and of so many bytes.
+    fn waiting(mutations: u128, sets: u128, bytes: usize) -> usize {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        for mutation in 0..mutations {
+            for id in mutation * sets..(mutation + 1) * sets {
+                memory.remember(&NOTES, &row(id, ""), false);
+                set(&memory, id, bytes);
+            }
+            memory.keep();
+        }
+        let mut count = 0;
+        memory.write(|_, _, _, _| Ok::<(), StoreError>(count += 1)).unwrap();
+        count
+    }
+
+    #[test]
+    fn what_waits_for_a_commit_is_bounded_by_mutation_by_rows_and_by_bytes() {
+        assert_eq!(waiting(1, 100, 10), 100);
+        assert_eq!(waiting(1, 1_000, 10), STEPS_MAX);
+        assert_eq!(waiting(30, 100, 10), WAITING_ROWS_MAX);
+        assert!(waiting(30, 100, 15_000) < 600);
+        assert_eq!(waiting(1, 1, 20_000), 0);
+    }
+
+    #[test]
+    fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        memory.remember(&NOTES, &row(1, "first"), false);
+        let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();
+        assert_eq!(count, STEPS_MAX);
+        memory.roll_back(0);
+        let known = memory.get(&NOTES, 1).unwrap();
+        assert_eq!(known.value(0).unwrap(), ValueRef::Text("first"));
+    }
+}

@@ -236,24 +236,11 @@ impl SqliteTransaction {
         Ok(any)
     }
 
-    /// Visits what SQLite finds with what it has not been told of it.
+    /// Visits what SQLite finds, with what it has not been told laid over it, and remembers the rows if that is asked for.
     fn overlaying<R>(
         &self,
         table: &'static TableDef,
-        visit: &mut Visit<'_>,
-        read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let Some(memory) = &self.memory else { return read(visit) };
-        read(&mut |row| match memory.unwritten(table, row)? {
-            Some(row) => visit(&row),
-            None => visit(row),
-        })
-    }
-
-    /// Visits what SQLite finds and remembers it.
-    fn remembering<R>(
-        &self,
-        table: &'static TableDef,
+        remembers: bool,
         visit: &mut Visit<'_>,
         read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
     ) -> Result<R> {
@@ -262,7 +249,9 @@ impl SqliteTransaction {
         read(&mut |row| match memory.unwritten(table, row)? {
             Some(row) => visit(&row),
             None => {
-                memory.remember(table, row, is_changed);
+                if remembers {
+                    memory.remember(table, row, is_changed);
+                }
                 visit(row)
             }
         })
@@ -398,7 +387,7 @@ impl Reader for SqliteTransaction {
         }
         let mut statement = self.statement(StatementKey::get(table), || sql::get(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.remembering(table, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
+        self.overlaying(table, true, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -406,7 +395,7 @@ impl Reader for SqliteTransaction {
         if plan.is_empty()? {
             return Ok(());
         }
-        let is_unique = RowMemory::is_unique(plan);
+        let is_unique = self.memory.is_some() && RowMemory::is_unique(plan);
         let remembered = self.memory.as_ref().filter(|_| is_unique).and_then(|memory| memory.only(plan));
         if self.visit_remembered(remembered, visit)? {
             return Ok(());
@@ -421,8 +410,7 @@ impl Reader for SqliteTransaction {
             return self.visit(&mut statement, table, &self.keys_visited, visit).map(drop);
         }
         let visit_all = |visit: &mut Visit<'_>| self.visit(&mut statement, table, &self.rows_visited, visit);
-        if is_unique { self.remembering(table, visit, visit_all) } else { self.overlaying(table, visit, visit_all) }
-            .map(drop)
+        self.overlaying(table, is_unique, visit, visit_all).map(drop)
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
@@ -438,7 +426,9 @@ impl Reader for SqliteTransaction {
             let mut statement =
                 self.statement(StatementKey::get_many(table, places), || sql::get_many(table, places))?;
             self.bound(row::bind_ids(&mut statement, ids))?;
-            self.overlaying(table, &mut visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))?;
+            self.overlaying(table, false, &mut visit, |visit| {
+                self.visit(&mut statement, table, &self.rows_visited, visit)
+            })?;
             if broken_off.get() {
                 break;
             }

@@ -93,7 +93,7 @@ fn a_row_that_a_refused_mutation_added_and_changed_is_nowhere() {
 }
 
 #[test]
-fn what_a_mutation_writes_in_all_is_held_to_its_time() {
+fn a_mutation_that_never_ends_is_cut_also_where_it_sets_a_row_that_is_remembered() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| limits.mutation_timeout = Duration::from_secs(2));
     let id = store.mutate(|db| blob(db, 1)).unwrap();
     let endless = store.mutate(move |db| -> Result<(), StoreError> {
