@@ -419,7 +419,12 @@ mod tests {
             memory.keep();
         }
         let mut count = 0;
-        memory.write(|_, _, _, _| Ok::<(), StoreError>(count += 1)).unwrap();
+        memory
+            .write(|_, _, _, _| {
+                count += 1;
+                Ok::<(), StoreError>(())
+            })
+            .unwrap();
         count
     }
 
