@@ -5,8 +5,6 @@
 //! in one teaches the reading of another. Around it: who spoke before and speaks next, whether they ask, call somebody by
 //! name, agree or give thanks; where in its turn and in the meeting it stands.
 
-use std::fmt::Write as _;
-
 use super::commitments::clauses::{Grammar, is_question};
 use super::commitments::heads::AnnouncedBy;
 use super::material::Material;
@@ -14,6 +12,7 @@ use super::people::{Named, Names};
 use super::phrases::{Class, Meaning, Phrases, Pronoun};
 use super::text::{Sentence, Source, Text};
 use super::tokens::Token;
+use super::weights::Teller;
 
 /// Steps in which the words of a sentence are counted.
 const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
@@ -85,18 +84,12 @@ impl<'t> Clues<'t> {
     /// Tells each clue of a sentence, some more than once; None of what is not said, or in a language without phrases.
     pub fn tell(&self, index: usize, mut tell: impl FnMut(&str)) -> Option<()> {
         let view = self.views.get(index)?.as_ref()?;
-        let mut clue = String::new();
-        let mut say = |words: std::fmt::Arguments<'_>| {
-            clue.clear();
-            // Writing into a string cannot fail.
-            let _ = clue.write_fmt(words);
-            tell(&clue);
-        };
-        view.tell_words(&mut say);
-        view.tell_kinds(&mut say);
-        self.tell_place(index, view, &mut say);
-        self.tell_before(index, view, &mut say);
-        self.tell_behind(index, view, &mut say);
+        let mut clues = Teller::new(&mut tell);
+        view.tell_words(&mut clues);
+        view.tell_kinds(&mut clues);
+        self.tell_place(index, view, &mut clues);
+        self.tell_before(index, view, &mut clues);
+        self.tell_behind(index, view, &mut clues);
         Some(())
     }
 
@@ -104,77 +97,83 @@ impl<'t> Clues<'t> {
         self.views.get(index)?.as_ref()
     }
 
-    fn tell_place(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+    fn tell_place(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
         let is_of_turn = |other: Option<&View<'_>>| other.is_some_and(|other| other.turn == view.turn);
         let opens = !is_of_turn(index.checked_sub(1).and_then(|before| self.at(before)));
         let closes = !is_of_turn(self.at(index + 1));
-        say(format_args!("opens {opens}"));
-        say(format_args!("closes {closes}"));
-        say(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
-        say(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
-        say(format_args!("people {}", self.people));
+        clues.tell(format_args!("opens {opens}"));
+        clues.tell(format_args!("closes {closes}"));
+        clues.tell(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
+        clues.tell(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
+        clues.tell(format_args!("people {}", self.people));
     }
 
-    fn tell_before(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+    fn tell_before(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
         let code = view.phrases.code;
         for distance in 1..=BEFORE {
             let Some(before) = index.checked_sub(distance).and_then(|before| self.at(before)) else {
-                say(format_args!("before {distance} none"));
+                clues.tell(format_args!("before {distance} none"));
                 continue;
             };
             let is_own = before.speaker == view.speaker;
             let whose = if is_own { "own" } else { "other" };
-            say(format_args!("before {distance} {whose}"));
+            clues.tell(format_args!("before {distance} {whose}"));
             if before.asks {
-                say(format_args!("before {distance} {whose} question"));
+                clues.tell(format_args!("before {distance} {whose} question"));
             }
             if distance <= BEFORE_CLOSELY {
-                before.meanings.iter().for_each(|one| say(format_args!("before {distance} {whose} means {one:?}")));
-                before.announced.iter().for_each(|by| say(format_args!("before {distance} {whose} announces {by}")));
+                before
+                    .meanings
+                    .iter()
+                    .for_each(|one| clues.tell(format_args!("before {distance} {whose} means {one:?}")));
+                before
+                    .announced
+                    .iter()
+                    .for_each(|by| clues.tell(format_args!("before {distance} {whose} announces {by}")));
                 if !is_own && before.calls(view.participant) {
-                    say(format_args!("before {distance} calls"));
+                    clues.tell(format_args!("before {distance} calls"));
                 }
-                say(format_args!("before {distance} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
+                clues.tell(format_args!("before {distance} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
             }
             if distance == 1 {
                 let opens = before.turn != view.turn;
                 let length = step(view.length(), &PLACED_LENGTHS);
-                say(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
-                before.words.iter().take(2).for_each(|word| say(format_args!("{code} before {whose} ^ {word}")));
-                before.words.last().into_iter().for_each(|word| say(format_args!("{code} before {whose} {word} $")));
+                clues.tell(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
+                before.words.iter().take(2).for_each(|word| clues.words(&[code, "before", whose, "^", word]));
+                before.words.last().into_iter().for_each(|word| clues.words(&[code, "before", whose, word, "$"]));
                 if !is_own {
-                    before.words.iter().for_each(|word| say(format_args!("{code} before {word}")));
-                    before.outline.iter().for_each(|kind| say(format_args!("outline before {kind}")));
-                    runs(&before.outline, 2..=2, |run| say(format_args!("outline before {run}")));
+                    before.words.iter().for_each(|word| clues.words(&[code, "before", word]));
+                    before.outline.iter().for_each(|kind| clues.words(&["outline before", kind]));
+                    runs(&before.outline, 2..=2, |run| clues.run("outline before", run));
                 }
             }
         }
         let mut others = (0..index).rev().take(OTHER_BEFORE).filter_map(|before| self.at(before));
         if let Some(other) = others.find(|before| before.speaker != view.speaker) {
             if other.calls(view.participant) {
-                say(format_args!("last other calls"));
+                clues.words(&["last other calls"]);
             }
-            say(format_args!("last other question {}", other.asks));
-            other.meanings.iter().for_each(|one| say(format_args!("last other means {one:?}")));
+            clues.tell(format_args!("last other question {}", other.asks));
+            other.meanings.iter().for_each(|one| clues.tell(format_args!("last other means {one:?}")));
         }
     }
 
-    fn tell_behind(&self, index: usize, view: &View<'_>, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+    fn tell_behind(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
         let code = view.phrases.code;
         for distance in 1..=BEHIND {
             let Some(behind) = self.at(index + distance) else {
-                say(format_args!("behind {distance} none"));
+                clues.tell(format_args!("behind {distance} none"));
                 continue;
             };
             let whose = if behind.speaker == view.speaker { "own" } else { "other" };
-            say(format_args!("behind {distance} {whose}"));
+            clues.tell(format_args!("behind {distance} {whose}"));
             if behind.asks {
-                say(format_args!("behind {distance} {whose} question"));
+                clues.tell(format_args!("behind {distance} {whose} question"));
             }
-            behind.meanings.iter().for_each(|one| say(format_args!("behind {distance} {whose} means {one:?}")));
+            behind.meanings.iter().for_each(|one| clues.tell(format_args!("behind {distance} {whose} means {one:?}")));
             if distance == 1 {
-                behind.words.iter().take(2).for_each(|word| say(format_args!("{code} behind {whose} ^ {word}")));
-                say(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
+                behind.words.iter().take(2).for_each(|word| clues.words(&[code, "behind", whose, "^", word]));
+                clues.tell(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
             }
         }
     }
@@ -259,21 +258,21 @@ impl<'t> View<'t> {
         who.is_some_and(|who| self.named.contains(&who))
     }
 
-    fn tell_words(&self, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
+    fn tell_words(&self, clues: &mut Teller<'_>) {
         let code = self.phrases.code;
-        say(format_args!("always"));
-        say(format_args!("language {code}"));
+        clues.words(&["always"]);
+        clues.words(&["language", code]);
         let mut before = "^";
         for word in &self.words {
-            say(format_args!("{code} {word}"));
-            say(format_args!("{code} {before} {word}"));
+            clues.words(&[code, word]);
+            clues.words(&[code, before, word]);
             before = word;
         }
-        say(format_args!("{code} {before} $"));
+        clues.words(&[code, before, "$"]);
     }
 
-    fn tell_kinds(&self, say: &mut impl FnMut(std::fmt::Arguments<'_>)) {
-        say(format_args!("length {}", step(self.length(), &LENGTHS)));
+    fn tell_kinds(&self, clues: &mut Teller<'_>) {
+        clues.tell(format_args!("length {}", step(self.length(), &LENGTHS)));
         let tells = [
             (self.asks, "question"),
             (self.has_time, "time"),
@@ -282,19 +281,19 @@ impl<'t> View<'t> {
             (self.names_others, "names other"),
             (self.announced.is_empty(), "announces nothing"),
         ];
-        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| say(format_args!("{clue}")));
-        self.classes.iter().for_each(|class| say(format_args!("class {class:?}")));
+        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| clues.words(&[clue]));
+        self.classes.iter().for_each(|class| clues.tell(format_args!("class {class:?}")));
         for (place, token) in self.sentence.tokens.iter().take(FIRST_WORDS).enumerate() {
             let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
-            classes.for_each(|class| say(format_args!("class {place} {class:?}")));
+            classes.for_each(|class| clues.tell(format_args!("class {place} {class:?}")));
         }
-        self.meanings.iter().for_each(|one| say(format_args!("means {one:?}")));
+        self.meanings.iter().for_each(|one| clues.tell(format_args!("means {one:?}")));
         // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
         let is_silent = |one: &&Meaning| self.announced.is_empty() && one.announces();
-        self.meanings.iter().filter(is_silent).for_each(|one| say(format_args!("silent {one:?}")));
-        self.first_meanings.iter().for_each(|one| say(format_args!("begins {one:?}")));
-        self.announced.iter().for_each(|by| say(format_args!("announces {by}")));
-        runs(&self.outline, 1..=OUTLINE_MAX, |run| say(format_args!("outline {run}")));
+        self.meanings.iter().filter(is_silent).for_each(|one| clues.tell(format_args!("silent {one:?}")));
+        self.first_meanings.iter().for_each(|one| clues.tell(format_args!("begins {one:?}")));
+        self.announced.iter().for_each(|by| clues.words(&["announces", by]));
+        runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
     }
 }
 
@@ -312,13 +311,13 @@ fn step(number: usize, bounds: &[usize]) -> usize {
 }
 
 /// Tells some kinds in a row, with the beginning and the end of the sentence as kinds of their own.
-fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl FnMut(&str)) {
+fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl FnMut(&[&str])) {
     let mut all = Vec::with_capacity(kinds.len() + 2);
     all.push("^");
     all.extend_from_slice(kinds);
     all.push("$");
     for length in lengths {
-        all.windows(length).for_each(|run| tell(&run.join(" ")));
+        all.windows(length).for_each(&mut tell);
     }
 }
 

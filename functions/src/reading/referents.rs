@@ -4,12 +4,11 @@
 //! who says them, what they name that is new, and what of it comes back since.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 
 use super::commitments::clauses::is_question;
 use super::phrases::Class;
 use super::text::{Sentence, Source, Text, WordClass};
-use super::weights::Weights;
+use super::weights::{Teller, Weights};
 
 /// How many sentences before are looked at.
 pub const BEFORE: usize = 12;
@@ -74,50 +73,44 @@ impl<'t> Referents<'t> {
 
     /// Tells the clues of a sentence and one before it; `since` are the terms that were named in between.
     fn tell(&self, index: usize, before: usize, since: &HashSet<u32>, tell: &mut dyn FnMut(&str)) {
-        let mut clue = String::new();
-        let mut say = |words: std::fmt::Arguments<'_>| {
-            clue.clear();
-            // Writing into a string cannot fail.
-            let _ = clue.write_fmt(words);
-            tell(&clue);
-        };
+        let mut clues = Teller::new(tell);
         let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
         let apart = index - before;
         let near = apart.min(APART_MAX);
-        say(format_args!("always"));
-        say(format_args!("apart {apart}"));
+        clues.tell(format_args!("always"));
+        clues.tell(format_args!("apart {apart}"));
         if let (Source::Turn(turn), Source::Turn(earlier)) = (one.source, other.source) {
             let is_own = self.text.turns[turn].speaker_id == self.text.turns[earlier].speaker_id;
             let opens = index == 0 || self.text.sentences[index - 1].source != one.source;
-            say(format_args!("turns {}", (turn - earlier).min(TURNS_MAX)));
-            say(format_args!("own {is_own} turn {} apart {near}", turn == earlier));
-            say(format_args!("opens {opens} apart {near}"));
+            clues.tell(format_args!("turns {}", (turn - earlier).min(TURNS_MAX)));
+            clues.tell(format_args!("own {is_own} turn {} apart {near}", turn == earlier));
+            clues.tell(format_args!("opens {opens} apart {near}"));
         }
         let terms = &self.named[before];
         let count = |number: usize| number.min(COUNTED_MAX);
-        say(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
-        say(format_args!("names {} apart {near}", count(terms.len())));
-        say(format_args!("itself {} apart {near}", count(self.named[index].len())));
+        clues.tell(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
+        clues.tell(format_args!("names {} apart {near}", count(terms.len())));
+        clues.tell(format_args!("itself {} apart {near}", count(self.named[index].len())));
         let step = |sentence: &Sentence| LENGTHS.partition_point(|bound| *bound < sentence.tokens.len());
-        say(format_args!("length {} apart {near}", step(one)));
-        say(format_args!("length before {}", step(other)));
+        clues.tell(format_args!("length {} apart {near}", step(one)));
+        clues.tell(format_args!("length before {}", step(other)));
         let is_new = |term: &&u32| self.first.get(term) == Some(&before);
-        say(format_args!("new {}", count(terms.iter().filter(is_new).count())));
-        say(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
-        say(format_args!("again {}", count(terms.intersection(since).count())));
-        say(format_args!("shared {}", count(terms.intersection(&self.named[index]).count())));
+        clues.tell(format_args!("new {}", count(terms.iter().filter(is_new).count())));
+        clues.tell(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
+        clues.tell(format_args!("again {}", count(terms.intersection(since).count())));
+        clues.tell(format_args!("shared {}", count(terms.intersection(&self.named[index]).count())));
         let points_back = one.tokens.iter().any(|token| token.has(Class::Object) || token.has(Class::ThirdPronoun));
-        say(format_args!("points back {points_back} apart {near}"));
+        clues.tell(format_args!("points back {points_back} apart {near}"));
         if is_question(&other.text) {
-            say(format_args!("question"));
-            say(format_args!("question apart {near}"));
+            clues.tell(format_args!("question"));
+            clues.tell(format_args!("question apart {near}"));
         }
         for token in &other.tokens {
             Class::ALL
                 .into_iter()
                 .filter(|class| token.has(*class))
-                .for_each(|class| say(format_args!("class {class:?}")));
-            token.phrases.iter().for_each(|found| say(format_args!("means {:?}", found.meaning)));
+                .for_each(|class| clues.tell(format_args!("class {class:?}")));
+            token.phrases.iter().for_each(|found| clues.tell(format_args!("means {:?}", found.meaning)));
         }
     }
 }

@@ -4,14 +4,16 @@
 //! in files beside this one, one clue a line, in hundredths: what speaks for something is positive. They are learned by
 //! `functions/tests/meetings/learning.rs` from the meetings beside it, never by hand.
 
-use std::collections::HashMap;
+use std::fmt::{Arguments, Write as _};
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 /// What each clue speaks for or against, by columns.
 #[derive(Debug)]
 pub struct Weights<const COLUMNS: usize> {
     /// By clue its number and its weights.
-    clues: HashMap<String, (u32, [i32; COLUMNS])>,
+    clues: FxHashMap<Box<str>, (u32, [i32; COLUMNS])>,
 }
 
 impl<const COLUMNS: usize> Weights<COLUMNS> {
@@ -24,7 +26,7 @@ impl<const COLUMNS: usize> Weights<COLUMNS> {
             for weight in &mut weights {
                 *weight = columns.next()?.parse().ok()?;
             }
-            Some((columns.next()?.to_owned(), (number, weights)))
+            Some((columns.next()?.into(), (number, weights)))
         };
         let lines = lines.lines().filter(|line| !line.starts_with('#'));
         Weights { clues: (0..).zip(lines).filter_map(weights).collect() }
@@ -42,6 +44,44 @@ impl<const COLUMNS: usize> Weights<COLUMNS> {
             *likelihood = 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp());
         }
         likelihood
+    }
+}
+
+/// Tells clues, each as the words that make it.
+pub(super) struct Teller<'t> {
+    /// The one that is being told.
+    clue: String,
+    tell: &'t mut dyn FnMut(&str),
+}
+
+impl<'t> Teller<'t> {
+    pub(super) fn new(tell: &'t mut dyn FnMut(&str)) -> Teller<'t> {
+        Teller { clue: String::new(), tell }
+    }
+
+    pub(super) fn tell(&mut self, clue: Arguments<'_>) {
+        self.clue.clear();
+        // Writing into a string cannot fail.
+        let _ = self.clue.write_fmt(clue);
+        (self.tell)(&self.clue);
+    }
+
+    /// A clue of some words, without formatting: most clues are such.
+    pub(super) fn words(&mut self, words: &[&str]) {
+        self.run("", words);
+    }
+
+    /// A clue of some words behind what all such clues begin with.
+    pub(super) fn run(&mut self, begin: &str, words: &[&str]) {
+        self.clue.clear();
+        self.clue.push_str(begin);
+        for word in words {
+            if !self.clue.is_empty() {
+                self.clue.push(' ');
+            }
+            self.clue.push_str(word);
+        }
+        (self.tell)(&self.clue);
     }
 }
 

@@ -200,12 +200,12 @@ mod tests {
         number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'g')).collect()
     }
 
-    /// Ada's insights, or a failed test. Unoptimized on a loaded machine it takes half a minute; anything that grows with
-    /// the square of the sentences takes many.
+    /// Ada's insights, or a failed test. Unoptimized on a loaded machine it takes a few seconds; anything that grows with
+    /// the square of the sentences takes minutes.
     fn in_time(material: Material) -> Insights {
         let (done, finished) = std::sync::mpsc::channel();
         std::thread::spawn(move || done.send(Analysis::of(&material).insights_for("ada")));
-        finished.recv_timeout(std::time::Duration::from_secs(120)).unwrap()
+        finished.recv_timeout(std::time::Duration::from_secs(40)).unwrap()
     }
 
     proptest! {

@@ -60,6 +60,13 @@ pub(super) struct Draft {
     pub(super) settled: usize,
 }
 
+impl Draft {
+    /// Whether it becomes an item without another word.
+    pub(super) fn is_told(&self) -> bool {
+        self.is_firm && !self.is_dropped
+    }
+}
+
 pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: HashSet<u32>, is_firm: bool) -> Draft {
     Draft {
         normal: normalized(&task),

@@ -56,15 +56,16 @@ impl Listener<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
+        let firm: Vec<Option<Telling>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
+        let own_drafts = self.drafts.iter().zip(&firm).filter(|(_, telling)| **telling == Some(Telling::Own));
         let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index);
-        let firm = self.drafts.iter().filter(|draft| draft.is_firm && !draft.is_dropped);
-        let own_drafts = firm.filter(|draft| self.telling_of(draft, likelihoods) == Some(Telling::Own));
-        let own = own.chain(own_drafts.map(|draft| draft.settled)).collect();
+        let own = own.chain(own_drafts.map(|(draft, _)| draft.settled)).collect();
         let about = About { referents: Referents::of(self.text), weights, own };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
+        let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
+        let mut items: Vec<_> = noted.map(|draft| (draft.settled, draft.item.clone())).collect();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
-        let mut items = Vec::new();
         for settled in likely {
             let draft = self.draft_of(settled, &drafts, &is_told);
             draft.into_iter().for_each(|at| is_told[at] = true);
@@ -73,11 +74,8 @@ impl Listener<'_> {
                 items.extend(self.item(settled, draft, about(items.len())).map(|item| (settled.index, item)));
             }
         }
-        for (draft, is_told) in self.drafts.iter().zip(is_told) {
-            let is_left = draft.is_firm && !draft.is_dropped && !is_told;
-            if draft.is_firm && !draft.is_dropped && self.is_noted(draft) {
-                items.push((draft.settled, draft.item.clone()));
-            } else if is_left && let Some(telling) = self.telling_of(draft, likelihoods) {
+        for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
+            if let Some(telling) = telling.filter(|_| !is_told) {
                 let settled = Settled { index: draft.settled, telling, margin: 0.0 };
                 items.extend(self.item(settled, Some(draft), about(items.len())).map(|item| (settled.index, item)));
             }
@@ -88,7 +86,7 @@ impl Listener<'_> {
 
     /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
     fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
-        let likelihood = likelihoods[draft.settled]?;
+        let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
         let first = likelihoods[draft.sentence]?;
         let speaker = self.speaker_of(&self.text.sentences[draft.settled]);
         let telling = match &draft.item.owner {
