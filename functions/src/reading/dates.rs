@@ -3,9 +3,8 @@
 //! A day is counted from that of the meeting, in UTC. A week ends on Friday; a weekday is the next one that comes. Where
 //! the words leave the day open ("next week", "soon") there is none.
 
-use std::collections::HashMap;
-
 use chrono::{Datelike as _, Days, Months, NaiveDate, Weekday};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::tokens::{Break, Token};
@@ -107,7 +106,7 @@ enum Unit {
 #[derive(Debug)]
 pub struct Calendar {
     /// By first word: the further ones, the longest first.
-    words: HashMap<String, Vec<(Vec<String>, Word)>>,
+    words: FxHashMap<String, Vec<(Vec<String>, Word)>>,
     articles: Vec<String>,
     suffixes: Vec<String>,
     day_markers: Vec<String>,
@@ -115,7 +114,7 @@ pub struct Calendar {
 
 impl Calendar {
     pub(super) fn new(file: CalendarFile) -> Calendar {
-        let mut words: HashMap<String, Vec<(Vec<String>, Word)>> = HashMap::new();
+        let mut words: FxHashMap<String, Vec<(Vec<String>, Word)>> = FxHashMap::default();
         let mut add = |phrase: &str, word: Word| {
             let mut parts = phrase.split([' ', '_']).map(str::to_owned);
             if let Some(first) = parts.next().filter(|first| !first.is_empty()) {

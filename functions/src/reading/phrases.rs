@@ -11,9 +11,10 @@
 //!   eight words, `^` and `$` are the beginning and the end of a clause. Between any two words, words of the class `between` may stand.
 //! - `[dates]`: what `dates` reads. `[frames]`: what `frames` writes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::dates::{Calendar, CalendarFile};
@@ -394,16 +395,16 @@ pub struct Phrases {
     /// Articles that are no pronouns before a verb, and may stand before a name.
     pub articles: Vec<String>,
     infinitives: Vec<String>,
-    words: HashMap<String, Classes>,
+    words: FxHashMap<String, Classes>,
     /// The verb of a form, by a number.
-    verbs: HashMap<String, u32>,
+    verbs: FxHashMap<String, u32>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
-    pronouns: HashMap<String, Pronoun>,
+    pronouns: FxHashMap<String, Pronoun>,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
     /// Rules by the words that they can begin with.
-    by_word: HashMap<String, Vec<usize>>,
+    by_word: FxHashMap<String, Vec<usize>>,
     /// Rules that begin with a class.
     by_class: Vec<(Class, usize)>,
     /// Rules that begin with any word that is in no class.
@@ -510,9 +511,9 @@ impl Phrases {
 
     fn read(code: &'static str, text: &str) -> Phrases {
         let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("languages/{code}.toml: {error}"));
-        let mut words: HashMap<String, Classes> = HashMap::new();
-        let mut verbs: HashMap<String, u32> = HashMap::new();
-        let mut infinitives: HashMap<String, u32> = HashMap::new();
+        let mut words: FxHashMap<String, Classes> = FxHashMap::default();
+        let mut verbs: FxHashMap<String, u32> = FxHashMap::default();
+        let mut infinitives: FxHashMap<String, u32> = FxHashMap::default();
         let mut add = |word: String, class: Class| words.entry(word).or_default().add(class);
         let mut form = |infinitive: &str, form: &str| {
             let next = u32::try_from(infinitives.len()).unwrap_or(u32::MAX);
@@ -561,7 +562,7 @@ impl Phrases {
         for (meaning, phrases) in &file.phrases {
             rules.extend(phrases.iter().map(|phrase| rule(*meaning, phrase)));
         }
-        let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_word: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut by_class = Vec::new();
         let mut by_ending = Vec::new();
         for (index, rule) in rules.iter().enumerate() {
