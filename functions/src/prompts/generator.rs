@@ -13,6 +13,7 @@ use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
 use crate::reading::material::{Chunk, Material, Person};
 use crate::reading::text::{Text, normalized};
 use crate::reading::topics::topics;
+use crate::reading::weights::Learned;
 
 /// The most prompts of one user, meeting and kind.
 pub const PROMPTS_MAX: usize = 10;
@@ -203,7 +204,7 @@ fn from_agenda(title: &str, description: &str, frames: &Frames) -> Vec<Prompt> {
         let content = filled(&frames.invitation_asks, &[("question", &question.text)]);
         found.push(made(&content, 0.7, &["description", "question"]));
     }
-    for topic in topics(&text, TOPICS_MAX) {
+    for topic in topics(&text, TOPICS_MAX, &Learned::known().topics) {
         let content = filled(&frames.invitation_topic, &[("topic", &topic.phrase)]);
         let relevance = (0.4 + 0.05 * topic.sentences.len() as f64).min(0.65);
         found.push(made(&content, relevance, &["description", &tag(&topic.phrase)]));

@@ -47,7 +47,7 @@ impl Findings {
         text.names.extend(named);
         let titled = titled(&text);
         text.names.extend(titled);
-        let topics = topics(&text, topics_max);
+        let topics = topics(&text, topics_max, &learned.topics);
         let decisions = decisions(&text, &likelihoods);
         let open_questions = open_questions(&text, material);
         Findings { text, topics, items, decisions, open_questions }

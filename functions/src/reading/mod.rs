@@ -4,7 +4,8 @@
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`) and what is written in them (`frames`); how a transcript is cut (`turns`, `addresses`, `language`,
 //! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, the `likelihood` of what a
-//! sentence tells by its `clues`, the `referents` of what it is about, both by learned `weights`, `action_items`, `decisions`, `questions`, `topics`, `ranking`), and all of it at once (`findings`).
+//! sentence tells by its `clues`, the `referents` of what it is about and the `topics`, all by learned `weights`,
+//! `action_items`, `decisions`, `questions`, `ranking`), and all of it at once (`findings`).
 
 pub mod action_items;
 pub mod addresses;

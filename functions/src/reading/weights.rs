@@ -92,10 +92,13 @@ pub struct Learned {
     pub tellings: Weights<4>,
     /// Of a sentence and one before it: whether that one says what it is about.
     pub referents: Weights<1>,
+    /// Of a phrase: whether it is a topic.
+    pub topics: Weights<1>,
 }
 
-static LEARNED: LazyLock<Learned> =
-    LazyLock::new(|| Learned::read(include_str!("likelihood.tsv"), include_str!("referents.tsv")));
+static LEARNED: LazyLock<Learned> = LazyLock::new(|| {
+    Learned::read([include_str!("likelihood.tsv"), include_str!("referents.tsv"), include_str!("topics.tsv")])
+});
 
 impl Learned {
     /// What is part of the program.
@@ -104,10 +107,14 @@ impl Learned {
         &LEARNED
     }
 
-    /// From the lines of two files.
+    /// From the lines of their files.
     #[must_use]
-    pub fn read(tellings: &str, referents: &str) -> Learned {
-        Learned { tellings: Weights::read(tellings), referents: Weights::read(referents) }
+    pub fn read([tellings, referents, topics]: [&str; 3]) -> Learned {
+        Learned {
+            tellings: Weights::read(tellings),
+            referents: Weights::read(referents),
+            topics: Weights::read(topics),
+        }
     }
 }
 
@@ -118,9 +125,10 @@ mod tests {
     #[test]
     fn every_line_of_the_files_is_one() {
         let lines = |file: &'static str| file.lines().filter(|line| !line.starts_with('#')).count();
-        let Learned { tellings, referents } = Learned::known();
+        let Learned { tellings, referents, topics } = Learned::known();
         assert_eq!(tellings.clues.len(), lines(include_str!("likelihood.tsv")));
         assert_eq!(referents.clues.len(), lines(include_str!("referents.tsv")));
+        assert_eq!(topics.clues.len(), lines(include_str!("topics.tsv")));
         assert!(tellings.clues.contains_key("always") && referents.clues.contains_key("always"));
     }
 

@@ -15,8 +15,9 @@ use functions::reading::material::{Chunk, Material};
 use functions::reading::people::Names;
 use functions::reading::referents::Referents;
 use functions::reading::text::{Sentence, Source, Text, normalized};
+use functions::reading::topics::with_clues;
 
-use crate::scoring::{Label, Meeting, holds, material};
+use crate::scoring::{Label, Meeting, holds, is_apt, material};
 
 /// How much a sentence counts against the penalty of the weights.
 const TRUST: f64 = 0.1;
@@ -43,6 +44,8 @@ pub(crate) struct Lessons {
     tellings: Table<{ Telling::ALL.len() }>,
     /// Of sentences and one before, whether that one says what they are about.
     referents: Table<1>,
+    /// Of phrases, whether they are topics.
+    topics: Table<1>,
 }
 
 impl Lessons {
@@ -64,6 +67,10 @@ impl Lessons {
             self.hear(number, &piece, &text, tells);
         }
         self.look_back(number, meeting, &text);
+        for (phrase, clues) in with_clues(&text) {
+            let clues = clues.iter().map(|clue| self.topics.number(clue)).collect();
+            self.topics.add(number, clues, [is_apt(&phrase, meeting)]);
+        }
     }
 
     fn hear(
@@ -101,11 +108,15 @@ impl Lessons {
         }
     }
 
-    /// The lines of the two files that some of the meetings teach.
-    pub(crate) fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 2] {
+    /// The lines of the files that some of the meetings teach.
+    pub(crate) fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 3] {
         let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, and a decision";
         let referents = "a sentence before saying what one is about";
-        [self.tellings.learned(tellings, &is_taught), self.referents.learned(referents, &is_taught)]
+        [
+            self.tellings.learned(tellings, &is_taught),
+            self.referents.learned(referents, &is_taught),
+            self.topics.learned("a phrase being a topic", &is_taught),
+        ]
     }
 }
 

@@ -32,9 +32,10 @@ const BLESS: &str = "CONVOKE_BLESS";
 const FROM: &str = "MEETINGS_FROM";
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/meetings");
 /// The files of what is learned.
-const TELLINGS_AND_REFERENTS: [&str; 2] = [
+const LEARNED: [&str; 3] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/likelihood.tsv"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/referents.tsv"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/topics.tsv"),
 ];
 /// Meetings that teach weights, and that no rule was tuned on.
 const TAUGHT: &str = "taught";
@@ -116,7 +117,7 @@ fn lessons(taught: &[Taught]) -> Lessons {
 #[ignore = "writes the weights anew, which the totals depend on"]
 fn weights_are_learned_from_all_meetings_that_are_not_held_out() {
     let files = lessons(&taught()).learned(|_| true);
-    TELLINGS_AND_REFERENTS.iter().zip(files).for_each(|(path, lines)| std::fs::write(path, lines).unwrap());
+    LEARNED.iter().zip(files).for_each(|(path, lines)| std::fs::write(path, lines).unwrap());
 }
 
 #[test]
@@ -125,8 +126,8 @@ fn cross_validated() {
     let taught = taught();
     let lessons = lessons(&taught);
     let scored = |part: usize| {
-        let [tellings, referents] = lessons.learned(|number| number % PARTS != part);
-        let weights = Learned::read(&tellings, &referents);
+        let files = lessons.learned(|number| number % PARTS != part);
+        let weights = Learned::read(files.each_ref().map(String::as_str));
         let left_out = taught.iter().enumerate().filter(|(number, _)| number % PARTS == part);
         left_out.map(|(_, one)| (one, scoring::score(&one.meeting, one.language, &weights).0)).collect()
     };

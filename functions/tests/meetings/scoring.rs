@@ -153,6 +153,12 @@ pub(crate) fn holds(text: &str, words: &str) -> bool {
     words.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
+/// Whether a phrase is one of a meeting's topics, or a part of one.
+pub(crate) fn is_apt(phrase: &str, meeting: &Meeting) -> bool {
+    let phrase = phrase.to_lowercase();
+    meeting.topics.iter().any(|apt| phrase.contains(apt.as_str()) || apt.contains(&phrase))
+}
+
 /// What is labelled of an item.
 pub(crate) struct Label<'l> {
     pub owner: &'l str,
@@ -187,12 +193,11 @@ pub(crate) fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Sc
         score_decisions(meeting, &findings, &mut score, &mut misses);
     }
     for topic in &findings.topics {
-        let phrase = topic.phrase.to_lowercase();
-        let is_apt = meeting.topics.iter().any(|apt| phrase.contains(apt.as_str()) || apt.contains(&phrase));
+        let is_apt = is_apt(&topic.phrase, meeting);
         score.topics += 1;
         score.topics_apt += usize::from(is_apt);
         if !is_apt {
-            misses.push(format!("- topic: {phrase}"));
+            misses.push(format!("- topic: {}", topic.phrase.to_lowercase()));
         }
     }
     (score, misses)

@@ -1,25 +1,31 @@
-//! The main topics of a text: its key phrases by YAKE, as far as they are noun phrases.
+//! The main topics of a text: its key phrases by YAKE, as far as they are noun phrases, and of those the ones that are
+//! likeliest by their `clues`, as the labelled meetings have taught it (`topics.tsv`).
 //!
 //! A noun is known by its neighbours over the whole text (an article, a preposition, an adjective before it), and in
 //! German by its capital; what a language file knows as a verb, a greeting, a day or a word without a subject is none,
 //! and names of the participants are none. Chinese and Japanese words are those of ICU's dictionaries.
-//!
-//! Campos et al., "YAKE! Keyword extraction from single documents using multiple local features", Information Sciences
-//! 509 (2020), with windows of one word and phrases of up to three. It is written here and not taken from a crate
-//! because it has to run on the same sentences, stop words and stems as everything else, for every language, and to
-//! add its sums in one order: the crate adds them in that of a randomly seeded hash map.
 
-use std::collections::{HashMap, HashSet};
+mod clues;
+mod yake;
 
-use super::phrases::{Class, Phrases};
-use super::text::{Sentence, Text, Word, WordClass, is_without_spaces, lowered};
-use super::tokens::{Break, Token, is_determined};
+use std::collections::{BTreeSet, HashMap};
+
+use crate::reading::phrases::{Class, Phrases};
+use crate::reading::text::{Sentence, Text, Word, WordClass, is_without_spaces, lowered};
+use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::weights::Weights;
+use yake::Scores;
 
 /// The longest phrase, words.
 const WORDS_MAX: usize = 3;
 
 /// Phrases that are compared with each other, the best: a handful is wanted, and a day of talk has a hundred thousand.
 const RANKED_MAX: usize = 2000;
+
+/// How likely a phrase has to be a topic beside a likelier one.
+const LIKELY_MIN: f64 = 0.4;
+/// How likely it is where nothing is learned of it: in notes, and in a language without phrases.
+const UNLEARNED: f64 = 0.5;
 
 /// A key phrase.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,39 +42,81 @@ pub struct Topic {
 
 /// The `count` best topics of a text, best first. None says again what a better one says already.
 #[must_use]
-pub fn topics(text: &Text, count: usize) -> Vec<Topic> {
-    let scores = Scores::of(text);
-    let uses = uses(text);
-    let mut ranked: Vec<(f64, Candidate)> =
-        candidates(text, &uses).into_iter().map(|found| (scores.phrase(&found, text), found)).collect();
-    // What is said once is no topic of a meeting, however early: such phrases only fill up. Equal scores keep the order
-    // in which the phrases first occur.
-    ranked.sort_by(|a, b| (a.1.places.len() < 2).cmp(&(b.1.places.len() < 2)).then(a.0.total_cmp(&b.0)));
+pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
+    let ranked = judged(text, weights);
     let mut chosen: Vec<Topic> = Vec::new();
-    for own in ranked.iter().take(RANKED_MAX) {
-        // One phrase that was said once is told where there is no better one, to have something to tell.
-        if chosen.len() == count || (own.1.places.len() < 2 && !chosen.is_empty()) {
+    for own in &ranked {
+        if chosen.len() == count || (!chosen.is_empty() && own.likelihood < LIKELY_MIN) {
             break;
         }
-        let (score, candidate) = fuller(&own.1, &ranked, text).unwrap_or(own);
-        let terms = candidate.content(text);
+        let own = fuller(own, &ranked, text).unwrap_or(own);
+        let terms = own.candidate.content(text);
         if chosen.iter().any(|topic| within(&terms, &topic.terms) || within(&topic.terms, &terms)) {
             continue;
         }
-        let sentences = candidate.places.iter().map(|place| place.0).collect();
-        chosen.push(Topic { phrase: candidate.phrase(text), terms, sentences, score: *score });
+        let sentences = own.candidate.places.iter().map(|place| place.0).collect();
+        chosen.push(Topic { phrase: own.candidate.phrase(text), terms, sentences, score: own.score });
     }
     chosen
 }
 
+/// The phrases of a text that may be topics, each with its clues.
+#[must_use]
+pub fn with_clues(text: &Text) -> Vec<(String, BTreeSet<String>)> {
+    let scores = Scores::of(text);
+    let with_clues = |(rank, (_, candidate)): (usize, (f64, Candidate))| {
+        let mut own = BTreeSet::new();
+        clues::tell(&candidate, rank, text, &scores, &mut |clue| {
+            own.insert(clue.to_owned());
+        })?;
+        Some((candidate.phrase(text), own))
+    };
+    ranked(text, &scores).into_iter().enumerate().filter_map(with_clues).collect()
+}
+
+/// A phrase that may be a topic.
+struct Judged {
+    /// YAKE's: the lower the better.
+    score: f64,
+    /// How likely it is one, 0 … 1.
+    likelihood: f64,
+    candidate: Candidate,
+}
+
+/// The likeliest phrases first, where nothing is learned of them the best by YAKE.
+fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
+    let scores = Scores::of(text);
+    let judge = |(rank, (score, candidate)): (usize, (f64, Candidate))| {
+        let mut is_said = false;
+        let [likelihood] =
+            weights.likelihood(|tell| is_said = clues::tell(&candidate, rank, text, &scores, tell).is_some());
+        // What stands once is no topic of a text, however early: such phrases only fill up.
+        let unlearned = if candidate.places.len() < 2 { 0.0 } else { UNLEARNED };
+        Judged { score, likelihood: if is_said { likelihood } else { unlearned }, candidate }
+    };
+    let mut judged: Vec<Judged> = ranked(text, &scores).into_iter().enumerate().map(judge).collect();
+    judged.sort_by(|one, other| other.likelihood.total_cmp(&one.likelihood));
+    judged
+}
+
+/// The best phrases by YAKE, best first. Equal scores keep the order in which the phrases first occur.
+fn ranked(text: &Text, scores: &Scores) -> Vec<(f64, Candidate)> {
+    let uses = uses(text);
+    let mut ranked: Vec<(f64, Candidate)> =
+        candidates(text, &uses).into_iter().map(|found| (scores.phrase(&found, text), found)).collect();
+    ranked.sort_by(|a, b| (a.1.places.len() < 2).cmp(&(b.1.places.len() < 2)).then(a.0.total_cmp(&b.0)));
+    ranked.truncate(RANKED_MAX);
+    ranked
+}
+
 /// The best longer phrase in which at least half of a phrase's occurrences stand: "mail provider" says more than
 /// "provider", and YAKE leaves the longer one behind whenever the word stands alone a few times as well.
-fn fuller<'r>(candidate: &Candidate, ranked: &'r [(f64, Candidate)], text: &Text) -> Option<&'r (f64, Candidate)> {
-    let terms = candidate.content(text);
-    ranked.iter().take(RANKED_MAX).find(|(_, longer)| {
-        longer.length > candidate.length
+fn fuller<'r>(own: &Judged, ranked: &'r [Judged], text: &Text) -> Option<&'r Judged> {
+    let terms = own.candidate.content(text);
+    ranked.iter().find(|Judged { candidate: longer, .. }| {
+        longer.length > own.candidate.length
             && longer.places.len() >= 2
-            && longer.places.len() * 2 >= candidate.places.len()
+            && longer.places.len() * 2 >= own.candidate.places.len()
             && within(&terms, &longer.content(text))
     })
 }
@@ -333,153 +381,11 @@ fn runs(sentence: &Sentence, parts: &[PartOf]) -> impl Iterator<Item = std::ops:
     })
 }
 
-/// What YAKE knows of every term and of every two neighbours.
-struct Scores {
-    terms: Vec<TermScore>,
-    /// How often the second term follows the first.
-    followed: HashMap<(u32, u32), usize>,
-}
-
-#[derive(Clone, Default)]
-struct TermScore {
-    frequency: f64,
-    score: f64,
-}
-
-/// What is counted of one term.
-#[derive(Clone, Default)]
-struct Count {
-    all: usize,
-    capital: usize,
-    acronym: usize,
-    content: bool,
-    /// Ascending, each once.
-    sentences: Vec<usize>,
-    left: HashSet<u32>,
-    left_all: usize,
-    right: HashSet<u32>,
-    right_all: usize,
-}
-
-impl Scores {
-    fn of(text: &Text) -> Scores {
-        let (counts, followed) = counted(text);
-        let content: Vec<f64> = counts.iter().filter(|c| c.content).map(|c| float(c.all)).collect();
-        let (mean, deviation) = mean_and_deviation(&content);
-        let usual = mean + deviation;
-        let most = float(counts.iter().map(|count| count.all).max().unwrap_or(0));
-        let sentences = float(text.sentences.len());
-        let terms = counts
-            .iter()
-            .map(|count| TermScore { frequency: float(count.all), score: count.score(usual, most, sentences) })
-            .collect();
-        Scores { terms, followed }
-    }
-
-    fn phrase(&self, candidate: &Candidate, text: &Text) -> f64 {
-        let words = candidate.words(text, candidate.places[0]);
-        let (mut product, mut sum) = (1.0, 0.0);
-        for (at, word) in words.iter().enumerate() {
-            if word.class == WordClass::Content {
-                let score = self.terms[word.term as usize].score;
-                product *= score;
-                sum += score;
-            } else if at > 0 && at + 1 < words.len() {
-                // A stop word inside counts by how firmly it ties its neighbours together.
-                let tie = self.tie(words[at - 1].term, word.term) * self.tie(word.term, words[at + 1].term);
-                product *= 1.0 + (1.0 - tie);
-                sum -= 1.0 - tie;
-            }
-        }
-        // The sum of a phrase with a weak stop word can come near to -1, where the quotient means nothing any more.
-        product / (float(candidate.places.len()) * f64::max(1.0 + sum, 0.1))
-    }
-
-    /// The share of the rarer term's occurrences in which the two stand together.
-    fn tie(&self, left: u32, right: u32) -> f64 {
-        let together = float(self.followed.get(&(left, right)).copied().unwrap_or(0));
-        together / f64::min(self.terms[left as usize].frequency, self.terms[right as usize].frequency)
-    }
-}
-
-impl Count {
-    fn score(&self, usual: f64, most: f64, sentences: f64) -> f64 {
-        if !self.content || self.all == 0 {
-            return 0.0;
-        }
-        let all = float(self.all);
-        let case = float(self.capital.max(self.acronym)) / (1.0 + all.ln());
-        let position = (3.0 + median(&self.sentences)).ln().ln();
-        let dispersion = share(self.left.len(), self.left_all) + share(self.right.len(), self.right_all);
-        let related = 1.0 + dispersion * (all / most);
-        let spread = float(self.sentences.len()) / sentences;
-        (related * position) / (case + (all / usual) / related + spread / related)
-    }
-}
-
-fn counted(text: &Text) -> (Vec<Count>, HashMap<(u32, u32), usize>) {
-    let mut counts = vec![Count::default(); text.terms as usize];
-    let mut followed: HashMap<(u32, u32), usize> = HashMap::new();
-    for (s, sentence) in text.sentences.iter().enumerate() {
-        for (w, word) in sentence.words.iter().enumerate() {
-            let count = &mut counts[word.term as usize];
-            count.all += 1;
-            count.content |= word.class == WordClass::Content;
-            count.acronym += usize::from(is_acronym(&word.surface));
-            // At the beginning of a sentence every word has a capital.
-            count.capital += usize::from(w > 0 && word.surface.chars().next().is_some_and(char::is_uppercase));
-            if count.sentences.last() != Some(&s) {
-                count.sentences.push(s);
-            }
-            if w > 0 && !word.after_break {
-                let left = sentence.words[w - 1].term;
-                *followed.entry((left, word.term)).or_default() += 1;
-                counts[word.term as usize].left.insert(left);
-                counts[word.term as usize].left_all += 1;
-                counts[left as usize].right.insert(word.term);
-                counts[left as usize].right_all += 1;
-            }
-        }
-    }
-    (counts, followed)
-}
-
-fn is_acronym(surface: &str) -> bool {
-    surface.chars().nth(1).is_some() && surface.chars().all(char::is_uppercase)
-}
-
-/// The part that different neighbours make of all neighbours: low for a word of fixed phrases.
-fn share(different: usize, all: usize) -> f64 {
-    if all == 0 { 0.0 } else { float(different) / float(all) }
-}
-
-fn median(ascending: &[usize]) -> f64 {
-    let half = ascending.len() / 2;
-    match ascending {
-        [] => 0.0,
-        _ if ascending.len().is_multiple_of(2) => f64::midpoint(float(ascending[half - 1]), float(ascending[half])),
-        _ => float(ascending[half]),
-    }
-}
-
-fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
-    if values.is_empty() {
-        return (0.0, 0.0);
-    }
-    let number = float(values.len());
-    let mean = values.iter().sum::<f64>() / number;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / number;
-    (mean, variance.sqrt())
-}
-
-fn float(count: usize) -> f64 {
-    count as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::material::{Chunk, Material};
     use super::*;
+    use crate::reading::weights::Learned;
 
     fn said(lines: &[&str], language: &str) -> Text {
         let chunk =
@@ -488,7 +394,7 @@ mod tests {
     }
 
     fn phrases(text: &Text, count: usize) -> Vec<String> {
-        topics(text, count).into_iter().map(|topic| topic.phrase.to_lowercase()).collect()
+        topics(text, count, &Learned::known().topics).into_iter().map(|topic| topic.phrase.to_lowercase()).collect()
     }
 
     const ENGLISH: &[&str] = &[
@@ -514,7 +420,7 @@ mod tests {
 
     #[test]
     fn no_topic_repeats_a_better_one() {
-        let found = topics(&said(ENGLISH, "en"), 20);
+        let found = topics(&said(ENGLISH, "en"), 20, &Learned::known().topics);
         for (i, topic) in found.iter().enumerate() {
             for other in &found[i + 1..] {
                 assert!(!other.terms.iter().all(|term| topic.terms.contains(term)), "{topic:?} {other:?}");
@@ -550,7 +456,8 @@ mod tests {
 
     #[test]
     fn a_topic_is_written_as_most_people_write_it() {
-        let found = topics(&said(&["We use Postgres.", "They use Postgres.", "POSTGRES!"], "en"), 1);
+        let found =
+            topics(&said(&["We use Postgres.", "They use Postgres.", "POSTGRES!"], "en"), 1, &Learned::known().topics);
         assert_eq!(found[0].phrase, "Postgres");
         assert_eq!(found[0].sentences, [0, 1, 2]);
     }
@@ -558,7 +465,7 @@ mod tests {
     #[test]
     fn little_text_does_no_harm() {
         for lines in [&[][..], &[""], &["Rust"], &["a"], &["🎉🎉"], &["مرحبا بالجميع"]] {
-            for topic in topics(&said(lines, "en"), 5) {
+            for topic in topics(&said(lines, "en"), 5, &Learned::known().topics) {
                 assert!(topic.score.is_finite());
             }
         }
@@ -566,9 +473,9 @@ mod tests {
 
     #[test]
     fn the_same_text_always_has_the_same_topics() {
-        let first = topics(&said(ENGLISH, "en"), 10);
+        let first = topics(&said(ENGLISH, "en"), 10, &Learned::known().topics);
         for _ in 0..5 {
-            assert_eq!(topics(&said(ENGLISH, "en"), 10), first);
+            assert_eq!(topics(&said(ENGLISH, "en"), 10, &Learned::known().topics), first);
         }
     }
 }

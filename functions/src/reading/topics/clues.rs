@@ -1,0 +1,179 @@
+//! The clues by which it is judged whether a phrase is what a meeting was about.
+//!
+//! How often, by how many people and where in the meeting it is said, and what stands around it: "now the allotments",
+//! "about the allotments". Most are the same in all languages; words, and how they end, are those of one.
+
+use std::collections::BTreeSet;
+
+use super::Candidate;
+use super::yake::Scores;
+use crate::reading::commitments::clauses::is_question;
+use crate::reading::phrases::{Class, Phrases};
+use crate::reading::text::{Sentence, Source, Text, Word, WordClass, lowered};
+use crate::reading::tokens::Break;
+use crate::reading::weights::Teller;
+
+/// Steps in which it is counted how often a phrase is said.
+const TIMES: [usize; 7] = [1, 2, 3, 4, 6, 9, 14];
+/// Steps of its rank by YAKE.
+const RANKS: [usize; 9] = [0, 1, 2, 4, 7, 11, 18, 30, 60];
+/// Steps of its letters.
+const CHARS: [usize; 5] = [3, 5, 8, 12, 18];
+/// Steps of a part of the meeting, hundredths.
+const PARTS: [usize; 7] = [4, 10, 20, 40, 60, 80, 92];
+/// Steps in which the words of a sentence are counted.
+const LENGTHS: [usize; 5] = [2, 4, 8, 14, 22];
+/// Steps of how many sentences a meeting has.
+const SENTENCES: [usize; 5] = [12, 25, 50, 100, 300];
+/// The most speakers that are told apart.
+const SPEAKERS_MAX: usize = 4;
+/// How many turns later another speaker takes a phrase up.
+const UPTAKE_TURNS: usize = 2;
+/// The places of a phrase at which it is looked what stands around it, the first.
+const PLACES_MAX: usize = 6;
+/// How many letters an ending has.
+const ENDINGS: [usize; 2] = [2, 3];
+
+/// Tells the clues of a phrase that has a rank by YAKE; None where it is never said, or in a language without phrases.
+pub(super) fn tell(
+    candidate: &Candidate,
+    rank: usize,
+    text: &Text,
+    scores: &Scores,
+    tell: &mut dyn FnMut(&str),
+) -> Option<()> {
+    let said: Vec<Place<'_>> = candidate.places.iter().filter_map(|place| Place::of(candidate, *place, text)).collect();
+    let (first, last) = (said.first()?, said.last()?);
+    let mut clues = Teller::new(tell);
+    let code = first.phrases.code;
+    let part = |index: usize| step(index * 100 / text.sentences.len().max(1), &PARTS);
+    let times = step(said.len(), &TIMES);
+    let turns: BTreeSet<usize> = said.iter().map(|place| place.turn).collect();
+    let speakers: BTreeSet<&str> = said.iter().map(|place| place.speaker).collect();
+    let speakers = speakers.len().min(SPEAKERS_MAX);
+    let length = candidate.length;
+    let size = step(text.sentences.len(), &SENTENCES);
+    clues.words(&["always"]);
+    clues.words(&["language", code]);
+    clues.tell(format_args!("times {times}"));
+    clues.tell(format_args!("times {times} size {size}"));
+    clues.tell(format_args!("times {times} length {length}"));
+    clues.tell(format_args!("turns {}", step(turns.len(), &TIMES)));
+    clues.tell(format_args!("speakers {speakers}"));
+    clues.tell(format_args!("speakers {speakers} times {times}"));
+    clues.tell(format_args!("rank {}", step(rank, &RANKS)));
+    clues.tell(format_args!("rank {} times {times}", step(rank, &RANKS)));
+    clues.tell(format_args!("first {}", part(first.index)));
+    clues.tell(format_args!("last {}", part(last.index)));
+    clues.tell(format_args!("span {}", part(last.index - first.index)));
+    let is_taken_up =
+        said.windows(2).any(|two| two[0].speaker != two[1].speaker && two[1].turn - two[0].turn <= UPTAKE_TURNS);
+    clues.tell(format_args!("taken up {is_taken_up}"));
+    clues.tell(format_args!("taken up {is_taken_up} times {times}"));
+    let (content, links): (Vec<&Word>, Vec<&Word>) =
+        first.words.iter().partition(|word| word.class == WordClass::Content);
+    let counts = || content.iter().map(|word| scores.count(word.term));
+    let (rarest, commonest) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    clues.tell(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
+    clues.tell(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
+    clues.tell(format_args!("alone {} length {length}", step(rarest.saturating_sub(said.len()), &TIMES)));
+    clues.tell(format_args!("{code} links {} length {length}", links.len()));
+    first.tell_words(&mut clues);
+    first.tell_around("first", &mut clues);
+    said.iter().take(PLACES_MAX).for_each(|place| place.tell_around("any", &mut clues));
+    Some(())
+}
+
+/// A place where a phrase is said.
+struct Place<'t> {
+    index: usize,
+    sentence: &'t Sentence,
+    phrases: &'static Phrases,
+    turn: usize,
+    speaker: &'t str,
+    /// Whether the sentence is the first of its turn.
+    opens: bool,
+    words: &'t [Word],
+}
+
+impl<'t> Place<'t> {
+    fn of(candidate: &Candidate, place: (usize, usize), text: &'t Text) -> Option<Place<'t>> {
+        let (index, _) = place;
+        let sentence = &text.sentences[index];
+        let Source::Turn(turn) = sentence.source else { return None };
+        Some(Place {
+            index,
+            sentence,
+            phrases: sentence.language.phrases()?,
+            turn,
+            speaker: &text.turns[turn].speaker_id,
+            opens: index.checked_sub(1).is_none_or(|before| text.sentences[before].source != sentence.source),
+            words: candidate.words(text, place),
+        })
+    }
+
+    /// Clues of the phrase itself.
+    fn tell_words(&self, clues: &mut Teller<'_>) {
+        let code = self.phrases.code;
+        let content: Vec<&Word> = self.words.iter().filter(|word| word.class == WordClass::Content).collect();
+        let is_capital = |word: &&&Word| word.surface.chars().next().is_some_and(char::is_uppercase);
+        let chars: usize = content.iter().map(|word| word.surface.chars().count()).sum();
+        clues.tell(format_args!("words {}", self.words.len()));
+        clues.tell(format_args!("chars {}", step(chars, &CHARS)));
+        clues.tell(format_args!("{code} capitals {} of {}", content.iter().filter(is_capital).count(), content.len()));
+        for word in content {
+            let lower = lowered(&word.surface);
+            clues.words(&[code, &lower]);
+            for ending in ENDINGS {
+                if let Some((at, _)) = lower.char_indices().rev().nth(ending - 1).filter(|(at, _)| *at > 0) {
+                    clues.words(&[code, "…", &lower[at..]]);
+                }
+            }
+            for class in Class::ALL.into_iter().filter(|class| self.phrases.classes(&lower).has(*class)) {
+                clues.tell(format_args!("class {class:?}"));
+            }
+        }
+    }
+
+    /// Clues of what stands around it.
+    fn tell_around(&self, which: &str, clues: &mut Teller<'_>) {
+        let code = self.phrases.code;
+        let tokens = &self.sentence.tokens;
+        let (Some(first), Some(last)) = (self.words.first(), self.words.last()) else { return };
+        let start = tokens.partition_point(|token| token.place.end <= first.place.start);
+        let end = tokens.partition_point(|token| token.place.start < last.place.end);
+        let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map(|token| token.lower.as_str());
+        let before = word(start.checked_sub(1)).unwrap_or("^");
+        let two_before = word(start.checked_sub(2)).unwrap_or("^");
+        let behind = word(Some(end)).unwrap_or("$");
+        clues.words(&[which, code, before, "_"]);
+        clues.words(&[which, code, two_before, before, "_"]);
+        clues.words(&[which, code, "_", behind]);
+        for (place, at) in
+            [("before", start.checked_sub(1)), ("two before", start.checked_sub(2)), ("behind", Some(end))]
+        {
+            let Some(token) = at.and_then(|at| tokens.get(at)) else {
+                clues.words(&[which, place, "none"]);
+                continue;
+            };
+            let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
+            classes.for_each(|class| clues.tell(format_args!("{which} {place} {class:?}")));
+            if token.before != Break::None {
+                clues.words(&[which, place, "break"]);
+            }
+        }
+        let length = step(tokens.len(), &LENGTHS);
+        let asks = is_question(&self.sentence.text);
+        clues.tell(format_args!("{which} length {length}"));
+        clues.tell(format_args!("{which} length {length} opens {} asks {asks}", self.opens));
+        clues.tell(format_args!("{which} starts {} ends {}", start == 0, end == tokens.len()));
+        for found in tokens.iter().flat_map(|token| &token.phrases) {
+            clues.tell(format_args!("{which} means {:?}", found.meaning));
+        }
+    }
+}
+
+/// The step in which a number lies.
+fn step(number: usize, bounds: &[usize]) -> usize {
+    bounds.partition_point(|bound| *bound < number)
+}
