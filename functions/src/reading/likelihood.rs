@@ -18,11 +18,14 @@ pub enum Telling {
     /// Something is somebody else's.
     Others,
     Decision,
+    /// It sounds like a task and is none: a habit, a condition, a joke, what somebody else said once.
+    Nothing,
 }
 
 impl Telling {
     /// All of them, in the order of the columns of the weights.
-    pub const ALL: [Telling; 4] = [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision];
+    pub const ALL: [Telling; 5] =
+        [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision, Telling::Nothing];
 }
 
 /// How likely a sentence tells each of [`Telling::ALL`], 0 … 1.

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use super::likelihood::Telling;
+
 /// What each clue speaks for or against, by columns.
 #[derive(Debug)]
 pub struct Weights<const COLUMNS: usize> {
@@ -89,7 +91,7 @@ impl<'t> Teller<'t> {
 #[derive(Debug)]
 pub struct Learned {
     /// Of a sentence: what it tells, by the columns of `likelihood::Telling`.
-    pub tellings: Weights<4>,
+    pub tellings: Weights<{ Telling::ALL.len() }>,
     /// Of a sentence and one before it: whether that one says what it is about.
     pub referents: Weights<1>,
     /// Of a phrase: whether it is a topic.

@@ -110,7 +110,7 @@ impl Lessons {
 
     /// The lines of the files that some of the meetings teach.
     pub(crate) fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 3] {
-        let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, and a decision";
+        let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, a decision, and no task";
         let referents = "a sentence before saying what one is about";
         [
             self.tellings.learned(tellings, &is_taught),
@@ -247,7 +247,14 @@ fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Telling)> {
         };
         Some((index, telling))
     });
-    settled.chain(decided).collect()
+    let mut labelled: BTreeSet<(usize, Telling)> = settled.chain(decided).collect();
+    let told: BTreeSet<usize> = labelled.iter().map(|(index, _)| *index).collect();
+    let is_none = |index: &usize| {
+        let sentence = &text.sentences[*index].text;
+        !told.contains(index) && meeting.no_tasks.iter().any(|words| holds(sentence, words))
+    };
+    labelled.extend((0..text.sentences.len()).filter(is_none).map(|index| (index, Telling::Nothing)));
+    labelled
 }
 
 /// The sentence that holds most of a quote.

@@ -5,12 +5,13 @@
 //! before those who wrote the rules had read them (the first two of a language were read later, to tell what is missed).
 //! Their totals were looked at again while it was chosen how to learn, so that they are a little too good since.
 //! Those in `taught/` teach weights (`learning`), together with those that are not held out; no rule was tuned on them.
-//! Those in `unseen/` were only scored, three times, and nothing was chosen by it. A change that is made after reading what is held out makes it seen.
+//! Those in `unseen/` were only scored, a few times, and nothing was chosen by it. A change that is made after reading what is held out makes it seen.
 //!
 //! The totals by language are golden files, so that every change of the generator or of its language files shows:
 //! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with the weights that others teach.
 //! `MEETINGS_SHOW=de cargo test -p functions --test meetings -- --nocapture` prints what was missed in German of the seen
-//! ones (`all` in every language; with `MEETINGS_ALL` of the held out ones, too). `MEETINGS_FROM=<folder>` scores the files
+//! ones (`all` in every language; with `MEETINGS_ALL` of the held out ones, too; with `cross_validated -- --ignored` of
+//! the taught ones). `MEETINGS_FROM=<folder>` scores the files
 //! of that folder instead, which is how meetings from elsewhere are tried; no golden file holds for them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -66,9 +67,7 @@ fn meetings_are_read_as_the_golden_totals_say() {
 }
 
 /// The scores of some meetings of a folder, a line a language, and in all.
-#[allow(clippy::print_stdout, reason = "who asks for what was missed reads it on the screen")]
 fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> String {
-    let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();
     let mut table = Score::HEADER.to_owned();
     let mut all = Score::default();
     for language in LANGUAGES {
@@ -76,8 +75,8 @@ fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> Str
         for meeting in meetings(folder, language).iter().filter(|meeting| is_meant(meeting)) {
             let (score, misses) = scoring::score(meeting, language, Learned::known());
             of_language += score;
-            if shows && (shown == language || shown == "all") {
-                misses.iter().for_each(|miss| println!("{language} {}: {miss}", meeting.name));
+            if shows {
+                show(language, meeting, &misses);
             }
         }
         table.push_str(&of_language.line(language));
@@ -87,6 +86,15 @@ fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> Str
     table
 }
 
+/// Prints what was missed in a meeting to those who ask for its language.
+#[allow(clippy::print_stdout, reason = "who asks for what was missed reads it on the screen")]
+fn show(language: &str, meeting: &Meeting, misses: &[String]) {
+    let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();
+    if shown == language || shown == "all" {
+        misses.iter().for_each(|miss| println!("{language} {}: {miss}", meeting.name));
+    }
+}
+
 /// A meeting that teaches weights.
 struct Taught {
     language: &'static str,
@@ -94,6 +102,9 @@ struct Taught {
     is_seen: bool,
     meeting: Meeting,
 }
+
+/// A meeting with its score, and what was missed in it.
+type Scored<'t> = (&'t Taught, (Score, Vec<String>));
 
 /// All meetings that are not held out.
 fn taught() -> Vec<Taught> {
@@ -129,9 +140,9 @@ fn cross_validated() {
         let files = lessons.learned(|number| number % PARTS != part);
         let weights = Learned::read(files.each_ref().map(String::as_str));
         let left_out = taught.iter().enumerate().filter(|(number, _)| number % PARTS == part);
-        left_out.map(|(_, one)| (one, scoring::score(&one.meeting, one.language, &weights).0)).collect()
+        left_out.map(|(_, one)| (one, scoring::score(&one.meeting, one.language, &weights))).collect()
     };
-    let scores: Vec<Vec<(&Taught, Score)>> = std::thread::scope(|scope| {
+    let scores: Vec<Vec<Scored<'_>>> = std::thread::scope(|scope| {
         let scored = &scored;
         let parts: Vec<_> = (0..PARTS).map(|part| scope.spawn(move || scored(part))).collect();
         parts.into_iter().map(|part| part.join().unwrap()).collect()
@@ -143,7 +154,10 @@ fn cross_validated() {
         for language in LANGUAGES {
             let mut of_language = Score::default();
             let meant = scores.iter().flatten().filter(|(one, _)| one.language == language && one.is_seen == is_seen);
-            meant.for_each(|(_, score)| of_language += *score);
+            for (one, (score, misses)) in meant {
+                of_language += *score;
+                show(language, &one.meeting, misses);
+            }
             tables.push_str(&of_language.line(language));
             all += of_language;
         }

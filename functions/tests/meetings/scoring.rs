@@ -34,7 +34,7 @@ pub(crate) struct Meeting {
     pub decisions: Vec<String>,
     topics: Vec<String>,
     #[serde(default)]
-    no_tasks: Vec<String>,
+    pub(crate) no_tasks: Vec<String>,
     #[serde(default)]
     pub held_out: bool,
 }
@@ -58,7 +58,10 @@ pub(crate) struct Score {
     topics: usize,
     topics_apt: usize,
     no_tasks: usize,
+    /// Those that are told as a task.
     no_tasks_taken: usize,
+    /// Those that stand only in the brackets in which a wrong item is told with what it is about.
+    no_tasks_beside: usize,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -95,16 +98,17 @@ impl AddAssign for Score {
         self.topics_apt += other.topics_apt;
         self.no_tasks += other.no_tasks;
         self.no_tasks_taken += other.no_tasks_taken;
+        self.no_tasks_beside += other.no_tasks_beside;
     }
 }
 
 impl Score {
-    pub(crate) const HEADER: &str = "      items  found right precision recall   F1 | dates right | decisions found right precision recall | topics apt | no tasks taken\n";
+    pub(crate) const HEADER: &str = "      items  found right precision recall   F1 | dates right | decisions found right precision recall | topics apt | no tasks taken beside\n";
 
     pub(crate) fn line(&self, name: &str) -> String {
         let Score { items, decisions, .. } = self;
         format!(
-            "{name:5} {:5} {:6} {:5} {:9.2} {:6.2} {:4.2} | {:5} {:5} | {:9} {:5} {:5} {:9.2} {:6.2} | {:6} {:3} | {:8} {:5}\n",
+            "{name:5} {:5} {:6} {:5} {:9.2} {:6.2} {:4.2} | {:5} {:5} | {:9} {:5} {:5} {:9.2} {:6.2} | {:6} {:3} | {:8} {:5} {:6}\n",
             items.labelled,
             items.found,
             items.right,
@@ -122,6 +126,7 @@ impl Score {
             self.topics_apt,
             self.no_tasks,
             self.no_tasks_taken,
+            self.no_tasks_beside,
         )
     }
 }
@@ -226,11 +231,18 @@ fn score_items(meeting: &Meeting, findings: &Findings, score: &mut Score, misses
     left.iter().for_each(|item| misses.push(format!("- {}", item.line())));
     for words in &meeting.no_tasks {
         score.no_tasks += 1;
-        if left.iter().any(|item| holds(&item.line(), words)) {
+        if left.iter().any(|item| holds(told_alone(&item.line()), words)) {
             score.no_tasks_taken += 1;
             misses.push(format!("! {words}"));
+        } else if left.iter().any(|item| holds(&item.line(), words)) {
+            score.no_tasks_beside += 1;
         }
     }
+}
+
+/// An item's line without what stands in brackets behind its task.
+fn told_alone(line: &str) -> &str {
+    line.split_once(" (").map_or(line, |(task, _)| task)
 }
 
 fn score_decisions(meeting: &Meeting, findings: &Findings, score: &mut Score, misses: &mut Vec<String>) {

@@ -40,6 +40,10 @@ const ANOTHER_OF_FEW: f64 = 0.01;
 const FEW_SENTENCES: usize = 12;
 /// How likely a sentence has to be to say what an item is about.
 const ABOUT_MIN: f64 = 0.01;
+/// How likely a sentence has to sound like a task and be none, to be none whatever else it tells; and to be left out of
+/// what an item is about.
+const NOTHING: f64 = 0.35;
+const NOTHING_BEFORE: f64 = 0.7;
 /// Words that a sentence keeps when those are left out that only lead to it.
 const WORDS_MIN: usize = 3;
 
@@ -60,7 +64,7 @@ impl Listener<'_> {
         let own_drafts = self.drafts.iter().zip(&firm).filter(|(_, telling)| **telling == Some(Telling::Own));
         let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index);
         let own = own.chain(own_drafts.map(|(draft, _)| draft.settled)).collect();
-        let about = About { referents: Referents::of(self.text), weights, own };
+        let about = About { referents: Referents::of(self.text), weights, own, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
         let mut items: Vec<_> = noted.map(|draft| (draft.settled, draft.item.clone())).collect();
@@ -103,7 +107,9 @@ impl Listener<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood else { continue };
+            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Telling::Nothing) < NOTHING) else {
+                continue;
+            };
             let margins = LIKELY.iter().map(|(telling, least)| (*telling, likelihood.of(*telling) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(telling, margin)| Settled { index, telling, margin }));
@@ -138,7 +144,7 @@ impl Listener<'_> {
             match settled.telling {
                 Telling::Own => is_own,
                 Telling::Others => owner.is_some() && !is_own,
-                Telling::Nobodys | Telling::Decision => owner.is_none(),
+                Telling::Nobodys | Telling::Decision | Telling::Nothing => owner.is_none(),
             }
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
@@ -170,7 +176,7 @@ impl Listener<'_> {
                 let known = draft.and_then(|draft| draft.item.owner.clone());
                 Some(known.or_else(|| self.somebody_else(settled.index))?)
             }
-            Telling::Nobodys | Telling::Decision => None,
+            Telling::Nobodys | Telling::Decision | Telling::Nothing => None,
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(sentence));
@@ -254,6 +260,8 @@ struct About<'a> {
     weights: &'a Weights<1>,
     /// The sentences that settle what their speakers do: each is told as an item of its own.
     own: HashSet<usize>,
+    /// What each sentence tells.
+    likelihoods: &'a [Option<Likelihood>],
 }
 
 impl About<'_> {
@@ -270,7 +278,9 @@ impl About<'_> {
         for (before, likelihood) in likely {
             let chars = sentences[before].text.chars().count() + " … ".chars().count();
             let is_other_item = self.own.contains(&before);
-            if before == index || is_other_item || likelihood < ABOUT_MIN || chars > room {
+            let is_nothing =
+                self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE);
+            if before == index || is_other_item || is_nothing || likelihood < ABOUT_MIN || chars > room {
                 continue;
             }
             room -= chars;
