@@ -26,6 +26,8 @@ pub const RECENT_MS: i64 = 5 * 60_000;
 const INTERESTS_MAX: usize = 3;
 /// Topics of the title and description, or of the last minutes, that get a prompt.
 const TOPICS_MAX: usize = 3;
+/// Topics of the last minutes among which those are looked for that came up again.
+const TOPICS_LOOKED_AT: usize = 8;
 /// Action items of one earlier meeting that get a prompt.
 const ITEMS_MAX: usize = 3;
 /// The longest tag, characters.
@@ -105,14 +107,14 @@ pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
 #[must_use]
 pub fn in_call(call: &InCall<'_>) -> Vec<Prompt> {
     let material = Material { chunks: recent(call.chunks), people: call.people.to_vec(), ..Material::default() };
-    let findings = Findings::of(&material, TOPICS_MAX);
+    let findings = Findings::of(&material, TOPICS_LOOKED_AT);
     let frames = &findings.text.phrases().frames;
     let mut found = Vec::new();
     for (age, question) in findings.open_questions.iter().rev().take(QUESTIONS_MAX).enumerate() {
         let content = filled(&frames.still_open, &[("question", question)]);
         found.push(made(&content, 0.95 - 0.05 * age as f64, &["open-question"]));
     }
-    for topic in findings.topics.iter().filter(|topic| topic.sentences.len() > 1) {
+    for topic in findings.topics.iter().filter(|topic| topic.sentences.len() > 1).take(TOPICS_MAX) {
         let content = filled(&frames.next_step, &[("topic", &topic.phrase)]);
         let relevance = (0.5 + 0.05 * topic.sentences.len() as f64).min(0.8);
         found.push(made(&content, relevance, &["topic", &tag(&topic.phrase)]));

@@ -12,7 +12,7 @@ use super::people::{Named, Names};
 use super::phrases::{Class, Meaning, Phrases, Pronoun};
 use super::text::{Sentence, Source, Text};
 use super::tokens::Token;
-use super::weights::Teller;
+use super::weights::{Teller, step};
 
 /// Steps in which the words of a sentence are counted.
 const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
@@ -303,11 +303,6 @@ fn meanings(tokens: &[Token]) -> Vec<Meaning> {
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// The step in which a number lies.
-fn step(number: usize, bounds: &[usize]) -> usize {
-    bounds.partition_point(|bound| *bound < number)
 }
 
 /// Tells some kinds in a row, with the beginning and the end of the sentence as kinds of their own.

@@ -1,4 +1,5 @@
-//! How likely a sentence takes something on or tells a decision, as the labelled meetings have taught it.
+//! How likely a sentence takes something on, tells a decision, or only sounds like a task, as the labelled meetings have
+//! taught it.
 //!
 //! It is judged by the `clues` of the sentence and by their `weights`, which stand in `likelihood.tsv`.
 

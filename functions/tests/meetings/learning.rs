@@ -1,6 +1,6 @@
-//! Learns from the labelled meetings what the clues of a sentence speak for.
+//! Learns from the labelled meetings what the clues of a sentence, or of a phrase, speak for.
 //!
-//! For each thing that a sentence can tell a logistic regression with squared weights as its penalty, by rounds over the
+//! For each thing that they can tell a logistic regression with squared weights as its penalty, by rounds over the
 //! clues, each of which goes a step that cannot be too long. The same meetings and phrases give the same weights. Held out
 //! meetings teach nothing.
 
@@ -19,7 +19,7 @@ use functions::reading::topics::with_clues;
 
 use crate::scoring::{Label, Meeting, holds, is_apt, material};
 
-/// How much a sentence counts against the penalty of the weights.
+/// How much a lesson counts against the penalty of the weights.
 const TRUST: f64 = 0.1;
 /// Lessons that a clue must stand in.
 const LESSONS_MIN: usize = 4;
@@ -65,9 +65,15 @@ impl Lessons {
                 Telling::ALL.map(|telling| said.contains(&(own, telling)))
             };
             self.hear(number, &piece, &text, tells);
+            self.name(number, meeting, &text);
         }
         self.look_back(number, meeting, &text);
-        for (phrase, clues) in with_clues(&text) {
+        self.name(number, meeting, &text);
+    }
+
+    /// Which phrases are topics.
+    fn name(&mut self, number: usize, meeting: &Meeting, text: &Text) {
+        for (phrase, clues) in with_clues(text) {
             let clues = clues.iter().map(|clue| self.topics.number(clue)).collect();
             self.topics.add(number, clues, [is_apt(&phrase, meeting)]);
         }

@@ -161,7 +161,12 @@ pub(crate) fn holds(text: &str, words: &str) -> bool {
 /// Whether a phrase is one of a meeting's topics, or a part of one.
 pub(crate) fn is_apt(phrase: &str, meeting: &Meeting) -> bool {
     let phrase = phrase.to_lowercase();
-    meeting.topics.iter().any(|apt| phrase.contains(apt.as_str()) || apt.contains(&phrase))
+    meeting.topics.iter().any(|apt| begins_in(&phrase, apt) || begins_in(apt, &phrase))
+}
+
+/// Whether words stand in a text, from the beginning of a word.
+fn begins_in(text: &str, words: &str) -> bool {
+    text.match_indices(words).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }
 
 /// What is labelled of an item.

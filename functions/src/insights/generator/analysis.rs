@@ -6,7 +6,7 @@
 use super::insights::{Insights, Link};
 use super::links::links;
 use super::recommendations::{Interests, recommendations};
-use super::summary::{MAIN_TOPICS, summary};
+use super::summary::summary;
 use crate::reading::action_items::item::items_for;
 use crate::reading::findings::Findings;
 use crate::reading::material::Material;
@@ -14,6 +14,9 @@ use crate::reading::material::Material;
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
 pub const GENERATOR: &str = "builtin/5";
+
+/// Topics that are looked at: the first are the main ones, and what a reader may want to learn is one of all.
+const TOPICS_MAX: usize = 8;
 
 /// A meeting, understood.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ impl<'m> Analysis<'m> {
     /// day of talk, so it belongs outside of transactions.
     #[must_use]
     pub fn of(material: &'m Material) -> Analysis<'m> {
-        let findings = Findings::of(material, MAIN_TOPICS);
+        let findings = Findings::of(material, TOPICS_MAX);
         let summary = summary(material, &findings);
         let (links, interests) = (links(material), Interests::of(&material.people));
         Analysis { findings, links, summary, interests, material }
@@ -179,6 +182,8 @@ mod tests {
         assert_eq!(in_time(meeting(&said, &line)).action_items.len(), ACTION_ITEMS_MAX);
         let pairs: String = (0..50_000_u32).map(|i| format!("{}foo foo ", spelled(i / 2))).collect();
         in_time(meeting(&[], &pairs));
+        // Talk without a full stop is one sentence.
+        in_time(meeting(&[("Ada", &pairs[..pairs.len() / 10])], ""));
     }
 
     #[test]

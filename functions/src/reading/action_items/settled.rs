@@ -20,7 +20,7 @@ use crate::reading::text::{Sentence, Source, Word, WordClass};
 use crate::reading::weights::Weights;
 
 /// How likely a sentence has to be to settle something.
-const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.35), (Telling::Nobodys, 0.3), (Telling::Others, 0.3)];
+const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.28), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
 /// How many sentences from what is settled a draft of it may stand.
@@ -40,8 +40,8 @@ const ANOTHER_OF_FEW: f64 = 0.01;
 const FEW_SENTENCES: usize = 12;
 /// How likely a sentence has to be to say what an item is about.
 const ABOUT_MIN: f64 = 0.01;
-/// How likely a sentence has to sound like a task and be none, to be none whatever else it tells; and to be left out of
-/// what an item is about.
+/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there; and to be left
+/// out of what an item is about.
 const NOTHING: f64 = 0.35;
 const NOTHING_BEFORE: f64 = 0.7;
 /// Words that a sentence keeps when those are left out that only lead to it.
@@ -66,8 +66,7 @@ impl Listener<'_> {
         let own = own.chain(own_drafts.map(|(draft, _)| draft.settled)).collect();
         let about = About { referents: Referents::of(self.text), weights, own, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
-        let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
-        let mut items: Vec<_> = noted.map(|draft| (draft.settled, draft.item.clone())).collect();
+        let mut items = Vec::new();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         for settled in likely {
@@ -84,6 +83,8 @@ impl Listener<'_> {
                 items.extend(self.item(settled, Some(draft), about(items.len())).map(|item| (settled.index, item)));
             }
         }
+        let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
+        items.extend(noted.map(|draft| (draft.settled, draft.item.clone())));
         items.sort_by_key(|(index, _)| *index);
         items.into_iter().map(|(_, item)| item).collect()
     }

@@ -11,7 +11,7 @@ use crate::reading::commitments::clauses::is_question;
 use crate::reading::phrases::{Class, Phrases};
 use crate::reading::text::{Sentence, Source, Text, Word, WordClass, lowered};
 use crate::reading::tokens::Break;
-use crate::reading::weights::Teller;
+use crate::reading::weights::{Teller, step};
 
 /// Steps in which it is counted how often a phrase is said.
 const TIMES: [usize; 7] = [1, 2, 3, 4, 6, 9, 14];
@@ -24,7 +24,7 @@ const PARTS: [usize; 7] = [4, 10, 20, 40, 60, 80, 92];
 /// Steps in which the words of a sentence are counted.
 const LENGTHS: [usize; 5] = [2, 4, 8, 14, 22];
 /// Steps of how many sentences a meeting has.
-const SENTENCES: [usize; 5] = [12, 25, 50, 100, 300];
+const SENTENCES: [usize; 5] = [3, 6, 12, 25, 50];
 /// The most speakers that are told apart.
 const SPEAKERS_MAX: usize = 4;
 /// How many turns later another speaker takes a phrase up.
@@ -34,54 +34,71 @@ const PLACES_MAX: usize = 6;
 /// How many letters an ending has.
 const ENDINGS: [usize; 2] = [2, 3];
 
-/// Tells the clues of a phrase that has a rank by YAKE; None where it is never said, or in a language without phrases.
-pub(super) fn tell(
-    candidate: &Candidate,
-    rank: usize,
-    text: &Text,
-    scores: &Scores,
-    tell: &mut dyn FnMut(&str),
-) -> Option<()> {
-    let said: Vec<Place<'_>> = candidate.places.iter().filter_map(|place| Place::of(candidate, *place, text)).collect();
-    let (first, last) = (said.first()?, said.last()?);
-    let mut clues = Teller::new(tell);
-    let code = first.phrases.code;
-    let part = |index: usize| step(index * 100 / text.sentences.len().max(1), &PARTS);
-    let times = step(said.len(), &TIMES);
-    let turns: BTreeSet<usize> = said.iter().map(|place| place.turn).collect();
-    let speakers: BTreeSet<&str> = said.iter().map(|place| place.speaker).collect();
-    let speakers = speakers.len().min(SPEAKERS_MAX);
-    let length = candidate.length;
-    let size = step(text.sentences.len(), &SENTENCES);
-    clues.words(&["always"]);
-    clues.words(&["language", code]);
-    clues.tell(format_args!("times {times}"));
-    clues.tell(format_args!("times {times} size {size}"));
-    clues.tell(format_args!("times {times} length {length}"));
-    clues.tell(format_args!("turns {}", step(turns.len(), &TIMES)));
-    clues.tell(format_args!("speakers {speakers}"));
-    clues.tell(format_args!("speakers {speakers} times {times}"));
-    clues.tell(format_args!("rank {}", step(rank, &RANKS)));
-    clues.tell(format_args!("rank {} times {times}", step(rank, &RANKS)));
-    clues.tell(format_args!("first {}", part(first.index)));
-    clues.tell(format_args!("last {}", part(last.index)));
-    clues.tell(format_args!("span {}", part(last.index - first.index)));
-    let is_taken_up =
-        said.windows(2).any(|two| two[0].speaker != two[1].speaker && two[1].turn - two[0].turn <= UPTAKE_TURNS);
-    clues.tell(format_args!("taken up {is_taken_up}"));
-    clues.tell(format_args!("taken up {is_taken_up} times {times}"));
-    let (content, links): (Vec<&Word>, Vec<&Word>) =
-        first.words.iter().partition(|word| word.class == WordClass::Content);
-    let counts = || content.iter().map(|word| scores.count(word.term));
-    let (rarest, commonest) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    clues.tell(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
-    clues.tell(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
-    clues.tell(format_args!("alone {} length {length}", step(rarest.saturating_sub(said.len()), &TIMES)));
-    clues.tell(format_args!("{code} links {} length {length}", links.len()));
-    first.tell_words(&mut clues);
-    first.tell_around("first", &mut clues);
-    said.iter().take(PLACES_MAX).for_each(|place| place.tell_around("any", &mut clues));
-    Some(())
+/// A meeting in which phrases are judged.
+pub(super) struct Clues<'t> {
+    text: &'t Text,
+    scores: &'t Scores,
+    /// How many sentences are said.
+    said: usize,
+}
+
+impl<'t> Clues<'t> {
+    pub(super) fn of(text: &'t Text, scores: &'t Scores) -> Clues<'t> {
+        let is_said = |sentence: &&Sentence| matches!(sentence.source, Source::Turn(_));
+        Clues { text, scores, said: text.sentences.iter().filter(is_said).count() }
+    }
+
+    /// Whether nothing was learned of phrases in a sentence: in notes, and in a language without phrases.
+    pub(super) fn is_unlearned(&self, index: usize) -> bool {
+        let sentence = &self.text.sentences[index];
+        !matches!(sentence.source, Source::Turn(_)) || sentence.language.phrases().is_none()
+    }
+
+    /// Tells the clues of a phrase that has a rank by YAKE; None where it is never said, or in a language without phrases.
+    pub(super) fn tell(&self, candidate: &Candidate, rank: usize, tell: &mut dyn FnMut(&str)) -> Option<()> {
+        let Clues { text, scores, said: sentences } = *self;
+        let said: Vec<Place<'_>> =
+            candidate.places.iter().filter_map(|place| Place::of(candidate, *place, text)).collect();
+        let (first, last) = (said.first()?, said.last()?);
+        let mut clues = Teller::new(tell);
+        let code = first.phrases.code;
+        let part = |index: usize| step(index * 100 / sentences.max(1), &PARTS);
+        let times = step(said.len(), &TIMES);
+        let turns: BTreeSet<usize> = said.iter().map(|place| place.turn).collect();
+        let speakers: BTreeSet<&str> = said.iter().map(|place| place.speaker).collect();
+        let speakers = speakers.len().min(SPEAKERS_MAX);
+        let length = candidate.length;
+        let size = step(sentences, &SENTENCES);
+        clues.words(&["always"]);
+        clues.words(&["language", code]);
+        clues.tell(format_args!("times {times}"));
+        clues.tell(format_args!("times {times} size {size}"));
+        clues.tell(format_args!("times {times} length {length}"));
+        clues.tell(format_args!("turns {}", step(turns.len(), &TIMES)));
+        clues.tell(format_args!("speakers {speakers}"));
+        clues.tell(format_args!("speakers {speakers} times {times}"));
+        clues.tell(format_args!("rank {}", step(rank, &RANKS)));
+        clues.tell(format_args!("rank {} times {times}", step(rank, &RANKS)));
+        clues.tell(format_args!("first {}", part(first.index)));
+        clues.tell(format_args!("last {}", part(last.index)));
+        clues.tell(format_args!("span {}", part(last.index - first.index)));
+        let is_taken_up =
+            said.windows(2).any(|two| two[0].speaker != two[1].speaker && two[1].turn - two[0].turn <= UPTAKE_TURNS);
+        clues.tell(format_args!("taken up {is_taken_up}"));
+        clues.tell(format_args!("taken up {is_taken_up} times {times}"));
+        let (content, plain): (Vec<&Word>, Vec<&Word>) =
+            first.words.iter().partition(|word| word.class == WordClass::Content);
+        let counts = || content.iter().map(|word| scores.count(word.term));
+        let (rarest, commonest) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+        clues.tell(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
+        clues.tell(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
+        clues.tell(format_args!("alone {} length {length}", step(rarest.saturating_sub(said.len()), &TIMES)));
+        clues.tell(format_args!("{code} plain {} length {length}", plain.len()));
+        first.tell_words(&mut clues);
+        first.tell_around("first", &mut clues);
+        said.iter().take(PLACES_MAX).for_each(|place| place.tell_around("any", &mut clues));
+        Some(())
+    }
 }
 
 /// A place where a phrase is said.
@@ -116,7 +133,9 @@ impl<'t> Place<'t> {
     fn tell_words(&self, clues: &mut Teller<'_>) {
         let code = self.phrases.code;
         let content: Vec<&Word> = self.words.iter().filter(|word| word.class == WordClass::Content).collect();
-        let is_capital = |word: &&&Word| word.surface.chars().next().is_some_and(char::is_uppercase);
+        // At the beginning of a sentence every word has a capital.
+        let is_capital =
+            |word: &&&Word| word.place.start > 0 && word.surface.chars().next().is_some_and(char::is_uppercase);
         let chars: usize = content.iter().map(|word| word.surface.chars().count()).sum();
         clues.tell(format_args!("words {}", self.words.len()));
         clues.tell(format_args!("chars {}", step(chars, &CHARS)));
@@ -149,16 +168,17 @@ impl<'t> Place<'t> {
         clues.words(&[which, code, before, "_"]);
         clues.words(&[which, code, two_before, before, "_"]);
         clues.words(&[which, code, "_", behind]);
-        for (place, at) in
-            [("before", start.checked_sub(1)), ("two before", start.checked_sub(2)), ("behind", Some(end))]
-        {
+        let around = [("before", start.checked_sub(1)), ("two before", start.checked_sub(2)), ("behind", Some(end))];
+        for (place, at) in around {
             let Some(token) = at.and_then(|at| tokens.get(at)) else {
                 clues.words(&[which, place, "none"]);
                 continue;
             };
             let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
             classes.for_each(|class| clues.tell(format_args!("{which} {place} {class:?}")));
-            if token.before != Break::None {
+        }
+        for (place, at) in [("before", start), ("behind", end)] {
+            if tokens.get(at).is_some_and(|token| token.before != Break::None) {
                 clues.words(&[which, place, "break"]);
             }
         }
@@ -171,9 +191,4 @@ impl<'t> Place<'t> {
             clues.tell(format_args!("{which} means {:?}", found.meaning));
         }
     }
-}
-
-/// The step in which a number lies.
-fn step(number: usize, bounds: &[usize]) -> usize {
-    bounds.partition_point(|bound| *bound < number)
 }

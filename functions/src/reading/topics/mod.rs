@@ -14,13 +14,14 @@ use crate::reading::phrases::{Class, Phrases};
 use crate::reading::text::{Sentence, Text, Word, WordClass, is_without_spaces, lowered};
 use crate::reading::tokens::{Break, Token, is_determined};
 use crate::reading::weights::Weights;
+use clues::Clues;
 use yake::Scores;
 
 /// The longest phrase, words.
 const WORDS_MAX: usize = 3;
 
-/// Phrases that are compared with each other, the best: a handful is wanted, and a day of talk has a hundred thousand.
-const RANKED_MAX: usize = 2000;
+/// Phrases that are judged, the best by YAKE: a handful is wanted, and a day of talk has a hundred thousand.
+const RANKED_MAX: usize = 60;
 
 /// How likely a phrase has to be a topic beside a likelier one.
 const LIKELY_MIN: f64 = 0.4;
@@ -36,8 +37,6 @@ pub struct Topic {
     pub terms: Vec<u32>,
     /// The sentences in which it stands, one entry an occurrence, ascending.
     pub sentences: Vec<usize>,
-    /// YAKE's: the lower the better.
-    pub score: f64,
 }
 
 /// The `count` best topics of a text, best first. None says again what a better one says already.
@@ -49,13 +48,13 @@ pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
         if chosen.len() == count || (!chosen.is_empty() && own.likelihood < LIKELY_MIN) {
             break;
         }
-        let own = fuller(own, &ranked, text).unwrap_or(own);
-        let terms = own.candidate.content(text);
+        let candidate = &fuller(own, &ranked, text).unwrap_or(own).candidate;
+        let terms = candidate.content(text);
         if chosen.iter().any(|topic| within(&terms, &topic.terms) || within(&topic.terms, &terms)) {
             continue;
         }
-        let sentences = own.candidate.places.iter().map(|place| place.0).collect();
-        chosen.push(Topic { phrase: own.candidate.phrase(text), terms, sentences, score: own.score });
+        let sentences = candidate.places.iter().map(|place| place.0).collect();
+        chosen.push(Topic { phrase: candidate.phrase(text), terms, sentences });
     }
     chosen
 }
@@ -64,9 +63,10 @@ pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
 #[must_use]
 pub fn with_clues(text: &Text) -> Vec<(String, BTreeSet<String>)> {
     let scores = Scores::of(text);
-    let with_clues = |(rank, (_, candidate)): (usize, (f64, Candidate))| {
+    let clues = Clues::of(text, &scores);
+    let with_clues = |(rank, candidate): (usize, Candidate)| {
         let mut own = BTreeSet::new();
-        clues::tell(&candidate, rank, text, &scores, &mut |clue| {
+        clues.tell(&candidate, rank, &mut |clue| {
             own.insert(clue.to_owned());
         })?;
         Some((candidate.phrase(text), own))
@@ -76,45 +76,46 @@ pub fn with_clues(text: &Text) -> Vec<(String, BTreeSet<String>)> {
 
 /// A phrase that may be a topic.
 struct Judged {
-    /// YAKE's: the lower the better.
-    score: f64,
     /// How likely it is one, 0 … 1.
     likelihood: f64,
     candidate: Candidate,
 }
 
-/// The likeliest phrases first, where nothing is learned of them the best by YAKE.
+/// The likeliest phrases first; of equals, as where nothing is learned, the best by YAKE.
 fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
     let scores = Scores::of(text);
-    let judge = |(rank, (score, candidate)): (usize, (f64, Candidate))| {
+    let clues = Clues::of(text, &scores);
+    let judge = |(rank, candidate): (usize, Candidate)| {
         let mut is_said = false;
-        let [likelihood] =
-            weights.likelihood(|tell| is_said = clues::tell(&candidate, rank, text, &scores, tell).is_some());
-        // What stands once is no topic of a text, however early: such phrases only fill up.
-        let unlearned = if candidate.places.len() < 2 { 0.0 } else { UNLEARNED };
-        Judged { score, likelihood: if is_said { likelihood } else { unlearned }, candidate }
+        let [learned] = weights.likelihood(|tell| is_said = clues.tell(&candidate, rank, tell).is_some());
+        let unlearned = candidate.places.iter().filter(|place| clues.is_unlearned(place.0)).count();
+        // Of what stands there once nothing tells that it is more than a word by the way.
+        let noted = if unlearned < 2 { 0.0 } else { UNLEARNED };
+        Judged { likelihood: if is_said { learned.max(noted) } else { noted }, candidate }
     };
     let mut judged: Vec<Judged> = ranked(text, &scores).into_iter().enumerate().map(judge).collect();
     judged.sort_by(|one, other| other.likelihood.total_cmp(&one.likelihood));
     judged
 }
 
-/// The best phrases by YAKE, best first. Equal scores keep the order in which the phrases first occur.
-fn ranked(text: &Text, scores: &Scores) -> Vec<(f64, Candidate)> {
+/// The best phrases by YAKE, best first, behind them those that stand once. Equal scores keep the order in which the
+/// phrases first occur.
+fn ranked(text: &Text, scores: &Scores) -> Vec<Candidate> {
     let uses = uses(text);
     let mut ranked: Vec<(f64, Candidate)> =
         candidates(text, &uses).into_iter().map(|found| (scores.phrase(&found, text), found)).collect();
     ranked.sort_by(|a, b| (a.1.places.len() < 2).cmp(&(b.1.places.len() < 2)).then(a.0.total_cmp(&b.0)));
     ranked.truncate(RANKED_MAX);
-    ranked
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// The best longer phrase in which at least half of a phrase's occurrences stand: "mail provider" says more than
+/// The likeliest longer phrase in which at least half of a phrase's occurrences stand: "mail provider" says more than
 /// "provider", and YAKE leaves the longer one behind whenever the word stands alone a few times as well.
 fn fuller<'r>(own: &Judged, ranked: &'r [Judged], text: &Text) -> Option<&'r Judged> {
     let terms = own.candidate.content(text);
-    ranked.iter().find(|Judged { candidate: longer, .. }| {
-        longer.length > own.candidate.length
+    ranked.iter().find(|Judged { candidate: longer, likelihood }| {
+        *likelihood >= LIKELY_MIN
+            && longer.length > own.candidate.length
             && longer.places.len() >= 2
             && longer.places.len() * 2 >= own.candidate.places.len()
             && within(&terms, &longer.content(text))
@@ -465,9 +466,8 @@ mod tests {
     #[test]
     fn little_text_does_no_harm() {
         for lines in [&[][..], &[""], &["Rust"], &["a"], &["🎉🎉"], &["مرحبا بالجميع"]] {
-            for topic in topics(&said(lines, "en"), 5, &Learned::known().topics) {
-                assert!(topic.score.is_finite());
-            }
+            let found = topics(&said(lines, "en"), 5, &Learned::known().topics);
+            assert!(found.iter().all(|topic| !topic.phrase.is_empty() && !topic.sentences.is_empty()), "{found:?}");
         }
     }
 
