@@ -77,7 +77,7 @@ impl<'t> Referents<'t> {
         let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
         let apart = index - before;
         let near = apart.min(APART_MAX);
-        clues.tell(format_args!("always"));
+        clues.words(&["always"]);
         clues.tell(format_args!("apart {apart}"));
         if let (Source::Turn(turn), Source::Turn(earlier)) = (one.source, other.source) {
             let is_own = self.text.turns[turn].speaker_id == self.text.turns[earlier].speaker_id;
@@ -102,7 +102,7 @@ impl<'t> Referents<'t> {
         let points_back = one.tokens.iter().any(|token| token.has(Class::Object) || token.has(Class::ThirdPronoun));
         clues.tell(format_args!("points back {points_back} apart {near}"));
         if is_question(&other.text) {
-            clues.tell(format_args!("question"));
+            clues.words(&["question"]);
             clues.tell(format_args!("question apart {near}"));
         }
         for token in &other.tokens {

@@ -5,14 +5,15 @@
 //! before those who wrote the rules had read them (the first two of a language were read later, to tell what is missed).
 //! Their totals were looked at again while it was chosen how to learn, so that they are a little too good since.
 //! Those in `taught/` teach weights (`learning`), together with those that are not held out; no rule was tuned on them.
-//! Those in `unseen/` were only scored, a few times, and nothing was chosen by it. A change that is made after reading what is held out makes it seen.
+//! Those in `unseen/` were only scored, a few times, and nothing was chosen by it. A change that is made after reading
+//! what is held out makes it seen.
 //!
 //! The totals by language are golden files, so that every change of the generator or of its language files shows:
 //! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with the weights that others teach.
 //! `MEETINGS_SHOW=de cargo test -p functions --test meetings -- --nocapture` prints what was missed in German of the seen
 //! ones (`all` in every language; with `MEETINGS_ALL` of the held out ones, too; with `cross_validated -- --ignored` of
-//! the taught ones). `MEETINGS_FROM=<folder>` scores the files
-//! of that folder instead, which is how meetings from elsewhere are tried; no golden file holds for them.
+//! the taught ones). `MEETINGS_FROM=<folder>` scores the files of that folder instead, which is how meetings from elsewhere
+//! are tried; no golden file holds for them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -34,7 +34,7 @@ pub(crate) struct Meeting {
     pub decisions: Vec<String>,
     topics: Vec<String>,
     #[serde(default)]
-    pub(crate) no_tasks: Vec<String>,
+    pub no_tasks: Vec<String>,
     #[serde(default)]
     pub held_out: bool,
 }

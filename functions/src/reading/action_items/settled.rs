@@ -40,9 +40,9 @@ const ANOTHER_OF_FEW: f64 = 0.01;
 const FEW_SENTENCES: usize = 12;
 /// How likely a sentence has to be to say what an item is about.
 const ABOUT_MIN: f64 = 0.01;
-/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there; and to be left
-/// out of what an item is about.
+/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there.
 const NOTHING: f64 = 0.35;
+/// How likely it has to be that, to be left out of what an item is about.
 const NOTHING_BEFORE: f64 = 0.7;
 /// Words that a sentence keeps when those are left out that only lead to it.
 const WORDS_MIN: usize = 3;

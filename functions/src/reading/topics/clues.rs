@@ -48,27 +48,23 @@ impl<'t> Clues<'t> {
         Clues { text, scores, said: text.sentences.iter().filter(is_said).count() }
     }
 
-    /// Whether nothing was learned of phrases in a sentence: in notes, and in a language without phrases.
-    pub(super) fn is_unlearned(&self, index: usize) -> bool {
-        let sentence = &self.text.sentences[index];
-        !matches!(sentence.source, Source::Turn(_)) || sentence.language.phrases().is_none()
+    /// Where a phrase is said in a language whose phrases are known: what is learned holds there.
+    pub(super) fn places(&self, candidate: &Candidate) -> Vec<Place<'t>> {
+        candidate.places.iter().filter_map(|place| Place::of(candidate, *place, self.text)).collect()
     }
 
-    /// Tells the clues of a phrase that has a rank by YAKE; None where it is never said, or in a language without phrases.
-    pub(super) fn tell(&self, candidate: &Candidate, rank: usize, tell: &mut dyn FnMut(&str)) -> Option<()> {
-        let Clues { text, scores, said: sentences } = *self;
-        let said: Vec<Place<'_>> =
-            candidate.places.iter().filter_map(|place| Place::of(candidate, *place, text)).collect();
-        let (first, last) = (said.first()?, said.last()?);
+    /// Tells the clues of a phrase by its rank by YAKE and the places where it is said; none where there are none.
+    pub(super) fn tell(&self, rank: usize, said: &[Place<'_>], tell: &mut dyn FnMut(&str)) {
+        let (Some(first), Some(last)) = (said.first(), said.last()) else { return };
         let mut clues = Teller::new(tell);
         let code = first.phrases.code;
-        let part = |index: usize| step(index * 100 / sentences.max(1), &PARTS);
+        let part = |index: usize| step(index * 100 / self.said.max(1), &PARTS);
         let times = step(said.len(), &TIMES);
         let turns: BTreeSet<usize> = said.iter().map(|place| place.turn).collect();
         let speakers: BTreeSet<&str> = said.iter().map(|place| place.speaker).collect();
         let speakers = speakers.len().min(SPEAKERS_MAX);
-        let length = candidate.length;
-        let size = step(sentences, &SENTENCES);
+        let length = first.words.len();
+        let size = step(self.said, &SENTENCES);
         clues.words(&["always"]);
         clues.words(&["language", code]);
         clues.tell(format_args!("times {times}"));
@@ -88,7 +84,7 @@ impl<'t> Clues<'t> {
         clues.tell(format_args!("taken up {is_taken_up} times {times}"));
         let (content, plain): (Vec<&Word>, Vec<&Word>) =
             first.words.iter().partition(|word| word.class == WordClass::Content);
-        let counts = || content.iter().map(|word| scores.count(word.term));
+        let counts = || content.iter().map(|word| self.scores.count(word.term));
         let (rarest, commonest) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
         clues.tell(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
         clues.tell(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
@@ -97,12 +93,11 @@ impl<'t> Clues<'t> {
         first.tell_words(&mut clues);
         first.tell_around("first", &mut clues);
         said.iter().take(PLACES_MAX).for_each(|place| place.tell_around("any", &mut clues));
-        Some(())
     }
 }
 
 /// A place where a phrase is said.
-struct Place<'t> {
+pub(super) struct Place<'t> {
     index: usize,
     sentence: &'t Sentence,
     phrases: &'static Phrases,
