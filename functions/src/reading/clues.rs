@@ -1,8 +1,8 @@
 //! The clues by which it is judged what a sentence tells.
 //!
-//! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases and the outline that
-//! is left when every word is replaced by what kind of word it is, which are the same in all languages, so that a meeting
-//! in one teaches the reading of another. Around it: who spoke before and speaks next, whether they ask, call somebody by
+//! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases, the outline that is
+//! left when every word is replaced by what kind of word it is, and what its words mean, which are the same in all
+//! languages, so that a meeting in one teaches the reading of another. Around it: who spoke before and speaks next, whether they ask, call somebody by
 //! name, agree or give thanks; where in its turn and in the meeting it stands.
 
 use super::commitments::clauses::{Grammar, is_question};
@@ -34,12 +34,19 @@ const FIRST_WORDS: usize = 3;
 /// Places in which a phrase begins its sentence.
 const FIRST_PHRASES: usize = 2;
 /// The most kinds of words in a row that are one clue.
-const OUTLINE_MAX: usize = 4;
+const OUTLINE_MAX: usize = 3;
+/// The most groups of words in a row that are one clue.
+const GROUPS_MAX: usize = 3;
+/// How many places apart two groups are that are one clue without what stands between them.
+const APART_MAX: usize = 4;
+/// How many words of the sentence behind are told by what they mean.
+const BEHIND_LEMMAS: usize = 3;
 
 /// What stands for words of one kind in all clues.
 const TIME: &str = "<time>";
 const PARTICIPANT: &str = "<who>";
 const NUMBER: &str = "<number>";
+const UNKNOWN: &str = "?";
 
 /// The sentences of a meeting, ready to tell their clues.
 pub struct Clues<'t> {
@@ -60,6 +67,9 @@ struct View<'t> {
     words: Vec<&'t str>,
     /// The kinds of its words, runs of some made one.
     outline: Vec<&'static str>,
+    /// What its words mean, runs of what is unknown made one: their lemmas, and their groups.
+    lemmas: Vec<&'static str>,
+    groups: Vec<&'static str>,
     classes: Vec<Class>,
     meanings: Vec<Meaning>,
     first_meanings: Vec<Meaning>,
@@ -87,6 +97,7 @@ impl<'t> Clues<'t> {
         let mut clues = Teller::new(&mut tell);
         view.tell_words(&mut clues);
         view.tell_kinds(&mut clues);
+        view.tell_senses(&mut clues);
         self.tell_place(index, view, &mut clues);
         self.tell_before(index, view, &mut clues);
         self.tell_behind(index, view, &mut clues);
@@ -173,6 +184,7 @@ impl<'t> Clues<'t> {
             behind.meanings.iter().for_each(|one| clues.tell(format_args!("behind {distance} {whose} means {one:?}")));
             if distance == 1 {
                 behind.words.iter().take(2).for_each(|word| clues.words(&[code, "behind", whose, "^", word]));
+                behind.lemmas.iter().take(BEHIND_LEMMAS).for_each(|lemma| clues.words(&["lemma behind", whose, lemma]));
                 clues.tell(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
             }
         }
@@ -221,6 +233,7 @@ impl<'t> View<'t> {
                 outline.push(kind);
             }
         }
+        let (lemmas, groups) = senses(&words, phrases);
         let classes = Class::ALL.into_iter().filter(|class| tokens.iter().any(|token| token.has(*class))).collect();
         let announced = Grammar::of(sentence, names).map_or_else(Vec::new, |grammar| {
             let told = grammar.announcements().into_iter().map(|one| {
@@ -237,6 +250,8 @@ impl<'t> View<'t> {
             turn,
             words,
             outline,
+            lemmas,
+            groups,
             classes,
             meanings: meanings(tokens),
             first_meanings: meanings(&tokens[..tokens.len().min(FIRST_PHRASES)]),
@@ -295,6 +310,15 @@ impl<'t> View<'t> {
         self.announced.iter().for_each(|by| clues.words(&["announces", by]));
         runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
     }
+
+    fn tell_senses(&self, clues: &mut Teller<'_>) {
+        runs(&self.lemmas, 1..=2, |run| clues.run("lemma", run));
+        runs(&self.groups, 1..=GROUPS_MAX, |run| clues.run("sense", run));
+        for (at, group) in self.groups.iter().enumerate() {
+            let apart = self.groups.iter().skip(at + 2).take(APART_MAX);
+            apart.for_each(|other| clues.words(&["sense", group, "…", other]));
+        }
+    }
 }
 
 /// The meanings of the phrases that begin at some words, each once.
@@ -314,6 +338,22 @@ fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl
     for length in lengths {
         all.windows(length).for_each(&mut tell);
     }
+}
+
+/// What the words of a sentence mean, their lemmas and their groups.
+fn senses(words: &[&str], phrases: &Phrases) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut lemmas, mut groups) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
+    for word in words {
+        let known = [TIME, PARTICIPANT, NUMBER].into_iter().find(|kind| kind == word);
+        let known =
+            known.map(|kind| (kind, kind)).or_else(|| phrases.sense(word).map(|sense| (sense.lemma, sense.group)));
+        let (lemma, group) = known.unwrap_or((UNKNOWN, UNKNOWN));
+        if lemma != UNKNOWN || lemmas.last() != Some(&UNKNOWN) {
+            lemmas.push(lemma);
+            groups.push(group);
+        }
+    }
+    (lemmas, groups)
 }
 
 /// A word of no kind that is known.

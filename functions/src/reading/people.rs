@@ -26,6 +26,8 @@ pub struct Names {
     people: usize,
 }
 
+/// The groups of words that can name somebody.
+const NAMING: [&str; 3] = ["name", "person", "group"];
 /// The most words of a name that are looked at.
 const NAME_WORDS_MAX: usize = 5;
 
@@ -142,7 +144,10 @@ impl Names {
             (before.has(Class::Determiner) || before.has(Class::Preposition))
                 && !phrases.articles.contains(&before.lower)
         });
-        !is_determined && !phrases.calendar.is_word(&token.lower)
+        // Where every word has a capital, only one that is no other word is a name.
+        let says_nothing = phrases.capital_nouns || at == 0 || token.is_after_stop();
+        let is_other = phrases.sense(&token.lower).is_some_and(|sense| !NAMING.contains(&sense.group));
+        !is_determined && !(says_nothing && is_other) && !phrases.calendar.is_word(&token.lower)
     }
 
     fn is_further_name(&self, token: &Token) -> bool {
@@ -187,7 +192,7 @@ mod tests {
 
     #[test]
     fn words_and_weekdays_are_no_names() {
-        for sentence in ["We will go", "Monday will do", "Please send it", "I will"] {
+        for sentence in ["We will go", "Monday will do", "Please send it", "I will", "Invoices will do"] {
             assert_eq!(found(sentence, 0), None, "{sentence}");
         }
     }

@@ -10,6 +10,8 @@
 //!   may be missing, `@class` is any word of a class, `*ing` is any word with this ending that is in none, `...` is up to
 //!   eight words, `^` and `$` are the beginning and the end of a clause. Between any two words, words of the class `between` may stand.
 //! - `[dates]`: what `dates` reads. `[frames]`: what `frames` writes.
+//!
+//! What single words mean stands beside them, in a file of `senses` a language.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,6 +21,7 @@ use serde::Deserialize;
 
 use super::dates::{Calendar, CalendarFile};
 use super::frames::Frames;
+use super::senses::{Sense, Senses};
 use super::tokens::Token;
 
 /// The languages that there is a file for.
@@ -396,6 +399,7 @@ pub struct Phrases {
     pub articles: Vec<String>,
     infinitives: Vec<String>,
     words: FxHashMap<String, Classes>,
+    senses: Senses,
     /// The verb of a form, by a number.
     verbs: FxHashMap<String, u32>,
     endings: Vec<(String, Class)>,
@@ -484,14 +488,19 @@ pub struct Found {
 
 macro_rules! files {
     ($($code:literal),*) => {
-        &[$(($code, include_str!(concat!("languages/", $code, ".toml")))),*]
+        &[$((
+            $code,
+            include_str!(concat!("languages/", $code, ".toml")),
+            include_str!(concat!("languages/", $code, ".tsv")),
+        )),*]
     };
 }
 
-const FILES: &[(&str, &str)] = files!("en", "de", "fr", "es", "pt", "it", "nl");
+/// By code the phrases and the senses of a language.
+pub(super) const FILES: &[(&str, &str, &str)] = files!("en", "de", "fr", "es", "pt", "it", "nl");
 
 static LOADED: LazyLock<Vec<Phrases>> =
-    LazyLock::new(|| FILES.iter().map(|(code, text)| Phrases::read(code, text)).collect());
+    LazyLock::new(|| FILES.iter().map(|(code, text, senses)| Phrases::read(code, text, senses)).collect());
 
 impl Phrases {
     /// Those of a language by its two letters; None where there is no file for it.
@@ -509,7 +518,7 @@ impl Phrases {
         Phrases::of("en").expect("the file of English is part of the program")
     }
 
-    fn read(code: &'static str, text: &str) -> Phrases {
+    fn read(code: &'static str, text: &str, senses: &'static str) -> Phrases {
         let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("languages/{code}.toml: {error}"));
         let mut words: FxHashMap<String, Classes> = FxHashMap::default();
         let mut verbs: FxHashMap<String, u32> = FxHashMap::default();
@@ -599,6 +608,7 @@ impl Phrases {
             articles: owned(&file.articles),
             infinitives: owned(&file.infinitives),
             words,
+            senses: Senses::read(senses),
             verbs,
             endings: file.endings.iter().flat_map(ending).collect(),
             not_verbs: owned(&file.not_verbs),
@@ -631,6 +641,12 @@ impl Phrases {
             classes.add(Class::Infinitive);
         }
         if classes == Classes::default() { self.without_enclitics(lower) } else { classes }
+    }
+
+    /// What a lower-cased word means, if that is known.
+    #[must_use]
+    pub fn sense(&self, lower: &str) -> Option<Sense> {
+        self.senses.of(lower)
     }
 
     /// Whom or what a lower-cased word stands for, if it is a pronoun that tells it.

@@ -5,48 +5,55 @@
 //! `functions/tests/meetings/learning.rs` from the meetings beside it, never by hand.
 
 use std::fmt::{Arguments, Write as _};
+use std::hash::Hasher as _;
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::likelihood::Telling;
 
 /// What each clue speaks for or against, by columns.
 #[derive(Debug)]
 pub struct Weights<const COLUMNS: usize> {
-    /// By clue its number and its weights.
-    clues: FxHashMap<Box<str>, (u32, [i32; COLUMNS])>,
+    /// By the fingerprint of a clue its weights: the clues themselves would take several times as much memory.
+    clues: FxHashMap<u64, [i16; COLUMNS]>,
 }
 
 impl<const COLUMNS: usize> Weights<COLUMNS> {
     /// From lines of weights with the clue behind them. What is no such line is left out.
     #[must_use]
     pub fn read(lines: &str) -> Weights<COLUMNS> {
-        let weights = |(number, line): (u32, &str)| {
+        let weights = |line: &str| {
             let mut columns = line.splitn(COLUMNS + 1, '\t');
             let mut weights = [0; COLUMNS];
             for weight in &mut weights {
                 *weight = columns.next()?.parse().ok()?;
             }
-            Some((columns.next()?.into(), (number, weights)))
+            Some((fingerprint(columns.next()?), weights))
         };
-        let lines = lines.lines().filter(|line| !line.starts_with('#'));
-        Weights { clues: (0..).zip(lines).filter_map(weights).collect() }
+        Weights { clues: lines.lines().filter(|line| !line.starts_with('#')).filter_map(weights).collect() }
     }
 
     /// How likely something is by its clues, 0 … 1, by columns. A clue that is told twice counts once.
     pub fn likelihood(&self, clues: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
-        let mut known: Vec<&(u32, [i32; COLUMNS])> = Vec::new();
-        clues(&mut |clue| known.extend(self.clues.get(clue)));
+        let mut known: Vec<(&u64, &[i16; COLUMNS])> = Vec::new();
+        clues(&mut |clue| known.extend(self.clues.get_key_value(&fingerprint(clue))));
         known.sort_unstable();
         known.dedup();
         let mut likelihood = [0.0; COLUMNS];
         for (column, likelihood) in likelihood.iter_mut().enumerate() {
-            let sum: i32 = known.iter().map(|(_, weights)| weights[column]).sum();
+            let sum: i32 = known.iter().map(|(_, weights)| i32::from(weights[column])).sum();
             *likelihood = 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp());
         }
         likelihood
     }
+}
+
+/// What stands for a clue. No two of a file have the same, which a test holds.
+fn fingerprint(clue: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(clue.as_bytes());
+    hasher.finish()
 }
 
 /// Tells clues, each as the words that make it.
@@ -136,8 +143,9 @@ mod tests {
         assert_eq!(tellings.clues.len(), lines(include_str!("likelihood.tsv")));
         assert_eq!(referents.clues.len(), lines(include_str!("referents.tsv")));
         assert_eq!(topics.clues.len(), lines(include_str!("topics.tsv")));
-        assert!(tellings.clues.contains_key("always"));
-        assert!(referents.clues.contains_key("always") && topics.clues.contains_key("always"));
+        assert!(tellings.clues.contains_key(&fingerprint("always")));
+        let always = fingerprint("always");
+        assert!(referents.clues.contains_key(&always) && topics.clues.contains_key(&always));
     }
 
     #[test]

@@ -19,8 +19,9 @@ use functions::reading::topics::with_clues;
 
 use crate::scoring::{Label, Meeting, holds, is_apt, material};
 
-/// How much a lesson counts against the penalty of the weights.
+/// How much a lesson counts against the penalty of the weights; of sentences by what they tell.
 const TRUST: f64 = 0.1;
+const TRUST_OF_TELLINGS: [f64; Telling::ALL.len()] = [0.05, 0.1, 0.1, 0.1, 0.04];
 /// Lessons that a clue must stand in.
 const LESSONS_MIN: usize = 4;
 const ROUNDS: usize = 25;
@@ -38,7 +39,6 @@ const WEIGHT_MIN: f64 = 2.0;
 const QUOTE_MIN: f64 = 0.4;
 
 /// What meetings teach.
-#[derive(Default)]
 pub(crate) struct Lessons {
     /// Of sentences, what they tell.
     tellings: Table<{ Telling::ALL.len() }>,
@@ -46,6 +46,13 @@ pub(crate) struct Lessons {
     referents: Table<1>,
     /// Of phrases, whether they are topics.
     topics: Table<1>,
+}
+
+impl Default for Lessons {
+    fn default() -> Lessons {
+        let one = || Table::new([TRUST]);
+        Lessons { tellings: Table::new(TRUST_OF_TELLINGS), referents: one(), topics: one() }
+    }
 }
 
 impl Lessons {
@@ -71,8 +78,11 @@ impl Lessons {
         self.name(number, meeting, &text);
     }
 
-    /// Which phrases are topics.
+    /// Which phrases are topics, where somebody has named some.
     fn name(&mut self, number: usize, meeting: &Meeting, text: &Text) {
+        if meeting.topics.is_empty() {
+            return;
+        }
         for (phrase, clues) in with_clues(text) {
             let clues = clues.iter().map(|clue| self.topics.number(clue)).collect();
             self.topics.add(number, clues, [is_apt(&phrase, meeting)]);
@@ -131,6 +141,7 @@ struct Table<const COLUMNS: usize> {
     /// The number of each clue.
     clues: BTreeMap<String, u32>,
     lessons: Vec<Lesson<COLUMNS>>,
+    trust: [f64; COLUMNS],
 }
 
 struct Lesson<const COLUMNS: usize> {
@@ -139,13 +150,11 @@ struct Lesson<const COLUMNS: usize> {
     tells: [bool; COLUMNS],
 }
 
-impl<const COLUMNS: usize> Default for Table<COLUMNS> {
-    fn default() -> Table<COLUMNS> {
-        Table { clues: BTreeMap::new(), lessons: Vec::new() }
-    }
-}
-
 impl<const COLUMNS: usize> Table<COLUMNS> {
+    fn new(trust: [f64; COLUMNS]) -> Table<COLUMNS> {
+        Table { clues: BTreeMap::new(), lessons: Vec::new(), trust }
+    }
+
     fn number(&mut self, clue: &str) -> u32 {
         let next = u32::try_from(self.clues.len()).unwrap();
         let known = self.clues.get(clue).copied();
@@ -165,7 +174,10 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         }
         having.iter_mut().filter(|of| of.len() < LESSONS_MIN).for_each(Vec::clear);
         let columns: Vec<Vec<f64>> = (0..COLUMNS)
-            .map(|column| weights(&having, &lessons.iter().map(|one| one.tells[column]).collect::<Vec<_>>()))
+            .map(|column| {
+                let tells: Vec<bool> = lessons.iter().map(|one| one.tells[column]).collect();
+                weights(&having, &tells, self.trust[column])
+            })
             .collect();
         let mut lines = format!("# How much a clue speaks for {what}, in hundredths.\n# Learned; see `weights.rs`.\n");
         for (clue, number) in &self.clues {
@@ -200,7 +212,7 @@ fn pieces(whole: &Material, language: &str) -> Vec<Material> {
 }
 
 /// The weight of each clue by the lessons that have it.
-fn weights(having: &[Vec<u32>], tells: &[bool]) -> Vec<f64> {
+fn weights(having: &[Vec<u32>], tells: &[bool], trust: f64) -> Vec<f64> {
     let mut clues: Vec<Clue> = having.iter().map(|_| Clue { weight: 0.0, reach: 1.0, step: 1.0 }).collect();
     let mut sums = vec![0.0_f64; tells.len()];
     for round in 0..ROUNDS {
@@ -215,8 +227,8 @@ fn weights(having: &[Vec<u32>], tells: &[bool]) -> Vec<f64> {
             for lesson in lessons {
                 let lesson = *lesson as usize;
                 let likelihood = 1.0 / (1.0 + f64::exp(-sums[lesson]));
-                slope += if tells[lesson] { TRUST * (likelihood - 1.0) } else { TRUST * likelihood };
-                bend += TRUST * (likelihood * (1.0 - likelihood) * more).min(0.25);
+                slope += if tells[lesson] { trust * (likelihood - 1.0) } else { trust * likelihood };
+                bend += trust * (likelihood * (1.0 - likelihood) * more).min(0.25);
             }
             clue.step = (slope / bend).clamp(-clue.reach, clue.reach);
             clue.reach = (2.0 * clue.step.abs()).max(clue.reach / 2.0);

@@ -4,7 +4,8 @@
 //! rules were written and tuned on, except those marked `held_out`, which were scored once, when the rules were finished,
 //! before those who wrote the rules had read them (the first two of a language were read later, to tell what is missed).
 //! Their totals were looked at again while it was chosen how to learn, so that they are a little too good since.
-//! Those in `taught/` teach weights (`learning`), together with those that are not held out; no rule was tuned on them.
+//! Those in `taught/` teach weights (`learning`), together with those that are not held out and the scenes in `scenes/`; no
+//! rule was tuned on them.
 //! Those in `unseen/` were only scored, a few times, and nothing was chosen by it. A change that is made after reading
 //! what is held out makes it seen.
 //!
@@ -39,8 +40,9 @@ const LEARNED: [&str; 3] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/referents.tsv"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/src/reading/topics.tsv"),
 ];
-/// Meetings that teach weights, and that no rule was tuned on.
-const TAUGHT: &str = "taught";
+/// The folders of the meetings that teach weights: those that no rule was tuned on, short scenes in words that are seldom
+/// heard, and those that rules were tuned on.
+const KINDS: [(&str, &str); 3] = [("taught", "taught"), ("scenes", "scenes"), ("seen", "")];
 /// Meetings that nothing was tuned on or learned from.
 const UNSEEN: &str = "unseen";
 /// So many parts of the meetings are left out one after the other, to be read with what the others teach.
@@ -99,8 +101,7 @@ fn show(language: &str, meeting: &Meeting, misses: &[String]) {
 /// A meeting that teaches weights.
 struct Taught {
     language: &'static str,
-    /// Whether rules were tuned on it.
-    is_seen: bool,
+    kind: &'static str,
     meeting: Meeting,
 }
 
@@ -111,9 +112,10 @@ type Scored<'t> = (&'t Taught, (Score, Vec<String>));
 fn taught() -> Vec<Taught> {
     let mut all = Vec::new();
     for language in LANGUAGES {
-        for (folder, is_seen) in [(PathBuf::from(HERE), true), (Path::new(HERE).join(TAUGHT), false)] {
-            let taught = meetings(&folder, language).into_iter().filter(|meeting| !meeting.held_out);
-            all.extend(taught.map(|meeting| Taught { language, is_seen, meeting }));
+        for (kind, folder) in KINDS {
+            let taught = meetings(&Path::new(HERE).join(folder), language);
+            let taught = taught.into_iter().filter(|meeting| !meeting.held_out);
+            all.extend(taught.map(|meeting| Taught { language, kind, meeting }));
         }
     }
     all
@@ -149,12 +151,12 @@ fn cross_validated() {
         parts.into_iter().map(|part| part.join().unwrap()).collect()
     });
     let mut tables = String::new();
-    for (name, is_seen) in [("taught", false), ("seen", true)] {
+    for (name, _) in KINDS {
         tables.push_str(&format!("{name}\n{}", Score::HEADER));
         let mut all = Score::default();
         for language in LANGUAGES {
             let mut of_language = Score::default();
-            let meant = scores.iter().flatten().filter(|(one, _)| one.language == language && one.is_seen == is_seen);
+            let meant = scores.iter().flatten().filter(|(one, _)| one.language == language && one.kind == name);
             for (one, (score, misses)) in meant {
                 of_language += *score;
                 show(language, &one.meeting, misses);

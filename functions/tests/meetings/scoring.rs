@@ -32,7 +32,7 @@ pub(crate) struct Meeting {
     pub items: Vec<String>,
     #[serde(default)]
     pub decisions: Vec<String>,
-    topics: Vec<String>,
+    pub topics: Vec<String>,
     #[serde(default)]
     pub no_tasks: Vec<String>,
     #[serde(default)]
