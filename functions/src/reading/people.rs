@@ -147,7 +147,8 @@ impl Names {
         // Where every word has a capital, only one that is no other word is a name.
         let says_nothing = phrases.capital_nouns || at == 0 || token.is_after_stop();
         let is_other = phrases.sense(&token.lower).is_some_and(|sense| !NAMING.contains(&sense.group));
-        !is_determined && !(says_nothing && is_other) && !phrases.calendar.is_word(&token.lower)
+        let is_word = phrases.calendar.is_word(&token.lower) || (says_nothing && is_other);
+        !is_determined && !is_word
     }
 
     fn is_further_name(&self, token: &Token) -> bool {
