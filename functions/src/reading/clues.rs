@@ -2,14 +2,14 @@
 //!
 //! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases, the outline that is
 //! left when every word is replaced by what kind of word it is, and what its words mean, which are the same in all
-//! languages, so that a meeting in one teaches the reading of another. Around it: who spoke before and speaks next, whether they ask, call somebody by
-//! name, agree or give thanks; where in its turn and in the meeting it stands.
+//! languages, so that a meeting in one teaches the reading of another. Around it: who spoke before and speaks next,
+//! whether they ask, call somebody by name, agree or give thanks; where in its turn and in the meeting it stands.
 
 use super::commitments::clauses::{Grammar, is_question};
 use super::commitments::heads::AnnouncedBy;
 use super::material::Material;
 use super::people::{Named, Names};
-use super::phrases::{Class, Meaning, Phrases, Pronoun};
+use super::phrases::{Class, Classes, Meaning, Phrases, Pronoun};
 use super::text::{Sentence, Source, Text};
 use super::tokens::Token;
 use super::weights::{Teller, step};
@@ -23,22 +23,22 @@ const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
 /// Steps of how much of the meeting is over, hundredths.
 const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
 /// How many sentences before are looked at, and of how many the words' kinds.
-const BEFORE: usize = 3;
+const BEFORE: [&str; 3] = ["1", "2", "3"];
 const BEFORE_CLOSELY: usize = 2;
 /// How many sentences behind are looked at.
-const BEHIND: usize = 2;
+const BEHIND: [&str; 2] = ["1", "2"];
 /// How many sentences before somebody else can have spoken last.
 const OTHER_BEFORE: usize = 4;
 /// How many words at the beginning of a sentence are told by their place.
-const FIRST_WORDS: usize = 3;
+const FIRST_WORDS: [&str; 3] = ["0", "1", "2"];
 /// Places in which a phrase begins its sentence.
 const FIRST_PHRASES: usize = 2;
 /// The most kinds of words in a row that are one clue.
 const OUTLINE_MAX: usize = 3;
 /// The most groups of words in a row that are one clue.
 const GROUPS_MAX: usize = 3;
-/// How many places apart two groups are that are one clue without what stands between them.
-const APART_MAX: usize = 4;
+/// With how many groups behind its neighbour a group is one clue, without what stands between them.
+const APART_GROUPS: usize = 4;
 /// How many words of the sentence behind are told by what they mean.
 const BEHIND_LEMMAS: usize = 3;
 
@@ -46,6 +46,8 @@ const BEHIND_LEMMAS: usize = 3;
 const TIME: &str = "<time>";
 const PARTICIPANT: &str = "<who>";
 const NUMBER: &str = "<number>";
+/// What a name means in the files of `senses`.
+const NAME: &str = "name";
 const UNKNOWN: &str = "?";
 
 /// The sentences of a meeting, ready to tell their clues.
@@ -70,7 +72,7 @@ struct View<'t> {
     /// What its words mean, runs of what is unknown made one: their lemmas, and their groups.
     lemmas: Vec<&'static str>,
     groups: Vec<&'static str>,
-    classes: Vec<Class>,
+    classes: Classes,
     meanings: Vec<Meaning>,
     first_meanings: Vec<Meaning>,
     announced: Vec<String>,
@@ -121,30 +123,24 @@ impl<'t> Clues<'t> {
 
     fn tell_before(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
         let code = view.phrases.code;
-        for distance in 1..=BEFORE {
+        for (distance, far) in (1..).zip(BEFORE) {
             let Some(before) = index.checked_sub(distance).and_then(|before| self.at(before)) else {
-                clues.tell(format_args!("before {distance} none"));
+                clues.words(&["before", far, "none"]);
                 continue;
             };
             let is_own = before.speaker == view.speaker;
             let whose = if is_own { "own" } else { "other" };
-            clues.tell(format_args!("before {distance} {whose}"));
+            clues.words(&["before", far, whose]);
             if before.asks {
-                clues.tell(format_args!("before {distance} {whose} question"));
+                clues.words(&["before", far, whose, "question"]);
             }
             if distance <= BEFORE_CLOSELY {
-                before
-                    .meanings
-                    .iter()
-                    .for_each(|one| clues.tell(format_args!("before {distance} {whose} means {one:?}")));
-                before
-                    .announced
-                    .iter()
-                    .for_each(|by| clues.tell(format_args!("before {distance} {whose} announces {by}")));
+                before.meanings.iter().for_each(|one| clues.words(&["before", far, whose, "means", one.into()]));
+                before.announced.iter().for_each(|by| clues.words(&["before", far, whose, "announces", by]));
                 if !is_own && before.calls(view.participant) {
-                    clues.tell(format_args!("before {distance} calls"));
+                    clues.words(&["before", far, "calls"]);
                 }
-                clues.tell(format_args!("before {distance} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
+                clues.tell(format_args!("before {far} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
             }
             if distance == 1 {
                 let opens = before.turn != view.turn;
@@ -165,23 +161,23 @@ impl<'t> Clues<'t> {
                 clues.words(&["last other calls"]);
             }
             clues.tell(format_args!("last other question {}", other.asks));
-            other.meanings.iter().for_each(|one| clues.tell(format_args!("last other means {one:?}")));
+            other.meanings.iter().for_each(|one| clues.words(&["last other means", one.into()]));
         }
     }
 
     fn tell_behind(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
         let code = view.phrases.code;
-        for distance in 1..=BEHIND {
+        for (distance, far) in (1..).zip(BEHIND) {
             let Some(behind) = self.at(index + distance) else {
-                clues.tell(format_args!("behind {distance} none"));
+                clues.words(&["behind", far, "none"]);
                 continue;
             };
             let whose = if behind.speaker == view.speaker { "own" } else { "other" };
-            clues.tell(format_args!("behind {distance} {whose}"));
+            clues.words(&["behind", far, whose]);
             if behind.asks {
-                clues.tell(format_args!("behind {distance} {whose} question"));
+                clues.words(&["behind", far, whose, "question"]);
             }
-            behind.meanings.iter().for_each(|one| clues.tell(format_args!("behind {distance} {whose} means {one:?}")));
+            behind.meanings.iter().for_each(|one| clues.words(&["behind", far, whose, "means", one.into()]));
             if distance == 1 {
                 behind.words.iter().take(2).for_each(|word| clues.words(&[code, "behind", whose, "^", word]));
                 behind.lemmas.iter().take(BEHIND_LEMMAS).for_each(|lemma| clues.words(&["lemma behind", whose, lemma]));
@@ -233,8 +229,8 @@ impl<'t> View<'t> {
                 outline.push(kind);
             }
         }
-        let (lemmas, groups) = senses(&words, phrases);
-        let classes = Class::ALL.into_iter().filter(|class| tokens.iter().any(|token| token.has(*class))).collect();
+        let (lemmas, groups) = senses(tokens, &kinds, phrases);
+        let classes = Classes::of_all(tokens);
         let announced = Grammar::of(sentence, names).map_or_else(Vec::new, |grammar| {
             let told = grammar.announcements().into_iter().map(|one| {
                 let (offer, asked) = (if one.is_offer { "?" } else { "" }, if one.is_asked { "!" } else { "" });
@@ -297,16 +293,15 @@ impl<'t> View<'t> {
             (self.announced.is_empty(), "announces nothing"),
         ];
         tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| clues.words(&[clue]));
-        self.classes.iter().for_each(|class| clues.tell(format_args!("class {class:?}")));
-        for (place, token) in self.sentence.tokens.iter().take(FIRST_WORDS).enumerate() {
-            let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
-            classes.for_each(|class| clues.tell(format_args!("class {place} {class:?}")));
+        self.classes.iter().for_each(|class| clues.words(&["class", class.into()]));
+        for (token, place) in self.sentence.tokens.iter().zip(FIRST_WORDS) {
+            token.classes.iter().for_each(|class| clues.words(&["class", place, class.into()]));
         }
-        self.meanings.iter().for_each(|one| clues.tell(format_args!("means {one:?}")));
+        self.meanings.iter().for_each(|one| clues.words(&["means", one.into()]));
         // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
         let is_silent = |one: &&Meaning| self.announced.is_empty() && one.announces();
-        self.meanings.iter().filter(is_silent).for_each(|one| clues.tell(format_args!("silent {one:?}")));
-        self.first_meanings.iter().for_each(|one| clues.tell(format_args!("begins {one:?}")));
+        self.meanings.iter().filter(is_silent).for_each(|one| clues.words(&["silent", one.into()]));
+        self.first_meanings.iter().for_each(|one| clues.words(&["begins", one.into()]));
         self.announced.iter().for_each(|by| clues.words(&["announces", by]));
         runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
     }
@@ -315,7 +310,7 @@ impl<'t> View<'t> {
         runs(&self.lemmas, 1..=2, |run| clues.run("lemma", run));
         runs(&self.groups, 1..=GROUPS_MAX, |run| clues.run("sense", run));
         for (at, group) in self.groups.iter().enumerate() {
-            let apart = self.groups.iter().skip(at + 2).take(APART_MAX);
+            let apart = self.groups.iter().skip(at + 2).take(APART_GROUPS);
             apart.for_each(|other| clues.words(&["sense", group, "…", other]));
         }
     }
@@ -341,14 +336,22 @@ fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl
 }
 
 /// What the words of a sentence mean, their lemmas and their groups.
-fn senses(words: &[&str], phrases: &Phrases) -> (Vec<&'static str>, Vec<&'static str>) {
-    let (mut lemmas, mut groups) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
-    for word in words {
-        let known = [TIME, PARTICIPANT, NUMBER].into_iter().find(|kind| kind == word);
-        let known =
-            known.map(|kind| (kind, kind)).or_else(|| phrases.sense(word).map(|sense| (sense.lemma, sense.group)));
-        let (lemma, group) = known.unwrap_or((UNKNOWN, UNKNOWN));
-        if lemma != UNKNOWN || lemmas.last() != Some(&UNKNOWN) {
+fn senses(
+    tokens: &[Token],
+    kinds: &[Option<&'static str>],
+    phrases: &Phrases,
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut lemmas, mut groups) = (Vec::with_capacity(tokens.len()), Vec::with_capacity(tokens.len()));
+    for (token, kind) in tokens.iter().zip(kinds) {
+        let (lemma, group) = match kind {
+            Some(kind) if [TIME, PARTICIPANT].contains(kind) => (*kind, *kind),
+            _ if token.lower.chars().any(|c| c.is_ascii_digit()) => (NUMBER, NUMBER),
+            kind => {
+                let unknown = if kind.is_some() { (NAME, NAME) } else { (UNKNOWN, UNKNOWN) };
+                phrases.sense(&token.lower).map_or(unknown, |sense| (sense.lemma, sense.group))
+            }
+        };
+        if ![TIME, PARTICIPANT, NAME, UNKNOWN].contains(&lemma) || lemmas.last() != Some(&lemma) {
             lemmas.push(lemma);
             groups.push(group);
         }

@@ -254,7 +254,7 @@ fn by_small_words(sample: &str) -> Option<&'static str> {
         .into_iter()
         .filter_map(|code| {
             let phrases = Phrases::of(code)?;
-            let is_small = |word: &str| small.iter().any(|class| phrases.classes(word).has(*class));
+            let is_small = |word: &str| small.iter().any(|class| phrases.listed(word).has(*class));
             // "l'équipe" has its article in front, "I'll" its pronoun.
             let hits = words.iter().filter(|word| match word.split_once('\'') {
                 Some((head, _)) => is_small(head) || is_small(&format!("{head}'")),

@@ -2,10 +2,10 @@
 //!
 //! Pure functions without a context, which all that tells something of a meeting uses. In reading order: what goes in
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
-//! tell times (`dates`) and what is written in them (`frames`), and what words mean (`senses`); how a transcript is cut (`turns`, `addresses`, `language`,
-//! `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`, the `likelihood` of what a
-//! sentence tells by its `clues`, the `referents` of what it is about and the `topics`, all by learned `weights`,
-//! `action_items`, `decisions`, `questions`, `ranking`), and all of it at once (`findings`).
+//! tell times (`dates`), what is written in them (`frames`), and what words mean (`senses`); how a transcript is cut
+//! (`turns`, `addresses`, `language`, `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`,
+//! the `likelihood` of what a sentence tells by its `clues`, the `referents` of what it is about and the `topics`, all by
+//! learned `weights`, `action_items`, `decisions`, `questions`, `ranking`), and all of it at once (`findings`).
 
 pub mod action_items;
 pub mod addresses;

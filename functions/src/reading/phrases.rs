@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::dates::{Calendar, CalendarFile};
 use super::frames::Frames;
@@ -33,7 +34,7 @@ const BETWEEN_MAX: usize = 4;
 const GAP_MAX: usize = 8;
 
 /// A class of words. A word can be of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u32)]
 pub enum Class {
@@ -110,52 +111,6 @@ pub enum Class {
     Done,
 }
 
-impl Class {
-    /// All of them.
-    pub const ALL: [Class; 38] = [
-        Class::Between,
-        Class::Negation,
-        Class::Condition,
-        Class::ConditionFirst,
-        Class::Whether,
-        Class::Temporal,
-        Class::Joint,
-        Class::Contrary,
-        Class::Consequence,
-        Class::Complement,
-        Class::Opener,
-        Class::Determiner,
-        Class::Preposition,
-        Class::Pronoun,
-        Class::Object,
-        Class::Modal,
-        Class::ThirdPronoun,
-        Class::Report,
-        Class::Past,
-        Class::Empty,
-        Class::Dangling,
-        Class::Role,
-        Class::Title,
-        Class::NoTopic,
-        Class::Vague,
-        Class::NoName,
-        Class::Interjection,
-        Class::Infinitive,
-        Class::Me,
-        Class::Third,
-        Class::Order,
-        Class::You,
-        Class::We,
-        Class::MeLater,
-        Class::ThirdLater,
-        Class::WeLater,
-        Class::Going,
-        Class::Done,
-    ];
-}
-
-const _: () = assert!(Class::ALL.len() == Class::Done as usize + 1, "a class is missing among all of them");
-
 /// Classes of one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classes(u64);
@@ -182,6 +137,22 @@ impl Classes {
     #[must_use]
     pub fn is_verb(self) -> bool {
         self.0 & Classes::ALL_VERBS != 0
+    }
+
+    /// Each of them, in order.
+    pub fn iter(self) -> impl Iterator<Item = Class> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = Class::VARIANTS.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(*first)
+        })
+    }
+
+    /// Those of several words together.
+    #[must_use]
+    pub fn of_all(tokens: &[Token]) -> Classes {
+        Classes(tokens.iter().fold(0, |all, token| all | token.classes.0))
     }
 
     fn add(&mut self, class: Class) {
@@ -214,7 +185,7 @@ pub enum Pronoun {
 }
 
 /// What a phrase means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
     /// The speaker takes on what was spoken of just before.
@@ -641,6 +612,12 @@ impl Phrases {
             classes.add(Class::Infinitive);
         }
         if classes == Classes::default() { self.without_enclitics(lower) } else { classes }
+    }
+
+    /// The classes in which the file lists a lower-cased word, whatever its ending says.
+    #[must_use]
+    pub fn listed(&self, lower: &str) -> Classes {
+        self.words.get(lower).copied().unwrap_or_default()
     }
 
     /// What a lower-cased word means, if that is known.

@@ -3,10 +3,12 @@
 //! Which of the sentences before say it is judged by clues that are the same in all languages: how far before they stand,
 //! who says them, what they name that is new, and what of it comes back since.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+
+use rustc_hash::FxHashSet;
 
 use super::commitments::clauses::is_question;
-use super::phrases::Class;
+use super::phrases::{Class, Classes, Meaning};
 use super::text::{Sentence, Source, Text, WordClass};
 use super::weights::{Teller, Weights};
 
@@ -25,7 +27,9 @@ const LENGTHS: [usize; 5] = [3, 6, 10, 15, 22];
 pub struct Referents<'t> {
     text: &'t Text,
     /// The terms by sentence that say what it is about.
-    named: Vec<HashSet<u32>>,
+    named: Vec<FxHashSet<u32>>,
+    /// By sentence what its phrases mean.
+    meanings: Vec<BTreeSet<Meaning>>,
     /// By term the first sentence that has it.
     first: HashMap<u32, usize>,
 }
@@ -33,14 +37,18 @@ pub struct Referents<'t> {
 impl<'t> Referents<'t> {
     #[must_use]
     pub fn of(text: &'t Text) -> Referents<'t> {
-        let named: Vec<HashSet<u32>> = text.sentences.iter().map(|sentence| named(text, sentence)).collect();
+        let named: Vec<FxHashSet<u32>> = text.sentences.iter().map(|sentence| named(text, sentence)).collect();
         let mut first = HashMap::new();
         for (index, terms) in named.iter().enumerate() {
             terms.iter().for_each(|term| {
                 first.entry(*term).or_insert(index);
             });
         }
-        Referents { text, named, first }
+        let found = |sentence: &Sentence| {
+            sentence.tokens.iter().flat_map(|token| &token.phrases).map(|one| one.meaning).collect()
+        };
+        let meanings = text.sentences.iter().map(found).collect();
+        Referents { text, named, meanings, first }
     }
 
     /// The meeting whose sentences they are.
@@ -52,7 +60,7 @@ impl<'t> Referents<'t> {
     /// The sentences before one, and itself, that may say what it is about, with how likely they do: the nearest first.
     #[must_use]
     pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(usize, f64)> {
-        let mut since = HashSet::new();
+        let mut since = FxHashSet::default();
         let mut found = Vec::new();
         for before in (index.saturating_sub(BEFORE)..=index).rev() {
             let [likelihood] = weights.likelihood(|tell| self.tell(index, before, &since, tell));
@@ -64,7 +72,7 @@ impl<'t> Referents<'t> {
 
     /// Tells the clues of each of the sentences before one, and of itself.
     pub fn clues(&self, index: usize, mut tell: impl FnMut(usize, &str)) {
-        let mut since = HashSet::new();
+        let mut since = FxHashSet::default();
         for before in (index.saturating_sub(BEFORE)..=index).rev() {
             self.tell(index, before, &since, &mut |clue| tell(before, clue));
             since.extend(&self.named[before]);
@@ -72,7 +80,7 @@ impl<'t> Referents<'t> {
     }
 
     /// Tells the clues of a sentence and one before it; `since` are the terms that were named in between.
-    fn tell(&self, index: usize, before: usize, since: &HashSet<u32>, tell: &mut dyn FnMut(&str)) {
+    fn tell(&self, index: usize, before: usize, since: &FxHashSet<u32>, tell: &mut dyn FnMut(&str)) {
         let mut clues = Teller::new(tell);
         let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
         let apart = index - before;
@@ -105,21 +113,16 @@ impl<'t> Referents<'t> {
             clues.words(&["question"]);
             clues.tell(format_args!("question apart {near}"));
         }
-        for token in &other.tokens {
-            Class::ALL
-                .into_iter()
-                .filter(|class| token.has(*class))
-                .for_each(|class| clues.tell(format_args!("class {class:?}")));
-            token.phrases.iter().for_each(|found| clues.tell(format_args!("means {:?}", found.meaning)));
-        }
+        Classes::of_all(&other.tokens).iter().for_each(|class| clues.words(&["class", class.into()]));
+        self.meanings[before].iter().for_each(|meaning| clues.words(&["means", meaning.into()]));
     }
 }
 
 /// The terms of a sentence that say what it is about.
-fn named(text: &Text, sentence: &Sentence) -> HashSet<u32> {
+fn named(text: &Text, sentence: &Sentence) -> FxHashSet<u32> {
     let plain = [Class::Between, Class::Interjection, Class::Empty, Class::Opener, Class::NoTopic, Class::Report];
     let mut tokens = sentence.tokens.iter().peekable();
-    let mut terms = HashSet::new();
+    let mut terms = FxHashSet::default();
     for word in sentence.words.iter().filter(|word| word.class == WordClass::Content) {
         while tokens.next_if(|token| token.place.end <= word.place.start).is_some() {}
         let is_plain = tokens.peek().is_some_and(|token| plain.iter().any(|class| token.has(*class)));

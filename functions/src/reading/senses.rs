@@ -1,4 +1,21 @@
 //! What words mean, alike in all languages, so that a meeting in one language teaches the reading of another.
+//!
+//! A file of a language has a line a form: the form, the plainest English word for it in British spelling, and the group
+//! of words that it belongs to, with tabs between. The groups:
+//!
+//! - of verbs, and of forms of verbs behind a slash: `give` (send, bring), `contact` (call, ask), `make` (write, build),
+//!   `change` (repair, clean), `check` (test, look, search), `arrange` (book, plan), `get` (buy, fetch), `pay`, `handle`
+//!   (take over, do), `finish`, `put` (hang, install), `remove` (delete, cancel), `come` (visit, meet), `go` (travel),
+//!   `decide` (agree, vote), `keep`, `think` (know, remember), `say`, `feel` (want, hope), `must`, `can`, `be` (have,
+//!   become), `happen` (break, rain), `begin` (stop, wait, try), `help`, `use` (everyday doings). The forms: `inf`, `imp`
+//!   (an order), `1` `2` `3` (of the singular), `4` (of "we"), `5` (of the plural), `fut1` `fut3` `fut4` (the future),
+//!   `past`, `part` (a participle), `ger` ("-ing"), `cond` (a wish, a condition);
+//! - of nouns: `person`, `group`, `document`, `money`, `tech`, `tool` (things, vehicles), `place`, `event`, `when` (what
+//!   tells a time), `nature` (food, animals, the body, weather), `trouble`, `idea`, `job`, `amount`, `name`;
+//! - of other words: `good`, `bad` and `quality` (adjectives), `maybe` (how sure), `often`, `again` (adverbs and
+//!   particles), `degree`, `where`, `i` `you` `we` `they` `it` `who` (pronouns), `what` (asking), `yes`, `no`, `oh`
+//!   (fillers), `thanks`, `if`, `but`, `and` (joining), `of` (prepositions), `by` (those of a deadline), `the` (articles),
+//!   `number`.
 
 use rustc_hash::FxHashMap;
 
@@ -33,15 +50,50 @@ impl Senses {
 
 #[cfg(test)]
 mod tests {
-    use super::super::phrases::Phrases;
+    use super::super::phrases::{FILES, Phrases};
+    use super::super::text::lowered;
     use super::*;
+
+    const VERBS: &str = "give contact make change check arrange get pay handle finish put remove come go decide keep think \
+                         say feel must can be happen begin help use";
+    const FORMS: &str = "inf imp 1 2 3 4 5 fut1 fut3 fut4 past part ger cond";
+    const OTHERS: &str = "person group document money tech tool place event when nature trouble idea job amount name good bad \
+                          quality maybe often again degree where i you we they it who what yes no oh thanks if but and of by \
+                          the number";
+
+    fn is_group(group: &str) -> bool {
+        let is_one_of = |all: &str, one: &str| all.split_whitespace().any(|other| other == one);
+        let (group, form) = group.split_once('/').map_or((group, None), |(group, form)| (group, Some(form)));
+        let is_verb = is_one_of(VERBS, group);
+        form.map_or(is_verb || is_one_of(OTHERS, group), |form| is_verb && is_one_of(FORMS, form))
+    }
 
     #[test]
     fn a_form_means_the_same_in_every_language() {
-        let senses = [("en", "send"), ("de", "schicken"), ("fr", "envoyer"), ("es", "mandar"), ("it", "mandare")]
-            .map(|(code, form)| Phrases::of(code).unwrap().sense(form));
-        assert_eq!(senses, [Some(Sense { lemma: "send", group: "give/inf" }); 5]);
+        let sense = |(code, form)| Phrases::of(code).unwrap().sense(form);
+        let send = ["schicken", "send", "enviar", "envoyer", "mandare", "sturen", "enviar"];
+        let send = ["de", "en", "es", "fr", "it", "nl", "pt"].into_iter().zip(send);
+        assert!(send.map(sense).all(|sense| sense == Some(Sense { lemma: "send", group: "give/inf" })));
+        let i = ["ich", "i", "yo", "je", "io", "ik", "eu"];
+        let i = ["de", "en", "es", "fr", "it", "nl", "pt"].into_iter().zip(i);
+        assert!(i.map(sense).all(|sense| sense == Some(Sense { lemma: "i", group: "i" })));
         assert_eq!(Phrases::english().sense("zzz"), None);
+    }
+
+    #[test]
+    fn every_line_of_the_files_is_one() {
+        for (code, _, senses) in FILES {
+            let mut before = "";
+            for line in senses.lines().filter(|line| !line.starts_with('#')) {
+                let columns: Vec<&str> = line.split('\t').collect();
+                let [form, lemma, group] = columns[..] else { panic!("languages/{code}.tsv: {line}") };
+                let is_small = |word: &str| !word.is_empty() && lowered(word) == word;
+                assert!(is_small(form) && is_small(lemma) && is_group(group), "languages/{code}.tsv: {line}");
+                // In the order in which a reader looks for them, each once.
+                assert!(before < form, "languages/{code}.tsv: {line}");
+                before = form;
+            }
+        }
     }
 
     #[test]

@@ -12,41 +12,54 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::likelihood::Telling;
 
+/// About so many known clues a sentence has.
+const CLUES: usize = 128;
+
 /// What each clue speaks for or against, by columns.
 #[derive(Debug)]
 pub struct Weights<const COLUMNS: usize> {
-    /// By the fingerprint of a clue its weights: the clues themselves would take several times as much memory.
-    clues: FxHashMap<u64, [i16; COLUMNS]>,
+    /// By the fingerprint of a clue the place of its weights: the clues themselves would take several times as much memory.
+    places: FxHashMap<u64, u32>,
+    weights: Vec<[i16; COLUMNS]>,
 }
 
 impl<const COLUMNS: usize> Weights<COLUMNS> {
     /// From lines of weights with the clue behind them. What is no such line is left out.
     #[must_use]
     pub fn read(lines: &str) -> Weights<COLUMNS> {
-        let weights = |line: &str| {
-            let mut columns = line.splitn(COLUMNS + 1, '\t');
-            let mut weights = [0; COLUMNS];
-            for weight in &mut weights {
-                *weight = columns.next()?.parse().ok()?;
+        let mut known = Weights { places: FxHashMap::default(), weights: Vec::new() };
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            if let Some((clue, weights)) = columns(line) {
+                let place = u32::try_from(known.weights.len()).unwrap_or(u32::MAX);
+                known.places.insert(fingerprint(clue), place);
+                known.weights.push(weights);
             }
-            Some((fingerprint(columns.next()?), weights))
-        };
-        Weights { clues: lines.lines().filter(|line| !line.starts_with('#')).filter_map(weights).collect() }
+        }
+        known
     }
 
     /// How likely something is by its clues, 0 … 1, by columns. A clue that is told twice counts once.
     pub fn likelihood(&self, clues: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
-        let mut known: Vec<(&u64, &[i16; COLUMNS])> = Vec::new();
-        clues(&mut |clue| known.extend(self.clues.get_key_value(&fingerprint(clue))));
+        let mut known: Vec<u32> = Vec::with_capacity(CLUES);
+        clues(&mut |clue| known.extend(self.places.get(&fingerprint(clue))));
         known.sort_unstable();
         known.dedup();
-        let mut likelihood = [0.0; COLUMNS];
-        for (column, likelihood) in likelihood.iter_mut().enumerate() {
-            let sum: i32 = known.iter().map(|(_, weights)| i32::from(weights[column])).sum();
-            *likelihood = 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp());
+        let mut sums = [0_i32; COLUMNS];
+        for place in known {
+            sums.iter_mut().zip(self.weights[place as usize]).for_each(|(sum, weight)| *sum += i32::from(weight));
         }
-        likelihood
+        sums.map(|sum| 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp()))
     }
+}
+
+/// The weights of a line, and the clue behind them.
+fn columns<const COLUMNS: usize>(line: &str) -> Option<(&str, [i16; COLUMNS])> {
+    let mut columns = line.splitn(COLUMNS + 1, '\t');
+    let mut weights = [0; COLUMNS];
+    for weight in &mut weights {
+        *weight = columns.next()?.parse().ok()?;
+    }
+    Some((columns.next()?, weights))
 }
 
 /// What stands for a clue. No two of a file have the same, which a test holds.
@@ -140,12 +153,12 @@ mod tests {
     fn every_line_of_the_files_is_one() {
         let lines = |file: &'static str| file.lines().filter(|line| !line.starts_with('#')).count();
         let Learned { tellings, referents, topics } = Learned::known();
-        assert_eq!(tellings.clues.len(), lines(include_str!("likelihood.tsv")));
-        assert_eq!(referents.clues.len(), lines(include_str!("referents.tsv")));
-        assert_eq!(topics.clues.len(), lines(include_str!("topics.tsv")));
-        assert!(tellings.clues.contains_key(&fingerprint("always")));
+        assert_eq!(tellings.places.len(), lines(include_str!("likelihood.tsv")));
+        assert_eq!(referents.places.len(), lines(include_str!("referents.tsv")));
+        assert_eq!(topics.places.len(), lines(include_str!("topics.tsv")));
+        assert!(tellings.places.contains_key(&fingerprint("always")));
         let always = fingerprint("always");
-        assert!(referents.clues.contains_key(&always) && topics.clues.contains_key(&always));
+        assert!(referents.places.contains_key(&always) && topics.places.contains_key(&always));
     }
 
     #[test]

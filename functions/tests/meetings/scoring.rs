@@ -202,7 +202,8 @@ pub(crate) fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Sc
         score_items(meeting, &findings, &mut score, &mut misses);
         score_decisions(meeting, &findings, &mut score, &mut misses);
     }
-    for topic in &findings.topics {
+    // Of a scene nobody has named the topics.
+    for topic in findings.topics.iter().filter(|_| !meeting.topics.is_empty()) {
         let is_apt = is_apt(&topic.phrase, meeting);
         score.topics += 1;
         score.topics_apt += usize::from(is_apt);

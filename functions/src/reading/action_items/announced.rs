@@ -1,6 +1,6 @@
 //! What one announcement of a sentence makes of the drafts.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
@@ -124,7 +124,7 @@ impl Listener<'_> {
         owner: Option<Owner>,
         task: &Range<usize>,
         text: String,
-        terms: HashSet<u32>,
+        terms: FxHashSet<u32>,
     ) {
         let mut new = draft(here, owner, text, terms, false);
         new.verbs = self.verbs(here, task.clone());

@@ -1,7 +1,5 @@
 //! "I'll do it": a task that names nothing is taken for what was spoken of before.
 
-use std::collections::HashSet;
-
 use super::context::{CONTEXT_CHARS_MAX, CONTEXT_WORDS};
 use super::draft::{Draft, Here, draft, set_due};
 use super::item::Owner;
@@ -9,6 +7,7 @@ use super::listener::{Listener, REPLY_TURNS};
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
 use crate::reading::phrases::Class;
+use rustc_hash::FxHashSet;
 
 impl Listener<'_> {
     /// A task that names nothing: what was spoken of before is meant.
@@ -188,7 +187,7 @@ impl Listener<'_> {
             // "I'll talk to him tomorrow": who, nobody said.
             let is_own = *by == AnnouncedBy::Speaker && !is_offer && !self.is_empty(here, task.clone());
             if let Some(time) = time.filter(|_| is_own && self.is_long_enough(here, task.clone())) {
-                let mut new = draft(here, owner, self.text_of(here, task.clone()), HashSet::new(), true);
+                let mut new = draft(here, owner, self.text_of(here, task.clone()), FxHashSet::default(), true);
                 new.verbs = self.verbs(here, task.clone());
                 set_due(&mut new, here, time);
                 self.add(here, new, false);

@@ -1,8 +1,7 @@
 //! What was said before a task that names nothing by itself.
 
-use std::collections::HashSet;
-
 use chrono::NaiveDate;
+use rustc_hash::FxHashSet;
 
 use super::draft::{Here, due_of};
 use super::listener::Listener;
@@ -24,7 +23,7 @@ pub(super) const CONTEXT_WORDS: usize = 10;
 /// What was said before a task that names nothing.
 pub(super) struct Context {
     pub(super) text: String,
-    pub(super) terms: HashSet<u32>,
+    pub(super) terms: FxHashSet<u32>,
     pub(super) is_asked: bool,
     /// Whether it was not said in the same turn.
     pub(super) is_others: bool,

@@ -1,8 +1,7 @@
 //! An item that may still change, where it was said, and when two of them are one task.
 
-use std::collections::HashSet;
-
 use chrono::NaiveDate;
+use rustc_hash::FxHashSet;
 
 use super::item::{ActionItem, Owner};
 use crate::reading::dates::Due as Time;
@@ -32,9 +31,9 @@ pub(super) struct Draft {
     /// The task by which repetitions are known.
     pub(super) normal: String,
     /// Terms that tell it from others.
-    pub(super) terms: HashSet<u32>,
+    pub(super) terms: FxHashSet<u32>,
     /// Its verbs, by the numbers of its language.
-    pub(super) verbs: HashSet<u32>,
+    pub(super) verbs: FxHashSet<u32>,
     /// Whether it is one without another word.
     pub(super) is_firm: bool,
     pub(super) is_dropped: bool,
@@ -67,12 +66,12 @@ impl Draft {
     }
 }
 
-pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: HashSet<u32>, is_firm: bool) -> Draft {
+pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: FxHashSet<u32>, is_firm: bool) -> Draft {
     Draft {
         normal: normalized(&task),
         item: ActionItem { owner, task, due: None, due_day: None },
         terms,
-        verbs: HashSet::new(),
+        verbs: FxHashSet::default(),
         is_firm,
         is_dropped: false,
         addressed: None,
@@ -101,7 +100,7 @@ pub(super) fn set_due(draft: &mut Draft, here: Here<'_>, time: &Time) {
     draft.item.due_day = day;
 }
 
-pub(super) fn overlap(one: &HashSet<u32>, other: &HashSet<u32>) -> usize {
+pub(super) fn overlap(one: &FxHashSet<u32>, other: &FxHashSet<u32>) -> usize {
     one.intersection(other).count()
 }
 

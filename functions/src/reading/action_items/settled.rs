@@ -3,9 +3,8 @@
 //! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
 //! it is not the speaker's, and by when. What the notes hold is told as it is written.
 
-use std::collections::HashSet;
-
 use chrono::NaiveDate;
+use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
 use super::item::{ActionItem, Owner};
@@ -260,7 +259,7 @@ struct About<'a> {
     referents: Referents<'a>,
     weights: &'a Weights<1>,
     /// The sentences that settle what their speakers do: each is told as an item of its own.
-    own: HashSet<usize>,
+    own: FxHashSet<usize>,
     /// What each sentence tells.
     likelihoods: &'a [Option<Likelihood>],
 }

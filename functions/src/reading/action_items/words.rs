@@ -1,6 +1,6 @@
 //! What the words of a task say: their terms, their verbs, and whether they stand for something else.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 use super::draft::{Here, UNKNOWN_VERB};
@@ -21,7 +21,7 @@ pub(super) fn word_at<'w>(words: &'w [Word], place: &Range<usize>) -> Option<&'w
 
 impl Listener<'_> {
     /// The terms of some tokens that tell a task from others.
-    pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> HashSet<u32> {
+    pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> FxHashSet<u32> {
         let all = &here.sentence.tokens;
         let says = |at: &usize| {
             let token: &Token = &all[*at];
@@ -45,7 +45,7 @@ impl Listener<'_> {
             !is_time && !is_plain && !is_date && (is_noun || !token.classes.is_verb())
         };
         let words = &here.sentence.words;
-        let mut terms = HashSet::new();
+        let mut terms = FxHashSet::default();
         let mut last = None;
         for at in tokens.filter(says) {
             let place = &all[at].place;
@@ -64,7 +64,7 @@ impl Listener<'_> {
     }
 
     /// The verbs among some tokens. A form that only its ending tells is known by its term.
-    pub(super) fn verbs(&self, here: Here<'_>, tokens: Range<usize>) -> HashSet<u32> {
+    pub(super) fn verbs(&self, here: Here<'_>, tokens: Range<usize>) -> FxHashSet<u32> {
         let later = [Class::MeLater, Class::ThirdLater, Class::WeLater];
         here.sentence.tokens[tokens]
             .iter()

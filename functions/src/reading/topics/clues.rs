@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::Candidate;
 use super::yake::Scores;
 use crate::reading::commitments::clauses::is_question;
-use crate::reading::phrases::{Class, Phrases};
+use crate::reading::phrases::Phrases;
 use crate::reading::text::{Sentence, Source, Text, Word, WordClass, lowered};
 use crate::reading::tokens::Break;
 use crate::reading::weights::{Teller, step};
@@ -143,9 +143,7 @@ impl<'t> Place<'t> {
                     clues.words(&[code, "…", &lower[at..]]);
                 }
             }
-            for class in Class::ALL.into_iter().filter(|class| self.phrases.classes(&lower).has(*class)) {
-                clues.tell(format_args!("class {class:?}"));
-            }
+            self.phrases.classes(&lower).iter().for_each(|class| clues.words(&["class", class.into()]));
         }
     }
 
@@ -169,8 +167,7 @@ impl<'t> Place<'t> {
                 clues.words(&[which, place, "none"]);
                 continue;
             };
-            let classes = Class::ALL.into_iter().filter(|class| token.has(*class));
-            classes.for_each(|class| clues.tell(format_args!("{which} {place} {class:?}")));
+            token.classes.iter().for_each(|class| clues.words(&[which, place, class.into()]));
         }
         for (place, at) in [("before", start), ("behind", end)] {
             if tokens.get(at).is_some_and(|token| token.before != Break::None) {
@@ -183,7 +180,7 @@ impl<'t> Place<'t> {
         clues.tell(format_args!("{which} length {length} opens {} asks {asks}", self.opens));
         clues.tell(format_args!("{which} starts {} ends {}", start == 0, end == tokens.len()));
         for found in tokens.iter().flat_map(|token| &token.phrases) {
-            clues.tell(format_args!("{which} means {:?}", found.meaning));
+            clues.words(&[which, "means", found.meaning.into()]);
         }
     }
 }
