@@ -22,14 +22,14 @@ const FEW_LENGTHS: [usize; 3] = [3, 8, 14];
 const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
 /// Steps of how much of the meeting is over, hundredths.
 const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
-/// How many sentences before are looked at, and of how many the words' kinds.
+/// The sentences before that are looked at, by how far they are, and of how many of them the words' kinds are.
 const BEFORE: [&str; 3] = ["1", "2", "3"];
 const BEFORE_CLOSELY: usize = 2;
-/// How many sentences behind are looked at.
+/// The sentences behind that are looked at, by how far they are.
 const BEHIND: [&str; 2] = ["1", "2"];
 /// How many sentences before somebody else can have spoken last.
 const OTHER_BEFORE: usize = 4;
-/// How many words at the beginning of a sentence are told by their place.
+/// The words at the beginning of a sentence that are told by their place, by those places.
 const FIRST_WORDS: [&str; 3] = ["0", "1", "2"];
 /// Places in which a phrase begins its sentence.
 const FIRST_PHRASES: usize = 2;

@@ -1,8 +1,8 @@
 //! Learns from the labelled meetings what the clues of a sentence, or of a phrase, speak for.
 //!
 //! For each thing that they can tell a logistic regression with squared weights as its penalty, by rounds over the
-//! clues, each of which goes a step that cannot be too long. The same meetings, phrases and senses give the same weights. Held out
-//! meetings teach nothing.
+//! clues, each of which goes a step that cannot be too long. The same meetings, phrases and senses give the same weights.
+//! Held out meetings teach nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,9 +19,9 @@ use functions::reading::topics::with_clues;
 
 use crate::scoring::{Label, Meeting, holds, is_apt, material};
 
-/// How much a lesson counts against the penalty of the weights; of sentences by what they tell, chosen by how well each is
-/// told in meetings that were left out.
+/// How much a lesson counts against the penalty of the weights.
 const TRUST: f64 = 0.1;
+/// The same for what sentences tell, chosen by how well each of it is told in meetings that were left out.
 const TRUST_OF_TELLINGS: [f64; Telling::ALL.len()] = [0.05, 0.1, 0.1, 0.1, 0.04];
 /// Lessons that a clue must stand in.
 const LESSONS_MIN: usize = 4;

@@ -1,7 +1,8 @@
 //! What one announcement of a sentence makes of the drafts.
 
-use rustc_hash::FxHashSet;
 use std::ops::Range;
+
+use rustc_hash::FxHashSet;
 
 use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;

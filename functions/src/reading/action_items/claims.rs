@@ -1,5 +1,7 @@
 //! "I'll do it": a task that names nothing is taken for what was spoken of before.
 
+use rustc_hash::FxHashSet;
+
 use super::context::{CONTEXT_CHARS_MAX, CONTEXT_WORDS};
 use super::draft::{Draft, Here, draft, set_due};
 use super::item::Owner;
@@ -7,7 +9,6 @@ use super::listener::{Listener, REPLY_TURNS};
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
 use crate::reading::phrases::Class;
-use rustc_hash::FxHashSet;
 
 impl Listener<'_> {
     /// A task that names nothing: what was spoken of before is meant.

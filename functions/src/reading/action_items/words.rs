@@ -1,7 +1,8 @@
 //! What the words of a task say: their terms, their verbs, and whether they stand for something else.
 
-use rustc_hash::FxHashSet;
 use std::ops::Range;
+
+use rustc_hash::FxHashSet;
 
 use super::draft::{Here, UNKNOWN_VERB};
 use super::item::Owner;
