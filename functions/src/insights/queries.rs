@@ -19,7 +19,7 @@ use crate::access;
 ///   "task": "send the report by Friday", "dueText": "by Friday", "due": "2026-01-02"}],
 ///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
 ///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
-///  "generator": "builtin/5", "createdAt": 1767225600000, "updatedAt": 1767225600000}
+///  "generator": "builtin/6", "createdAt": 1767225600000, "updatedAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct OwnInsight {

@@ -2,14 +2,15 @@
 //!
 //! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases, the outline that is
 //! left when every word is replaced by what kind of word it is, and what its words mean, which are the same in all
-//! languages, so that a meeting in one teaches the reading of another. Around it: who spoke before and speaks next,
-//! whether they ask, call somebody by name, agree or give thanks; where in its turn and in the meeting it stands.
+//! languages, so that a meeting in one teaches the reading of another. What the rules find in it. Around it: who spoke
+//! before and speaks next, whether they ask, call somebody by name, agree or give thanks; where in its turn and in the
+//! meeting it stands.
 
-use super::commitments::clauses::{Grammar, is_question};
-use super::commitments::heads::AnnouncedBy;
+use super::commitments::clauses::is_question;
 use super::material::Material;
 use super::people::{Named, Names};
 use super::phrases::{Class, Classes, Meaning, Phrases, Pronoun};
+use super::tellings::Hints;
 use super::text::{Sentence, Source, Text};
 use super::tokens::Token;
 use super::weights::{Teller, step};
@@ -75,7 +76,7 @@ struct View<'t> {
     classes: Classes,
     meanings: Vec<Meaning>,
     first_meanings: Vec<Meaning>,
-    announced: Vec<String>,
+    hints: &'t Hints,
     /// The participants whom it names.
     named: Vec<usize>,
     names_others: bool,
@@ -87,9 +88,10 @@ struct View<'t> {
 impl<'t> Clues<'t> {
     /// Of all sentences of a meeting.
     #[must_use]
-    pub fn of(text: &'t Text, material: &Material, names: &Names) -> Clues<'t> {
+    pub fn of(text: &'t Text, material: &Material, names: &Names, hints: &'t [Hints]) -> Clues<'t> {
+        let sentences = text.sentences.iter().zip(hints);
         let views: Vec<Option<View<'t>>> =
-            text.sentences.iter().map(|sentence| View::of(sentence, text, material, names)).collect();
+            sentences.map(|(sentence, hints)| View::of(sentence, hints, text, material, names)).collect();
         Clues { said: views.iter().flatten().count(), views, people: names.people() }
     }
 
@@ -100,6 +102,7 @@ impl<'t> Clues<'t> {
         view.tell_words(&mut clues);
         view.tell_kinds(&mut clues);
         view.tell_senses(&mut clues);
+        view.tell_hints(&mut clues);
         self.tell_place(index, view, &mut clues);
         self.tell_before(index, view, &mut clues);
         self.tell_behind(index, view, &mut clues);
@@ -136,7 +139,7 @@ impl<'t> Clues<'t> {
             }
             if distance <= BEFORE_CLOSELY {
                 before.meanings.iter().for_each(|one| clues.words(&["before", far, whose, "means", one.into()]));
-                before.announced.iter().for_each(|by| clues.words(&["before", far, whose, "announces", by]));
+                before.hints.announced.iter().for_each(|by| clues.words(&["before", far, whose, "announces", by]));
                 if !is_own && before.calls(view.participant) {
                     clues.words(&["before", far, "calls"]);
                 }
@@ -188,7 +191,13 @@ impl<'t> Clues<'t> {
 }
 
 impl<'t> View<'t> {
-    fn of(sentence: &'t Sentence, text: &'t Text, material: &Material, names: &Names) -> Option<View<'t>> {
+    fn of(
+        sentence: &'t Sentence,
+        hints: &'t Hints,
+        text: &'t Text,
+        material: &Material,
+        names: &Names,
+    ) -> Option<View<'t>> {
         let phrases = sentence.language.phrases()?;
         let Source::Turn(turn) = sentence.source else { return None };
         let speaker = text.turns.get(turn)?.speaker_id.as_str();
@@ -231,13 +240,6 @@ impl<'t> View<'t> {
         }
         let (lemmas, groups) = senses(tokens, &kinds, phrases);
         let classes = Classes::of_all(tokens);
-        let announced = Grammar::of(sentence, names).map_or_else(Vec::new, |grammar| {
-            let told = grammar.announcements().into_iter().map(|one| {
-                let (offer, asked) = (if one.is_offer { "?" } else { "" }, if one.is_asked { "!" } else { "" });
-                format!("{}{offer}{asked}", whose(&one.by))
-            });
-            told.collect()
-        });
         Some(View {
             sentence,
             phrases,
@@ -251,7 +253,7 @@ impl<'t> View<'t> {
             classes,
             meanings: meanings(tokens),
             first_meanings: meanings(&tokens[..tokens.len().min(FIRST_PHRASES)]),
-            announced,
+            hints,
             named,
             names_others,
             asks: is_question(&sentence.text),
@@ -290,7 +292,7 @@ impl<'t> View<'t> {
             (self.has_deadline, "deadline"),
             (!self.named.is_empty(), "names participant"),
             (self.names_others, "names other"),
-            (self.announced.is_empty(), "announces nothing"),
+            (self.hints.announced.is_empty(), "announces nothing"),
         ];
         tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| clues.words(&[clue]));
         self.classes.iter().for_each(|class| clues.words(&["class", class.into()]));
@@ -299,11 +301,25 @@ impl<'t> View<'t> {
         }
         self.meanings.iter().for_each(|one| clues.words(&["means", one.into()]));
         // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
-        let is_silent = |one: &&Meaning| self.announced.is_empty() && one.announces();
+        let is_silent = |one: &&Meaning| self.hints.announced.is_empty() && one.announces();
         self.meanings.iter().filter(is_silent).for_each(|one| clues.words(&["silent", one.into()]));
         self.first_meanings.iter().for_each(|one| clues.words(&["begins", one.into()]));
-        self.announced.iter().for_each(|by| clues.words(&["announces", by]));
+        self.hints.announced.iter().for_each(|by| clues.words(&["announces", by]));
         runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
+    }
+
+    fn tell_hints(&self, clues: &mut Teller<'_>) {
+        if self.hints.drafts.is_empty() {
+            clues.words(&["draft", "none"]);
+        }
+        for draft in &self.hints.drafts {
+            let (stage, telling, fate) = (draft.stage.into(), draft.telling.into(), draft.fate.into());
+            clues.words(&["draft", telling, fate]);
+            clues.words(&["draft", stage, telling, fate]);
+            if draft.has_due {
+                clues.words(&["draft", stage, telling, fate, "due"]);
+            }
+        }
     }
 
     fn tell_senses(&self, clues: &mut Teller<'_>) {
@@ -398,18 +414,4 @@ fn kind_of(token: &Token, phrases: &Phrases) -> &'static str {
         (Class::Role, "plumber"),
     ];
     kinds.iter().find(|(class, _)| token.has(*class)).map_or(PLAIN, |(_, kind)| kind)
-}
-
-fn whose(by: &AnnouncedBy) -> &'static str {
-    match by {
-        AnnouncedBy::Speaker => "own",
-        AnnouncedBy::Named(_) => "named",
-        AnnouncedBy::LastNamed => "last named",
-        AnnouncedBy::Everybody => "everybody's",
-        AnnouncedBy::Somebody => "somebody's",
-        AnnouncedBy::Addressed(_) => "addressed",
-        AnnouncedBy::Anybody => "anybody's",
-        AnnouncedBy::Claim => "claim",
-        AnnouncedBy::Label => "label",
-    }
 }

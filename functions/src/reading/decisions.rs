@@ -7,9 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::commitments::clauses::is_question;
-use super::likelihood::{Likelihood, Telling};
+use super::likelihood::Likelihood;
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::phrases::{Class, Found, Meaning, Phrases};
+use super::tellings::Telling;
 use super::text::{Sentence, Source, Text, WordClass, normalized};
 
 /// How many sentences back a proposal can stand that is agreed on.
@@ -31,9 +32,9 @@ const CONSENT_MIN: usize = 2;
 const CONTENT_MIN: usize = 1;
 
 /// A sentence that is less likely tells no decision, whatever the rules say.
-const UNLIKELY: f64 = 0.1;
+const UNLIKELY: f64 = 0.25;
 /// One that is as likely tells a decision that the rules do not see.
-const LIKELY: f64 = 0.35;
+const LIKELY: f64 = 0.6;
 /// How many sentences from one decision the next can be that only its likelihood tells.
 const APART_SENTENCES: usize = 3;
 

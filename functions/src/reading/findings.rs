@@ -2,7 +2,7 @@
 //!
 //! The order of the steps is written here and only here.
 
-use super::action_items::hearing::action_items;
+use super::action_items::hearing::Heard;
 use super::action_items::item::ActionItem;
 use super::decisions::{Decision, decisions};
 use super::likelihood::likelihoods;
@@ -40,8 +40,9 @@ impl Findings {
     pub fn weighed(material: &Material, topics_max: usize, learned: &Learned) -> Findings {
         let mut text = Text::of(material);
         let names = Names::of(&material.people);
-        let likelihoods = likelihoods(&text, material, &names, &learned.tellings);
-        let items = action_items(&text, material, &names, &likelihoods, &learned.referents);
+        let heard = Heard::of(&text, material, &names);
+        let likelihoods = likelihoods(&text, material, &names, heard.hints(), &learned.tellings);
+        let items = heard.items(&likelihoods, &learned.referents);
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
         let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
         text.names.extend(named);

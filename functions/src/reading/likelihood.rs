@@ -6,28 +6,9 @@
 use super::clues::Clues;
 use super::material::Material;
 use super::people::Names;
+use super::tellings::{Hints, Telling};
 use super::text::Text;
 use super::weights::Weights;
-
-/// What a sentence can tell, each with a likelihood of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Telling {
-    /// Here it is settled that the speaker does something.
-    Own,
-    /// Something is to be done, and nobody takes it.
-    Nobodys,
-    /// Something is somebody else's.
-    Others,
-    Decision,
-    /// It sounds like a task and is none: a habit, a condition, a joke, what somebody else said once.
-    Nothing,
-}
-
-impl Telling {
-    /// All of them, in the order of the columns of the weights.
-    pub const ALL: [Telling; 5] =
-        [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision, Telling::Nothing];
-}
 
 /// How likely a sentence tells each of [`Telling::ALL`], 0 … 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,9 +27,10 @@ pub fn likelihoods(
     text: &Text,
     material: &Material,
     names: &Names,
+    hints: &[Hints],
     weights: &Weights<{ Telling::ALL.len() }>,
 ) -> Vec<Option<Likelihood>> {
-    let clues = Clues::of(text, material, names);
+    let clues = Clues::of(text, material, names, hints);
     let likelihood = |index: usize| {
         let mut is_said = false;
         let likelihood = weights.likelihood(|tell| is_said = clues.tell(index, tell).is_some());
@@ -59,6 +41,7 @@ pub fn likelihoods(
 
 #[cfg(test)]
 mod tests {
+    use super::super::action_items::hearing::Heard;
     use super::super::material::Chunk;
     use super::super::weights::Learned;
     use super::*;
@@ -75,7 +58,9 @@ mod tests {
         let chunks = (0..).zip(lines).map(chunk).collect();
         let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
         let text = Text::of(&material);
-        likelihoods(&text, &material, &Names::of(&material.people), &Learned::known().tellings)
+        let names = Names::of(&material.people);
+        let heard = Heard::of(&text, &material, &names);
+        likelihoods(&text, &material, &names, heard.hints(), &Learned::known().tellings)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`), what is written in them (`frames`), and what words mean (`senses`); how a transcript is cut
 //! (`turns`, `addresses`, `language`, `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`,
-//! the `likelihood` of what a sentence tells by its `clues`, the `referents` of what it is about and the `topics`, all by
+//! `tellings` and how likely a sentence tells them by its `clues` (`likelihood`), the `referents` of what it is about and the `topics`, all by
 //! learned `weights`, `action_items`, `decisions`, `questions`, `ranking`), and all of it at once (`findings`).
 
 pub mod action_items;
@@ -25,6 +25,7 @@ pub mod questions;
 pub mod ranking;
 pub mod referents;
 pub mod senses;
+pub mod tellings;
 pub mod text;
 pub mod tokens;
 pub mod topics;

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::likelihood::Telling;
+use super::tellings::Telling;
 
 /// About so many known clues a sentence has.
 const CLUES: usize = 128;

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use functions::reading::action_items::hearing::Heard;
 use functions::reading::clues::Clues;
 use functions::reading::commitments::clauses::is_question;
 use functions::reading::decisions::told;
-use functions::reading::likelihood::Telling;
 use functions::reading::material::{Chunk, Material};
 use functions::reading::people::Names;
 use functions::reading::referents::Referents;
+use functions::reading::tellings::Telling;
 use functions::reading::text::{Sentence, Source, Text, normalized};
 use functions::reading::topics::with_clues;
 
@@ -97,7 +98,9 @@ impl Lessons {
         text: &Text,
         tells: impl Fn(usize) -> [bool; Telling::ALL.len()],
     ) {
-        let clues = Clues::of(text, material, &Names::of(&material.people));
+        let names = Names::of(&material.people);
+        let heard = Heard::of(text, material, &names);
+        let clues = Clues::of(text, material, &names, heard.hints());
         for index in 0..text.sentences.len() {
             let mut own = BTreeSet::new();
             let known = clues.tell(index, |clue| {

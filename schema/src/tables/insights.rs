@@ -25,7 +25,7 @@ pub struct Insight {
     pub recommendations: Vec<Recommendation>,
     /// Addresses that came up.
     pub links: Vec<InsightLink>,
-    /// What made it, with its version, such as `builtin/5`.
+    /// What made it, with its version, such as `builtin/6`.
     pub generator: String,
     /// Of the material: the same makes no new insight.
     pub source_hash: Fingerprint,

@@ -13,7 +13,7 @@ use crate::reading::material::Material;
 
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
-pub const GENERATOR: &str = "builtin/5";
+pub const GENERATOR: &str = "builtin/6";
 
 /// Topics that are looked at: the first are the main ones, and what a reader may want to learn is one of all.
 const TOPICS_MAX: usize = 8;

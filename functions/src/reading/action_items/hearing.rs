@@ -6,33 +6,48 @@ use super::draft::{Draft, Here};
 use super::item::ActionItem;
 use super::listener::{Listener, REPLY_TURNS};
 use crate::reading::commitments::clauses::{Grammar, is_question};
-use crate::reading::commitments::heads::AnnouncedBy;
+use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
 use crate::reading::likelihood::Likelihood;
 use crate::reading::material::Material;
 use crate::reading::people::Names;
 use crate::reading::phrases::Meaning;
+use crate::reading::tellings::{Drafted, Fate, Hints, Stage, Telling};
 use crate::reading::text::{Sentence, Source, Text};
 use crate::reading::weights::Weights;
 
 /// How many words behind the beginning of "I won't be able to …" its verb may stand.
 pub(super) const TAKE_BACK_WORDS: usize = 6;
 
-/// The action items of a meeting, each once, in order.
-#[must_use]
-pub fn action_items(
-    text: &Text,
-    material: &Material,
-    names: &Names,
-    likelihoods: &[Option<Likelihood>],
-    weights: &Weights<1>,
-) -> Vec<ActionItem> {
-    let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
-    let mut listener = Listener { text, material, names, held, drafts: Vec::new(), pending: None, last_named: None };
-    for (index, sentence) in text.sentences.iter().enumerate() {
-        listener.hear(index, sentence);
+/// A meeting that was heard from its first sentence to its last.
+pub struct Heard<'a>(Listener<'a>);
+
+impl<'a> Heard<'a> {
+    /// Hears all sentences.
+    #[must_use]
+    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names) -> Heard<'a> {
+        let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
+        let hints = text.sentences.iter().map(|_| Hints::default()).collect();
+        let (drafts, pending, last_named) = (Vec::new(), None, None);
+        let mut listener = Listener { text, material, names, held, hints, drafts, pending, last_named };
+        for (index, sentence) in text.sentences.iter().enumerate() {
+            listener.hear(index, sentence);
+        }
+        listener.hint_at_drafts();
+        Heard(listener)
     }
-    listener.settled(likelihoods, weights)
+
+    /// What the rules find in each sentence.
+    #[must_use]
+    pub fn hints(&self) -> &[Hints] {
+        &self.0.hints
+    }
+
+    /// The action items, each once, in order.
+    #[must_use]
+    pub fn items(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
+        self.0.settled(likelihoods, weights)
+    }
 }
 
 impl Listener<'_> {
@@ -53,13 +68,44 @@ impl Listener<'_> {
         }
     }
 
+    /// Tells of each draft where it began and where it was settled.
+    fn hint_at_drafts(&mut self) {
+        for draft in &self.drafts {
+            let fate = match (draft.is_dropped, draft.is_firm) {
+                (true, _) => Fate::Dropped,
+                (false, true) => Fate::Told,
+                (false, false) => Fate::Open,
+            };
+            let stages = if draft.settled == draft.sentence {
+                &[(Stage::Whole, draft.sentence)][..]
+            } else {
+                &[(Stage::Begun, draft.sentence), (Stage::Settled, draft.settled)]
+            };
+            for (stage, index) in stages {
+                let (stage, telling, has_due) = (*stage, self.whose_is(draft, *index), draft.item.due.is_some());
+                self.hints[*index].drafts.push(Drafted { stage, telling, fate, has_due });
+            }
+        }
+    }
+
+    /// Whose a draft is for who speaks in a sentence.
+    pub(super) fn whose_is(&self, draft: &Draft, index: usize) -> Telling {
+        match &draft.item.owner {
+            None => Telling::Nobodys,
+            Some(owner) if owner.id.as_deref() == self.speaker_of(&self.text.sentences[index]) => Telling::Own,
+            Some(_) => Telling::Others,
+        }
+    }
+
     pub(super) fn said(&mut self, here: Here<'_>) {
         let Here { sentence, phrases, .. } = here;
         let tokens = &sentence.tokens;
         let times = phrases.calendar.all(tokens, self.held);
         let first_new = self.drafts.len();
         let grammar = Grammar::of(sentence, self.names);
-        let announcements = grammar.map_or_else(Vec::new, |grammar| self.joined(here, grammar.announcements()));
+        let announcements = grammar.map_or_else(Vec::new, |grammar| grammar.announcements());
+        self.hints[here.index].announced = announcements.iter().map(announced).collect();
+        let announcements = self.joined(here, announcements);
         let first = |meaning| (0..tokens.len()).find(|at| phrases.at(tokens, *at, |one| one == meaning).is_some());
         let joke = |at: usize| phrases.at(tokens, at, |one| one == Meaning::Joke);
         let (mut taken_back, mut never_mind, mut joke) = (None, None, (0..tokens.len()).find_map(joke));
@@ -139,5 +185,25 @@ impl Listener<'_> {
             self.pending = None;
         }
         self.note_names(here, heard..tokens.len());
+    }
+}
+
+/// An announcement as a clue.
+fn announced(one: &Announcement) -> String {
+    let (offer, asked) = (if one.is_offer { "?" } else { "" }, if one.is_asked { "!" } else { "" });
+    format!("{}{offer}{asked}", whose(&one.by))
+}
+
+fn whose(by: &AnnouncedBy) -> &'static str {
+    match by {
+        AnnouncedBy::Speaker => "own",
+        AnnouncedBy::Named(_) => "named",
+        AnnouncedBy::LastNamed => "last named",
+        AnnouncedBy::Everybody => "everybody's",
+        AnnouncedBy::Somebody => "somebody's",
+        AnnouncedBy::Addressed(_) => "addressed",
+        AnnouncedBy::Anybody => "anybody's",
+        AnnouncedBy::Claim => "claim",
+        AnnouncedBy::Label => "label",
     }
 }

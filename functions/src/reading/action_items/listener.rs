@@ -6,6 +6,7 @@ use super::draft::{Draft, Here, set_due};
 use crate::reading::dates::Due as Time;
 use crate::reading::material::Material;
 use crate::reading::people::{Named, Names};
+use crate::reading::tellings::Hints;
 use crate::reading::text::Text;
 
 /// How many turns later a request can still be accepted, or something passed on.
@@ -19,6 +20,8 @@ pub(super) struct Listener<'a> {
     pub(super) material: &'a Material,
     pub(super) names: &'a Names,
     pub(super) held: Option<NaiveDate>,
+    /// What is found in each sentence.
+    pub(super) hints: Vec<Hints>,
     pub(super) drafts: Vec<Draft>,
     /// The draft that waits for somebody to take it.
     pub(super) pending: Option<usize>,

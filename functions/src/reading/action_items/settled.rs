@@ -10,16 +10,17 @@ use super::draft::Draft;
 use super::item::{ActionItem, Owner};
 use super::listener::Listener;
 use super::owners::owner_of;
-use crate::reading::likelihood::{Likelihood, Telling};
+use crate::reading::likelihood::Likelihood;
 use crate::reading::lines::LINE_CHARS_MAX;
 use crate::reading::people::Named;
 use crate::reading::phrases::Class;
 use crate::reading::referents::Referents;
+use crate::reading::tellings::Telling;
 use crate::reading::text::{Sentence, Source, Word, WordClass};
 use crate::reading::weights::Weights;
 
 /// How likely a sentence has to be to settle something.
-const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.28), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
+const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.34), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
 /// How many sentences from what is settled a draft of it may stand.
@@ -66,6 +67,8 @@ impl Listener<'_> {
         let about = About { referents: Referents::of(self.text), weights, own, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
+        // What is told of a sentence as it stands there is told once.
+        let mut told = FxHashSet::default();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         for settled in likely {
@@ -73,13 +76,17 @@ impl Listener<'_> {
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
             if !draft.is_some_and(|draft| self.is_noted(draft)) {
-                items.extend(self.item(settled, draft, about(items.len())).map(|item| (settled.index, item)));
+                let item = self.item(settled, draft, about(items.len()));
+                let item = item.filter(|item| told.insert((settled.index, item.task.clone())));
+                items.extend(item.map(|item| (settled.index, item)));
             }
         }
         for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
             if let Some(telling) = telling.filter(|_| !is_told) {
                 let settled = Settled { index: draft.settled, telling, margin: 0.0 };
-                items.extend(self.item(settled, Some(draft), about(items.len())).map(|item| (settled.index, item)));
+                let item = self.item(settled, Some(draft), about(items.len()));
+                let item = item.filter(|item| told.insert((settled.index, item.task.clone())));
+                items.extend(item.map(|item| (settled.index, item)));
             }
         }
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
@@ -92,12 +99,7 @@ impl Listener<'_> {
     fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
         let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
         let first = likelihoods[draft.sentence]?;
-        let speaker = self.speaker_of(&self.text.sentences[draft.settled]);
-        let telling = match &draft.item.owner {
-            None => Telling::Nobodys,
-            Some(owner) if owner.id.as_deref() == speaker => Telling::Own,
-            Some(_) => Telling::Others,
-        };
+        let telling = self.whose_is(draft, draft.settled);
         let likeliest =
             LIKELY.iter().map(|(telling, _)| likelihood.of(*telling).max(first.of(*telling))).fold(0.0, f64::max);
         (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(telling)

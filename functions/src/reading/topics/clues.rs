@@ -144,6 +144,13 @@ impl<'t> Place<'t> {
                 }
             }
             self.phrases.classes(&lower).iter().for_each(|class| clues.words(&["class", class.into()]));
+            match self.phrases.sense(&lower) {
+                Some(sense) => {
+                    clues.words(&["lemma", sense.lemma]);
+                    clues.words(&["sense", sense.group]);
+                }
+                None => clues.words(&["sense", "unknown"]),
+            }
         }
     }
 
@@ -168,6 +175,9 @@ impl<'t> Place<'t> {
                 continue;
             };
             token.classes.iter().for_each(|class| clues.words(&[which, place, class.into()]));
+            if let Some(sense) = self.phrases.sense(&token.lower) {
+                clues.words(&[which, place, "sense", sense.group]);
+            }
         }
         for (place, at) in [("before", start), ("behind", end)] {
             if tokens.get(at).is_some_and(|token| token.before != Break::None) {

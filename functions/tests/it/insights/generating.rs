@@ -109,7 +109,7 @@ fn everybody_gets_his_own_and_nothing_of_another_meeting() {
         let text = insight.to_string();
         assert!(!text.contains("zeppelin") && !text.contains("embassy"), "{text}");
         assert_eq!(insight["links"][0]["url"], "https://example.org/index");
-        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/5"), &json!("transcript")));
+        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/6"), &json!("transcript")));
     }
     assert_eq!(own(&ada, &other), json!(null));
 }
