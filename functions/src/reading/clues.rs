@@ -89,6 +89,7 @@ impl<'t> Clues<'t> {
     /// Of all sentences of a meeting.
     #[must_use]
     pub fn of(text: &'t Text, material: &Material, names: &Names, hints: &'t [Hints]) -> Clues<'t> {
+        debug_assert_eq!(text.sentences.len(), hints.len(), "each sentence has its hints");
         let sentences = text.sentences.iter().zip(hints);
         let views: Vec<Option<View<'t>>> =
             sentences.map(|(sentence, hints)| View::of(sentence, hints, text, material, names)).collect();
@@ -139,7 +140,9 @@ impl<'t> Clues<'t> {
             }
             if distance <= BEFORE_CLOSELY {
                 before.meanings.iter().for_each(|one| clues.words(&["before", far, whose, "means", one.into()]));
-                before.hints.announced.iter().for_each(|by| clues.words(&["before", far, whose, "announces", by]));
+                for one in &before.hints.announced {
+                    clues.tell(format_args!("before {far} {whose} announces {one}"));
+                }
                 if !is_own && before.calls(view.participant) {
                     clues.words(&["before", far, "calls"]);
                 }
@@ -304,7 +307,7 @@ impl<'t> View<'t> {
         let is_silent = |one: &&Meaning| self.hints.announced.is_empty() && one.announces();
         self.meanings.iter().filter(is_silent).for_each(|one| clues.words(&["silent", one.into()]));
         self.first_meanings.iter().for_each(|one| clues.words(&["begins", one.into()]));
-        self.hints.announced.iter().for_each(|by| clues.words(&["announces", by]));
+        self.hints.announced.iter().for_each(|one| clues.tell(format_args!("announces {one}")));
         runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
     }
 

@@ -4,8 +4,9 @@
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`), what is written in them (`frames`), and what words mean (`senses`); how a transcript is cut
 //! (`turns`, `addresses`, `language`, `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`,
-//! `tellings` and how likely a sentence tells them by its `clues` (`likelihood`), the `referents` of what it is about and the `topics`, all by
-//! learned `weights`, `action_items`, `decisions`, `questions`, `ranking`), and all of it at once (`findings`).
+//! what a sentence can tell (`tellings`) and how likely it does (`likelihood`) by its `clues`, the `referents` of what it is
+//! about and the `topics`, all by learned `weights`, `action_items`, `decisions`, `questions`, `ranking`), and all of it at
+//! once (`findings`).
 
 pub mod action_items;
 pub mod addresses;

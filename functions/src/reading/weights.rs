@@ -115,7 +115,7 @@ pub(super) fn step(number: usize, bounds: &[usize]) -> usize {
 /// All that is learned.
 #[derive(Debug)]
 pub struct Learned {
-    /// Of a sentence: what it tells, by the columns of `likelihood::Telling`.
+    /// Of a sentence: what it tells, by the columns of `tellings::Telling`.
     pub tellings: Weights<{ Telling::ALL.len() }>,
     /// Of a sentence and one before it: whether that one says what it is about.
     pub referents: Weights<1>,

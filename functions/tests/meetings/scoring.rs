@@ -27,7 +27,7 @@ pub(crate) struct Meeting {
     pub name: String,
     date: chrono::NaiveDate,
     people: Vec<String>,
-    said: String,
+    pub said: String,
     #[serde(default)]
     pub items: Vec<String>,
     #[serde(default)]

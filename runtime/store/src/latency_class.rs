@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use convoke_core::core_wait::CoreWait;
 
-/// Below this a query runs on the task that called it: handing a read to another thread costs 20 µs and a switch of
-/// threads, which is more than many a read, and others that wait for the executor wait no longer than this.
+/// Below this a query runs on the task that called it. Handing it to another thread costs some 20 µs of CPU time, which is
+/// more than a short one takes and little of a long one; the longer it runs here, the longer those wait that share the
+/// executor's thread.
 const QUICK: Duration = Duration::from_micros(500);
 
 /// Above this a mutation begins a batch of its own: those before it are answered first.

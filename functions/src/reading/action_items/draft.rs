@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use super::item::{ActionItem, Owner};
 use crate::reading::dates::Due as Time;
 use crate::reading::phrases::Phrases;
+use crate::reading::tellings::Fate;
 use crate::reading::text::{Sentence, normalized};
 
 /// What tells the term of a verb from the number of one.
@@ -62,7 +63,16 @@ pub(super) struct Draft {
 impl Draft {
     /// Whether it becomes an item without another word.
     pub(super) fn is_told(&self) -> bool {
-        self.is_firm && !self.is_dropped
+        self.fate() == Fate::Firm
+    }
+
+    /// What became of it.
+    pub(super) fn fate(&self) -> Fate {
+        match (self.is_dropped, self.is_firm) {
+            (true, _) => Fate::Dropped,
+            (false, true) => Fate::Firm,
+            (false, false) => Fate::Open,
+        }
     }
 }
 

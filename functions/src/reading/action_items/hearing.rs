@@ -12,7 +12,7 @@ use crate::reading::likelihood::Likelihood;
 use crate::reading::material::Material;
 use crate::reading::people::Names;
 use crate::reading::phrases::Meaning;
-use crate::reading::tellings::{Drafted, Fate, Hints, Stage, Telling};
+use crate::reading::tellings::{Announced, Drafted, Hints, Stage, Telling};
 use crate::reading::text::{Sentence, Source, Text};
 use crate::reading::weights::Weights;
 
@@ -68,22 +68,18 @@ impl Listener<'_> {
         }
     }
 
-    /// Tells of each draft where it began and where it was settled.
+    /// Tells of each draft where it begins and where it was changed last. A note changes nothing of what was said.
     fn hint_at_drafts(&mut self) {
         for draft in &self.drafts {
-            let fate = match (draft.is_dropped, draft.is_firm) {
-                (true, _) => Fate::Dropped,
-                (false, true) => Fate::Told,
-                (false, false) => Fate::Open,
-            };
-            let stages = if draft.settled == draft.sentence {
+            let is_noted = !matches!(self.text.sentences[draft.settled].source, Source::Turn(_));
+            let stages = if is_noted || draft.settled == draft.sentence {
                 &[(Stage::Whole, draft.sentence)][..]
             } else {
                 &[(Stage::Begun, draft.sentence), (Stage::Settled, draft.settled)]
             };
             for (stage, index) in stages {
                 let (stage, telling, has_due) = (*stage, self.whose_is(draft, *index), draft.item.due.is_some());
-                self.hints[*index].drafts.push(Drafted { stage, telling, fate, has_due });
+                self.hints[*index].drafts.push(Drafted { stage, telling, fate: draft.fate(), has_due });
             }
         }
     }
@@ -104,6 +100,8 @@ impl Listener<'_> {
         let first_new = self.drafts.len();
         let grammar = Grammar::of(sentence, self.names);
         let announcements = grammar.map_or_else(Vec::new, |grammar| grammar.announcements());
+        let announced =
+            |one: &Announcement| Announced { whose: whose(&one.by), is_offer: one.is_offer, is_asked: one.is_asked };
         self.hints[here.index].announced = announcements.iter().map(announced).collect();
         let announcements = self.joined(here, announcements);
         let first = |meaning| (0..tokens.len()).find(|at| phrases.at(tokens, *at, |one| one == meaning).is_some());
@@ -188,12 +186,6 @@ impl Listener<'_> {
     }
 }
 
-/// An announcement as a clue.
-fn announced(one: &Announcement) -> String {
-    let (offer, asked) = (if one.is_offer { "?" } else { "" }, if one.is_asked { "!" } else { "" });
-    format!("{}{offer}{asked}", whose(&one.by))
-}
-
 fn whose(by: &AnnouncedBy) -> &'static str {
     match by {
         AnnouncedBy::Speaker => "own",
@@ -205,5 +197,51 @@ fn whose(by: &AnnouncedBy) -> &'static str {
         AnnouncedBy::Anybody => "anybody's",
         AnnouncedBy::Claim => "claim",
         AnnouncedBy::Label => "label",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::material::{Chunk, Person};
+    use crate::reading::tellings::Fate;
+
+    /// What the rules find in each sentence of a talk: stage, whose, fate.
+    fn hints(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Telling, Fate)>> {
+        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
+            speaker_id: speaker.to_lowercase(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: at * 5_000,
+            end_ms: at * 5_000 + 4_000,
+            text: (*text).to_owned(),
+            language: Some("en".to_owned()),
+        };
+        let person = |name: &str| Person { id: name.to_lowercase(), name: name.to_owned(), interests: Vec::new() };
+        let chunks = (0..).zip(lines).map(chunk).collect();
+        let material = Material { chunks, people: vec![person("Ada"), person("Bob")], ..Material::default() };
+        let (text, names) = (Text::of(&material), Names::of(&material.people));
+        let heard = Heard::of(&text, &material, &names);
+        let told = |hints: &Hints| hints.drafts.iter().map(|one| (one.stage, one.telling, one.fate)).collect();
+        heard.hints().iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_promise_is_a_hint_where_it_is_made() {
+        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Bob", "My train was late.")]);
+        assert_eq!(found, [vec![(Stage::Whole, Telling::Own, Fate::Firm)], vec![]]);
+    }
+
+    #[test]
+    fn a_request_that_is_accepted_is_a_hint_in_both_sentences() {
+        let found = hints(&[("Ada", "Could you draft the release notes?"), ("Bob", "Sure, by Friday.")]);
+        let (asked, accepted) =
+            ((Stage::Begun, Telling::Others, Fate::Firm), (Stage::Settled, Telling::Own, Fate::Firm));
+        assert_eq!(found, [vec![asked], vec![accepted]]);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_dropped() {
+        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Never mind, forget the contract.")]);
+        assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
     }
 }

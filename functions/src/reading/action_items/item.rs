@@ -46,7 +46,7 @@ impl ActionItem {
 }
 
 /// Whose an action item is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Owner {
     /// None of somebody who is not in the meeting, or whose name several bear.
     pub id: Option<String>,

@@ -20,7 +20,7 @@ use crate::reading::text::{Sentence, Source, Word, WordClass};
 use crate::reading::weights::Weights;
 
 /// How likely a sentence has to be to settle something.
-const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.34), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
+const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.38), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
 /// How many sentences from what is settled a draft of it may stand.
@@ -35,7 +35,7 @@ const ABOUT_ITEMS_MAX: usize = 500;
 const ABOUT_ITSELF: f64 = 0.8;
 /// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
 /// of so few sentences that there is little around them to judge by.
-const ANOTHER: f64 = 0.8;
+const ANOTHER: f64 = 0.9;
 const ANOTHER_OF_FEW: f64 = 0.01;
 const FEW_SENTENCES: usize = 12;
 /// How likely a sentence has to be to say what an item is about.
@@ -56,6 +56,9 @@ struct Settled {
     margin: f64,
 }
 
+/// What is told already: of which sentence, whose, and in which words.
+type Told = FxHashSet<(usize, Option<Owner>, String)>;
+
 impl Listener<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
@@ -67,8 +70,7 @@ impl Listener<'_> {
         let about = About { referents: Referents::of(self.text), weights, own, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
-        // What is told of a sentence as it stands there is told once.
-        let mut told = FxHashSet::default();
+        let mut told = Told::default();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         for settled in likely {
@@ -76,16 +78,14 @@ impl Listener<'_> {
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
             if !draft.is_some_and(|draft| self.is_noted(draft)) {
-                let item = self.item(settled, draft, about(items.len()));
-                let item = item.filter(|item| told.insert((settled.index, item.task.clone())));
+                let item = self.item(settled, draft, about(items.len()), &mut told);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
         for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
             if let Some(telling) = telling.filter(|_| !is_told) {
                 let settled = Settled { index: draft.settled, telling, margin: 0.0 };
-                let item = self.item(settled, Some(draft), about(items.len()));
-                let item = item.filter(|item| told.insert((settled.index, item.task.clone())));
+                let item = self.item(settled, Some(draft), about(items.len()), &mut told);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
@@ -170,7 +170,14 @@ impl Listener<'_> {
         drafts
     }
 
-    fn item(&self, settled: Settled, draft: Option<&Draft>, about: Option<&About<'_>>) -> Option<ActionItem> {
+    /// The item that a sentence settles, unless the same is told already.
+    fn item(
+        &self,
+        settled: Settled,
+        draft: Option<&Draft>,
+        about: Option<&About<'_>>,
+        known: &mut Told,
+    ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
         let owner = match settled.telling {
             Telling::Own => self.owner_who_speaks(sentence),
@@ -184,6 +191,9 @@ impl Listener<'_> {
         let due = due.or_else(|| self.time_of(sentence));
         let task = draft.filter(|draft| self.is_whole(sentence, draft, owner.as_ref())).map(|draft| &draft.item.task);
         let said = task.map_or_else(|| told(sentence), String::as_str);
+        if !known.insert((settled.index, owner.clone(), said.to_owned())) {
+            return None;
+        }
         let chars = |text: &str| text.chars().count();
         let around = owner.as_ref().map_or(0, |owner| chars(&owner.name)) + due.as_ref().map_or(0, |due| chars(&due.0));
         let room = LINE_CHARS_MAX.saturating_sub(chars(said) + around + "Ada: () ()".len());
