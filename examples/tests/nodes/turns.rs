@@ -77,7 +77,9 @@ fn a_node_that_stood_still_writes_no_more_of_what_another_one_has_taken_over() {
         post(&second, "go");
         first.signal("CONT");
         let reply = still.join().unwrap();
-        assert_eq!(reply["errorData"]["code"], "CONFLICT", "{reply}");
+        // If it stood still amid a query or mutation, the deadline of that one is over.
+        let code = reply["errorData"]["code"].as_str();
+        assert!(matches!(code, Some("CONFLICT" | "TIMEOUT")), "{reply}");
     });
     assert_eq!((count(&second, "audit a"), count(&second, "audited a")), (2, 1));
 }
