@@ -240,8 +240,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_is_dropped() {
-        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Never mind, forget the contract.")]);
+    fn what_was_a_joke_is_dropped() {
+        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
         assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
     }
 }
