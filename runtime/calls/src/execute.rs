@@ -22,7 +22,8 @@ use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer};
 
-/// Runs a query's work on one snapshot.
+/// Runs a query's work on one snapshot, or once more on another one where the first does not fit between the mutations
+/// beside it.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `UNAVAILABLE` of the store.
@@ -30,9 +31,9 @@ pub(crate) async fn query<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,
     function: &Registered,
-    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+    work: impl Fn(&QueryCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    read(call, capture, &function.latency, work).await
+    read(call, capture, function, &function.latency, work).await
 }
 
 /// As [`query`]; returns also what was read.
@@ -43,36 +44,54 @@ pub(crate) async fn recorded_query<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,
     function: &Registered,
-    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+    work: impl Fn(&QueryCtx) -> Result<R> + Send + 'static,
 ) -> Result<(R, ReadSet)> {
-    let its = call.clone();
     let noted_max = call.services.limits().live_reads_noted_max;
-    let run = move |reader: Rc<dyn Reader>| {
+    let work = move |call: &Arc<Call>, reader| {
         let reader = Rc::new(RecordingReader::new(reader, noted_max));
-        let ctx = QueryCtx::new(its.clone(), its.services.database().db(reader.clone()));
-        let value = capture
-            .within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx))))
-            .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))?;
+        let value = work(&query_ctx(call, reader.clone()))?;
         Ok((value, reader.take()))
     };
-    call.services.store().read(access(&call), call.flow, &function.latency, run).await.map_err(Error::from).flatten()
+    on_reader(call, capture, function, &function.latency, work).await
 }
 
 async fn read<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,
+    function: &Registered,
     latency: &LatencyClass,
-    work: impl FnOnce(&QueryCtx) -> Result<R> + Send + 'static,
+    work: impl Fn(&QueryCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let its = call.clone();
-    let run = move |reader: Rc<dyn Reader>| {
-        let db = its.services.database().db(reader);
-        let ctx = QueryCtx::new(its, db);
-        capture
-            .within(|| catch_unwind(AssertUnwindSafe(|| work(&ctx))))
-            .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+    on_reader(call, capture, function, latency, move |call, reader| work(&query_ctx(call, reader))).await
+}
+
+fn query_ctx(call: &Arc<Call>, reader: Rc<dyn Reader>) -> QueryCtx {
+    QueryCtx::new(call.clone(), call.services.database().db(reader))
+}
+
+async fn on_reader<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    latency: &LatencyClass,
+    work: impl Fn(&Arc<Call>, Rc<dyn Reader>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    // As with a mutation: the lines and the charges of the last run are the caller's.
+    let lines = capture.of_attempts(function.path.clone());
+    let asked_before = call.charges.asked();
+    let run = {
+        let (call, lines) = (call.clone(), lines.clone());
+        move |reader: Rc<dyn Reader>| {
+            lines.restart();
+            call.charges.again_from(asked_before);
+            lines
+                .within(|| catch_unwind(AssertUnwindSafe(|| work(&call, reader))))
+                .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+        }
     };
-    call.services.store().read(access(&call), call.flow, latency, run).await.map_err(Error::from).flatten()
+    let read = call.services.store().read(access(&call), call.flow, latency, run).await;
+    capture.append(lines.take());
+    read.map_err(Error::from).flatten()
 }
 
 /// Runs a mutation's work in the writer's transaction, possibly more than once, and between two times what it asks to
@@ -111,7 +130,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
             Answer::ReadFirst(reading, given_up) => {
                 lines.restart();
                 // Always on a thread for such work: what is worth an attempt takes long.
-                match read(call.clone(), lines.clone(), &LatencyClass::unknown(), reading).await {
+                match read(call.clone(), lines.clone(), function, &LatencyClass::unknown(), reading).await {
                     Ok(found) => {
                         attempt = *given_up;
                         attempt.ahead.add(found);
@@ -309,7 +328,7 @@ pub trait Run<F: Function> {
 impl<F: QueryFn> Run<F> for IsQuery {
     async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
         let function = call.services.function::<F>()?;
-        query(call, capture, &function, move |ctx| F::invoke(ctx, args)).await
+        query(call, capture, &function, move |ctx| F::invoke(ctx, args.clone())).await
     }
 }
 

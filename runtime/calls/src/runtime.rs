@@ -270,7 +270,7 @@ impl Runtime {
     /// Those of `ask`; a failure of the store.
     pub async fn performance<R: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Performance<'_>) -> Result<R> + Send + 'static,
+        ask: impl Fn(&Performance<'_>) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let history = self.history().clone();
         self.database().read(move |db| ask(&history.at(db))).await

@@ -10,9 +10,9 @@ use convoke_store::NamedStat;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     common: convoke_store::stats::Counters,
-    /// Runs of mutations that were in conflict with others and were run again.
+    /// Runs of queries and mutations that were in conflict with others and were run again.
     pub retries: AtomicU64,
-    /// Mutations that were given up since they were in conflict until their time was over.
+    /// Queries and mutations that were given up since they were in conflict until their time was over.
     pub contended: AtomicU64,
     /// Runs of mutations whose connection was cut.
     pub cuts: AtomicU64,
@@ -34,12 +34,12 @@ impl Counters {
         vec![
             counter(
                 "conflicts_total",
-                "Runs of mutations that were in conflict with others beside them, and were run again.",
+                "Runs of queries and mutations that were in conflict with others beside them, and were run again.",
                 &self.retries,
             ),
             counter(
                 "contended_total",
-                "Mutations that were given up, in conflict with others until their time was over.",
+                "Queries and mutations that were given up, in conflict with others until their time was over.",
                 &self.contended,
             ),
             counter("connections_cut_total", "Runs of mutations whose connection to the database was cut.", &self.cuts),

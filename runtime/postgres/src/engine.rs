@@ -20,6 +20,7 @@ use super::installation::Snapshot;
 use super::leases::Leases;
 use super::line::{Line, closed};
 use super::own;
+use super::pauses::Pauses;
 use super::presence::{Company, Presence, Refused};
 use super::requests::Requests;
 use super::schema;
@@ -103,7 +104,8 @@ impl PgEngine {
         // Before any row is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
         let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
-        let transaction = PgTransaction::new(session, Purpose::Read, schema::frame(&clock, &commits));
+        // In no order with others: what they make from here on has later ids.
+        let transaction = PgTransaction::new(session, Purpose::Upkeep, schema::frame(&clock, &commits));
         let greatest_id = schema::greatest_id(&transaction)?;
         let sessions = Arc::new(Sessions::of(server.clone()));
         sessions.give_back(transaction.close());
@@ -216,29 +218,48 @@ impl Reading {
         job.finish(ran.unwrap_or_else(|| Err(closed())));
     }
 
-    /// Runs `read` in one snapshot on this thread.
+    /// Runs `read` on this thread, in one snapshot that fits into the order of the mutations beside it.
     fn run(&self, read: &mut Read<'_>) -> Result<Ran, StoreError> {
-        let session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
         let began = self.clock.monotonic();
+        let elapsed = || self.clock.monotonic().saturating_sub(began);
+        let mut pauses = Pauses::default();
+        loop {
+            let session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
+            let outcome = match self.attempt(session, read, began) {
+                Err(Death::Again(reason)) => {
+                    self.counters.retries.fetch_add(1, Relaxed);
+                    let pause = pauses.next();
+                    if elapsed() + pause < self.limit {
+                        thread::sleep(pause);
+                        continue;
+                    }
+                    self.counters.contended.fetch_add(1, Relaxed);
+                    Err(outcome(Death::Again(reason)))
+                }
+                attempt => attempt.map_err(outcome),
+            };
+            return Ok(Ran { outcome, elapsed: elapsed() });
+        }
+    }
+
+    /// Runs `read` in one snapshot.
+    fn attempt(&self, session: Session, read: &mut Read<'_>, began: Duration) -> Result<(), Death> {
         let frame = Frame { clock: self.clock.clone(), began, limit: self.limit, commits: self.commits.clone() };
         let transaction = Rc::new(PgTransaction::new(session, Purpose::Read, frame));
-        let closing = Closing { transaction: &transaction, sessions: &self.sessions };
+        let _closing = Closing { transaction: &transaction, sessions: &self.sessions };
         read(transaction.clone());
-        let outcome = match transaction.finish() {
+        let ended = match transaction.finish() {
             None => match transaction.commit(Vec::new(), self.limit) {
                 Committed::Yes => Ok(()),
-                Committed::No(death) => Err(outcome(death)),
-                Committed::Unknown(reason) => Err(StoreError::Unreachable(reason)),
+                Committed::No(death) => Err(death),
+                Committed::Unknown(reason) => Err(Death::Cut(reason)),
             },
-            Some(death) => match outcome(death) {
-                // The function knows: what it asked for next failed.
-                StoreError::TransactionLost(_) => Ok(()),
-                error => Err(error),
-            },
+            // The function knows: what it asked for next failed.
+            Some(Death::Failed(StoreError::TransactionLost(_))) => Ok(()),
+            Some(death) => Err(death),
         };
         self.counters.statements.fetch_add(convoke_store::Reader::statements(&*transaction), Relaxed);
-        drop(closing);
-        Ok(Ran { outcome, elapsed: self.clock.monotonic().saturating_sub(began) })
+        ended
     }
 }
 

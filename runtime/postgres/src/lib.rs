@@ -15,6 +15,7 @@ mod installation;
 mod leases;
 mod line;
 mod own;
+mod pauses;
 mod presence;
 mod requests;
 mod schema;

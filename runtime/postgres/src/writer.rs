@@ -20,6 +20,7 @@ use super::failure::Failure;
 use super::follower::{self, MARK, Signals};
 use super::line::Line;
 use super::own;
+use super::pauses::Pauses;
 use super::session::{Ask, Session};
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
@@ -28,8 +29,6 @@ use convoke_core::limits::Limits;
 use convoke_store::fair_queue::Service;
 use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, TableDef, WriteJob};
 
-/// The first and the longest pause before a mutation is run again.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 /// Conflicts after which a mutation waits for its turn among those that had as many.
 const PATIENT_AFTER: u32 = 2;
 /// For what became of a commit, with new connections.
@@ -227,7 +226,7 @@ impl Shared {
         mut session: Result<Session, Failure>,
         began: Duration,
     ) -> Outcome {
-        let (mut conflicts, mut pause) = (0, PAUSES.0);
+        let (mut conflicts, mut pauses) = (0, Pauses::default());
         let mut purpose = self.collisions.purpose(job.name());
         loop {
             let left = self.limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
@@ -260,8 +259,7 @@ impl Shared {
                 }
                 Death::Failed(_) => {}
             }
-            // Between half of it and the whole, so that two that met do not meet again.
-            let wait = pause.mul_f64(0.5 + 0.5 * chance());
+            let wait = pauses.next();
             if self.clock.monotonic().saturating_sub(began) + wait >= self.limit {
                 if matches!(death, Death::Again(_) | Death::AtOnce) {
                     self.counters.contended.fetch_add(1, Relaxed);
@@ -269,7 +267,6 @@ impl Shared {
                 return Outcome::Again(death);
             }
             thread::sleep(wait);
-            pause = (2 * pause).min(PAUSES.1);
             session = self.sessions.take();
         }
     }
@@ -413,14 +410,6 @@ fn given_up(death: Death) -> StoreError {
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,
     }
-}
-
-/// Some number from 0 to 1.
-fn chance() -> f64 {
-    let mut bytes = [0; 4];
-    // Without randomness the pauses are all alike, which is slower and not wrong.
-    let _ = getrandom::fill(&mut bytes);
-    f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }
 
 /// Answers a mutation. Whoever waits for the answer must not end this thread.

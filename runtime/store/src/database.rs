@@ -63,11 +63,11 @@ impl Database {
         DbMut::new(writer, self.0.limits, self.0.ids.clone(), now)
     }
 
-    /// Reads in one snapshot.
+    /// Reads in one snapshot. `work` may run more than once.
     ///
     /// # Errors
     /// Those of `work` and of the store.
-    pub async fn read<R: Send + 'static>(&self, work: impl FnOnce(&Db) -> Result<R> + Send + 'static) -> Result<R> {
+    pub async fn read<R: Send + 'static>(&self, work: impl Fn(&Db) -> Result<R> + Send + 'static) -> Result<R> {
         self.read_as(Access::Everyone, work).await
     }
 
@@ -75,17 +75,14 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub async fn read_admin<R: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
-    ) -> Result<R> {
+    pub async fn read_admin<R: Send + 'static>(&self, work: impl Fn(&Db) -> Result<R> + Send + 'static) -> Result<R> {
         self.read_as(Access::Admin, work).await
     }
 
     async fn read_as<R: Send + 'static>(
         &self,
         access: Access,
-        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+        work: impl Fn(&Db) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let database = self.clone();
         let read = move |reader: Rc<dyn Reader>| {
@@ -100,7 +97,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub fn read_blocking<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> Result<R> {
+    pub fn read_blocking<R>(&self, work: impl Fn(&Db) -> Result<R>) -> Result<R> {
         self.store().read_blocking(Access::Admin, |reader| work(&self.db(reader))).map_err(Error::from)?
     }
 

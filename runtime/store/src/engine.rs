@@ -132,14 +132,14 @@ fn size(file: &Path) -> u64 {
 
 /// An open database. The store holds one and passes on what the gate lets through.
 pub trait Engine: Send + Sync + 'static {
-    /// Runs `read` in one snapshot on the thread that calls, once, if that takes nobody's turn; `None` and nothing
-    /// else if it would.
+    /// Runs `read` in one snapshot on the thread that calls, if that takes nobody's turn; `None` and nothing else if it
+    /// would. An engine that cannot put the snapshot into the order of the mutations runs it again in another one.
     ///
     /// # Errors
     /// [`StoreError::Closed`]; the engine's, before `read` began.
     fn read_at_once(&self, flow: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError>;
 
-    /// Runs `read` in one snapshot on the thread that calls, once, which waits for the turn of `flow`.
+    /// Runs `read` as [`Engine::read_at_once`] does, on the thread that calls, which waits for the turn of `flow`.
     ///
     /// # Errors
     /// As [`Engine::read_at_once`]; [`StoreError::QueueFull`], [`StoreError::ShareFull`].
@@ -321,7 +321,7 @@ impl Nodes {
     }
 }
 
-/// A read: it is handed its reader, and keeps its result itself.
+/// A read: it is handed its reader, and keeps its result itself, that of its last run.
 pub type Read<'a> = dyn FnMut(Rc<dyn Reader>) + 'a;
 
 /// Told how far a copy is.
@@ -365,7 +365,7 @@ pub trait ReadJob: Send {
     /// Whether nobody waits for its answer any more.
     fn is_abandoned(&self) -> bool;
 
-    /// Runs it, once. Does not panic.
+    /// Runs it; the last run counts. Does not panic.
     fn run(&mut self, reader: Rc<dyn Reader>);
 
     /// Answers it: what became of it, or why it did not run.

@@ -165,7 +165,8 @@ impl Store {
         self.inner.engine.room_to_write(flow)
     }
 
-    /// Runs `read` in one snapshot, which ends when it returns. A function that was quick lately runs right here if a
+    /// Runs `read` in one snapshot, which ends when it returns; once more, in another one, where the engine could not put
+    /// what it read into the order of the mutations beside it. A function that was quick lately runs right here if a
     /// reader is free; any other on a thread for such work, when it is the turn of `flow`. A panic of the function goes
     /// on in the caller.
     ///
@@ -175,19 +176,20 @@ impl Store {
     pub async fn read<R, F>(&self, access: Access, flow: Flow, latency: &LatencyClass, read: F) -> Result<R, StoreError>
     where
         R: Send + 'static,
-        F: FnOnce(Rc<dyn Reader>) -> R + Send + 'static,
+        F: Fn(Rc<dyn Reader>) -> R + Send + 'static,
     {
         self.may_read(access)?;
-        let mut once = Once::new(read);
         if latency.is_quick() {
+            let mut result = None;
             let measured = latency.begin();
-            if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| once.run(reader))? {
+            if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| result = Some(read(reader)))? {
                 latency.record(ran.elapsed, measured.waited());
-                return once.result(ran.outcome);
+                ran.outcome?;
+                return result.ok_or_else(not_run);
             }
         }
         let (reply, answer) = oneshot::channel();
-        let job = Waiting { read: once.read, result: None, waited: Duration::ZERO, reply };
+        let job = Waiting { read, result: None, waited: Duration::ZERO, reply };
         self.inner.engine.read_in_turn(flow, Box::new(job))?;
         let Answer { result, waited, ran } = answer.await.map_err(|_| shutting_down())?;
         let result = result.transpose().unwrap_or_else(|panic| resume_unwind(panic));
@@ -201,11 +203,12 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::read`].
-    pub fn read_blocking<R>(&self, access: Access, read: impl FnOnce(Rc<dyn Reader>) -> R) -> Result<R, StoreError> {
+    pub fn read_blocking<R>(&self, access: Access, read: impl Fn(Rc<dyn Reader>) -> R) -> Result<R, StoreError> {
         self.may_read(access)?;
-        let mut once = Once::new(read);
-        let ran = self.inner.engine.read_blocking(Flow::SYSTEM, &mut |reader| once.run(reader))?;
-        once.result(ran.outcome)
+        let mut result = None;
+        let ran = self.inner.engine.read_blocking(Flow::SYSTEM, &mut |reader| result = Some(read(reader)))?;
+        ran.outcome?;
+        result.ok_or_else(not_run)
     }
 
     /// Whether the store serves reads of this access now: what [`Store::read`] asks first.
@@ -382,36 +385,14 @@ fn shutting_down() -> StoreError {
     StoreError::Closed("it is shutting down".to_owned())
 }
 
-/// A function that is run once, and its result: what an engine is handed has no type of its own.
-struct Once<F, R> {
-    read: Option<F>,
-    result: Option<R>,
-}
-
-impl<R, F: FnOnce(Rc<dyn Reader>) -> R> Once<F, R> {
-    fn new(read: F) -> Self {
-        Self { read: Some(read), result: None }
-    }
-
-    fn run(&mut self, reader: Rc<dyn Reader>) {
-        if let Some(read) = self.read.take() {
-            self.result = Some(read(reader));
-        }
-    }
-
-    fn result(self, outcome: Result<(), StoreError>) -> Result<R, StoreError> {
-        outcome?;
-        self.result.ok_or_else(not_run)
-    }
-}
-
 fn not_run() -> StoreError {
     StoreError::Engine("a read was answered without a run".to_owned())
 }
 
 /// A read that waits for its turn.
 struct Waiting<F, R> {
-    read: Option<F>,
+    read: F,
+    /// Of its last run.
     result: Option<thread::Result<R>>,
     /// How long it waited for a core.
     waited: Duration,
@@ -425,16 +406,15 @@ struct Answer<R> {
     ran: Result<Ran, StoreError>,
 }
 
-impl<R: Send, F: FnOnce(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
+impl<R: Send, F: Fn(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
 
     fn run(&mut self, reader: Rc<dyn Reader>) {
         let measured = CoreWait::begin();
-        let read = self.read.take();
-        self.result = read.map(|read| catch_unwind(AssertUnwindSafe(|| read(reader))));
-        self.waited = measured.waited().unwrap_or_default();
+        self.result = Some(catch_unwind(AssertUnwindSafe(|| (self.read)(reader))));
+        self.waited += measured.waited().unwrap_or_default();
     }
 
     fn finish(self: Box<Self>, ran: Result<Ran, StoreError>) {

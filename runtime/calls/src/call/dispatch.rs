@@ -332,8 +332,9 @@ impl Dispatcher {
         let capture = capture.clone();
         match prepared {
             Prepared::Query(query) => {
-                let mut out = self.services.writer();
+                let services = self.services.clone();
                 let work = move |ctx: &_| {
+                    let mut out = services.writer();
                     query.run(ctx, &mut out)?;
                     out.finish()
                 };

@@ -79,8 +79,8 @@ pub(crate) enum Prepared {
 }
 
 pub(crate) trait PreparedQuery: Send {
-    /// Runs it and writes its result as JSON.
-    fn run(self: Box<Self>, ctx: &QueryCtx, out: &mut Writer) -> Result<()>;
+    /// Runs it, possibly not for the first time, and writes its result as JSON.
+    fn run(&self, ctx: &QueryCtx, out: &mut Writer) -> Result<()>;
 }
 
 pub(crate) trait PreparedMutation: Send {
@@ -99,8 +99,8 @@ pub(crate) trait PreparedAction: Send {
 pub const fn query_handler<F: QueryFn>() -> Handler {
     struct Call<F: QueryFn>(F::Args);
     impl<F: QueryFn> PreparedQuery for Call<F> {
-        fn run(self: Box<Self>, ctx: &QueryCtx, out: &mut Writer) -> Result<()> {
-            write(&F::invoke(ctx, self.0)?, out)
+        fn run(&self, ctx: &QueryCtx, out: &mut Writer) -> Result<()> {
+            write(&F::invoke(ctx, self.0.clone())?, out)
         }
     }
     Handler(|body| Ok(Prepared::Query(Box::new(Call::<F>(decode::args(body)?)))))

@@ -17,12 +17,12 @@ use convoke_core::error::{Error, Result};
 const ROUNDS_MAX: usize = 4;
 
 /// What is to be read on a reader.
-pub(crate) type Reading = Box<dyn FnOnce(&QueryCtx) -> Result<Found> + Send>;
+pub(crate) type Reading = Box<dyn Fn(&QueryCtx) -> Result<Found> + Send>;
 
 /// What was read, with the function that read it and its arguments.
 pub(crate) struct Found {
     read: TypeId,
-    args: Box<dyn Any + Send>,
+    args: Arc<dyn Any + Send + Sync>,
     value: Arc<dyn Any + Send + Sync>,
 }
 
@@ -73,7 +73,7 @@ impl MutationCtx {
     /// Those of `read`, which end the call; one that is only ever seen by the attempt that is given up.
     pub fn prepared<A, T, F>(&mut self, args: A, read: F) -> Result<Arc<T>>
     where
-        A: PartialEq + Send + 'static,
+        A: PartialEq + Send + Sync + 'static,
         T: Send + Sync + 'static,
         F: Fn(&QueryCtx, &A) -> Result<T> + Send + 'static,
     {
@@ -85,9 +85,10 @@ impl MutationCtx {
             return read(&QueryCtx::new(self.call().clone(), self.db().clone()), &args).map(Arc::new);
         }
         self.ahead.asked.get_or_insert_with(|| {
+            let args = Arc::new(args);
             Box::new(move |ctx| {
                 let value = Arc::new(read(ctx, &args)?);
-                Ok(Found { read: by, args: Box::new(args), value })
+                Ok(Found { read: by, args: args.clone(), value })
             })
         });
         Err(Error::internal("this attempt is given up: what it asked for is read first"))

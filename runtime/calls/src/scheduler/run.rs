@@ -207,7 +207,7 @@ impl Scheduler {
             .database()
             .read(move |db| {
                 let running = db.query(Job::by_state).eq(JobState::Running).take(usize::MAX)?;
-                Ok(running.into_iter().filter(has_ended).collect::<Vec<_>>())
+                Ok(running.into_iter().filter(&has_ended).collect::<Vec<_>>())
             })
             .await?;
         for job in left {

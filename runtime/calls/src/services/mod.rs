@@ -141,7 +141,7 @@ impl Services {
     ///
     /// # Errors
     /// Those of `work` and of the store.
-    pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> Result<R> {
+    pub fn read<R>(&self, work: impl Fn(&Db) -> Result<R>) -> Result<R> {
         self.database().read_blocking(work)
     }
 

@@ -182,7 +182,7 @@ impl TestApp {
     ///
     /// # Panics
     /// If the read fails.
-    pub fn read<R>(&self, work: impl FnOnce(&Db) -> Result<R>) -> R {
+    pub fn read<R>(&self, work: impl Fn(&Db) -> Result<R>) -> R {
         self.runtime().read(work).unwrap_or_else(|error| panic!("the read failed: {error:?}"))
     }
 

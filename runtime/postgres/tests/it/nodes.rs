@@ -1,13 +1,14 @@
 //! Several nodes on one database: what one commits the others see, follow, and do not undo.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use convoke_core::clock::{Clock, Millis, SystemClock};
-use convoke_store::conformance::support::{Account, TestStore, balance, db, open, open_with, patient};
+use convoke_store::conformance::support::{Account, TestStore, balance, db, field, open, open_with, patient, start};
 use convoke_store::{
-    Access, Commit, Draw, HeldDisk, NamedStat, Nodes, ReadSet, RecordingReader, Store, StoreOptions, Table,
+    Access, Commit, Draw, FieldDef, HeldDisk, NamedStat, Nodes, Plan, ReadSet, RecordingReader, Store, StoreOptions,
+    Table, TableDef, Value,
 };
 
 use crate::{postgres, until};
@@ -259,4 +260,44 @@ fn nodes_that_draw_at_the_same_time_do_not_take_the_same_tokens() {
         drawing.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(taken, 100.0);
+}
+
+/// The classic of snapshots: who reads the end of a day between two mutations, and not what one of them still adds to it.
+#[test]
+fn a_query_that_fits_in_no_order_with_the_mutations_beside_it_is_run_again() {
+    const FIELDS: &[FieldDef] = &[field::<i64>("day")];
+    const fn table(name: &'static str, prefix: &'static str) -> TableDef {
+        TableDef { name, prefix, fields: FIELDS, indexes: &[], file: file!(), line: line!() }
+    }
+    static ENDS: TableDef = table("ends", "end");
+    static RECEIPTS: TableDef = table("receipts", "receipt");
+    let store = TestStore::new(&postgres(), &[&ENDS, &RECEIPTS]);
+    let other = open_with(&postgres(), store.folder.path(), &patient(), &[&ENDS, &RECEIPTS]).unwrap();
+
+    // A receipt is made for the day that it began in …
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let receipt = start(&store, move |writer| {
+        let ends = writer.count(&Plan::new(&ENDS, None))?;
+        begun.send(ends).unwrap();
+        may_go_on.recv_timeout(Duration::from_secs(60)).unwrap();
+        writer.insert(&RECEIPTS, 2, 1, &[Value::Integer(1)])
+    });
+    assert_eq!(has_begun.recv().unwrap(), 0);
+    // … while the day is ended …
+    start(&other, |writer| writer.insert(&ENDS, 1, 1, &[Value::Integer(1)])).wait().unwrap();
+    // … and somebody sees that it is, and adds up what it brought.
+    let runs = AtomicUsize::new(0);
+    let receipt = std::cell::Cell::new(Some(receipt));
+    let seen = other.read_blocking(Access::Everyone, |reader| {
+        let ends = reader.count(&Plan::new(&ENDS, None))?;
+        if runs.fetch_add(1, SeqCst) == 0 {
+            go_on.send(()).unwrap();
+            receipt.take().unwrap().wait().unwrap();
+        }
+        Ok::<_, convoke_store::StoreError>((ends, reader.count(&Plan::new(&RECEIPTS, None))?))
+    });
+    assert_eq!(seen.unwrap().unwrap(), (1, 1), "the receipt came first");
+    assert_eq!(runs.load(SeqCst), 2);
+    assert_eq!(NamedStat::find(&other.own_stats(), "conflicts_total"), Some(1));
 }

@@ -302,7 +302,7 @@ fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreErr
 /// Reads in one snapshot, also while the store is closed to others.
 pub(super) async fn read<R: Send + 'static>(
     admin: &Admin,
-    work: impl FnOnce(&dyn Reader) -> std::result::Result<R, StoreError> + Send + 'static,
+    work: impl Fn(&dyn Reader) -> std::result::Result<R, StoreError> + Send + 'static,
 ) -> Result<R> {
     let store = admin.runtime.store();
     let work = move |source: Rc<dyn Reader>| work(&*source);

@@ -196,7 +196,7 @@ async fn more_queries_than_may_wait_are_refused_at_once() {
     });
     let (opened, mut is_open) = tokio::sync::mpsc::channel(1);
     let (leave, may_leave) = mpsc::channel::<()>();
-    let read = |read: Box<dyn FnOnce() + Send>| {
+    let read = |read: Box<dyn Fn() + Send>| {
         let store = store.store.clone();
         tokio::spawn(async move {
             store.read(Access::Everyone, Flow::SYSTEM, &LatencyClass::unknown(), move |_| read()).await

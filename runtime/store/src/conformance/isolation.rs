@@ -128,13 +128,14 @@ pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engin
     })
     .wait()
     .unwrap();
-    let mut scores = Vec::new();
-    store.read(|db| {
+    let scores = store.read(|db| {
+        let mut scores = Vec::new();
         let visit = &mut |row: &dyn crate::Row| {
             scores.push(row.value(1)?.to_value());
             Ok(std::ops::ControlFlow::Continue(()))
         };
         db.reader().select(&Plan::new(&TABLE, None), visit).unwrap();
+        scores
     });
     // Both zeros are one number, and one sign.
     assert!(

@@ -157,7 +157,7 @@ impl TestStore {
         Self { store, ids, folder, engine }
     }
 
-    pub fn read<R>(&self, read: impl FnOnce(&Db) -> R) -> R {
+    pub fn read<R>(&self, read: impl Fn(&Db) -> R) -> R {
         self.store.read_blocking(Access::Everyone, |transaction| read(&db(transaction))).unwrap()
     }
 
