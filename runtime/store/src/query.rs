@@ -23,6 +23,9 @@ use convoke_core::clock::Millis;
 use convoke_core::id::{Id, IdGenerator};
 use convoke_core::limits::Limits;
 
+/// For so many rows there is room before the first is read, if that many may come.
+const ROWS_FORESEEN: u64 = 64;
+
 /// Reads within one transaction.
 #[derive(Clone)]
 pub struct Db {
@@ -247,7 +250,7 @@ impl DbMut {
 
 impl Db {
     fn rows<T: Table>(&self, plan: &Plan) -> Result<Vec<Doc<T>>, StoreError> {
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(plan.limit.map_or(0, |limit| limit.min(ROWS_FORESEEN) as usize));
         self.reader.select(plan, &mut |row| {
             rows.push(decode(row)?);
             Ok(ControlFlow::Continue(()))

@@ -8,6 +8,9 @@ use bytes::Bytes;
 
 use super::budget::{Budget, Charge};
 
+/// Bytes that are sooner copied than sent as a piece of their own.
+const COPIED_MAX: usize = 2 * 1024;
+
 /// Bytes that were made piece by piece and are sent so.
 #[derive(Debug, Default)]
 pub struct Pieces {
@@ -54,8 +57,7 @@ impl Pieces {
     /// These bytes between `head` and `tail`.
     pub fn between(mut self, head: &'static [u8], tail: Vec<u8>) -> Self {
         let len = head.len() + self.len + tail.len();
-        if self.rest.is_empty() {
-            // Small as it is, it is copied rather than sent in three pieces.
+        if self.rest.is_empty() && self.len <= COPIED_MAX {
             let mut whole = Vec::with_capacity(len);
             whole.extend_from_slice(head);
             whole.extend_from_slice(&self.joined());
