@@ -22,8 +22,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer};
 
-/// Runs a query's work on one snapshot, or once more on another one where the first does not fit between the mutations
-/// beside it.
+/// Runs a query's work on one snapshot, and again on another one where that does not fit between the mutations beside it.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `UNAVAILABLE` of the store.
@@ -89,9 +88,21 @@ async fn on_reader<R: Send + 'static>(
                 .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
         }
     };
-    let read = call.services.store().read(access(&call), call.flow, latency, run).await;
-    capture.append(lines.take());
-    read.map_err(Error::from).flatten()
+    // Also of one that is given up, as by a time limit in an action.
+    let _passed_on = PassedOn { lines, capture };
+    call.services.store().read(access(&call), call.flow, latency, run).await.map_err(Error::from).flatten()
+}
+
+/// Passes lines on when it falls.
+struct PassedOn {
+    lines: Capture,
+    capture: Capture,
+}
+
+impl Drop for PassedOn {
+    fn drop(&mut self) {
+        self.capture.append(self.lines.take());
+    }
 }
 
 /// Runs a mutation's work in the writer's transaction, possibly more than once, and between two times what it asks to

@@ -154,7 +154,7 @@ impl Capture {
         }))
     }
 
-    /// A capture for the attempts of one mutation of this call: their lines come apart, since an attempt that is
+    /// A capture for the attempts of one query or mutation of this call: their lines come apart, since an attempt that is
     /// repeated starts without those of the one before.
     pub(crate) fn of_attempts(&self, path: Arc<str>) -> Self {
         let Sink { lines_max, line_bytes_max, request_id, operator, .. } = &*self.0;
@@ -219,7 +219,7 @@ impl Capture {
         *self.0.lines.lock() = LogLines::default();
     }
 
-    /// Adds the lines of another capture: those of a mutation that an action called.
+    /// Adds the lines of another capture: those of a query or mutation that an action called.
     pub(crate) fn append(&self, other: LogLines) {
         let mut lines = self.0.lines.lock();
         lines.left_out += other.left_out;

@@ -40,6 +40,9 @@ use convoke_store::{
     Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
 };
 
+/// How often a read is run that is in conflict with writes beside it: one that is so each time holds a reader.
+const ATTEMPTS: u32 = 8;
+
 /// An open database, as one node serves it.
 pub(crate) struct PgEngine {
     server: Arc<Server>,
@@ -220,25 +223,31 @@ impl Reading {
 
     /// Runs `read` on this thread, in one snapshot that fits into the order of the mutations beside it.
     fn run(&self, read: &mut Read<'_>) -> Result<Ran, StoreError> {
+        let mut session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
+        // Its time begins when there is a connection.
         let began = self.clock.monotonic();
         let elapsed = || self.clock.monotonic().saturating_sub(began);
-        let mut pauses = Pauses::default();
+        let (mut pauses, mut conflicts) = (Pauses::default(), 0);
         loop {
-            let session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
-            let outcome = match self.attempt(session, read, began) {
+            let death = match self.attempt(session, read, began) {
+                Err(Death::Failed(StoreError::Deadline { .. })) if conflicts > 0 => {
+                    Death::Again("it was in conflict with others until its time was over".to_owned())
+                }
                 Err(Death::Again(reason)) => {
+                    conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                     let pause = pauses.next();
-                    if elapsed() + pause < self.limit {
+                    if conflicts < ATTEMPTS && elapsed() + pause < self.limit {
                         thread::sleep(pause);
+                        session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
                         continue;
                     }
-                    self.counters.contended.fetch_add(1, Relaxed);
-                    Err(outcome(Death::Again(reason)))
+                    Death::Again(reason)
                 }
-                attempt => attempt.map_err(outcome),
+                attempt => return Ok(Ran { outcome: attempt.map_err(outcome), elapsed: elapsed() }),
             };
-            return Ok(Ran { outcome, elapsed: elapsed() });
+            self.counters.contended.fetch_add(1, Relaxed);
+            return Ok(Ran { outcome: Err(outcome(death)), elapsed: elapsed() });
         }
     }
 

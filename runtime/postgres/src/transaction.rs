@@ -54,7 +54,7 @@ pub(crate) enum Purpose {
     Write,
     /// A mutation of which each write goes out at once, since one that waited before violated an index.
     WriteAtOnce,
-    /// A change of the schema: not a mutation, and alone in what it does.
+    /// A change of the schema, or a look at what is there: not a mutation, and in no order with any.
     Upkeep,
 }
 

@@ -136,7 +136,7 @@ pub trait Engine: Send + Sync + 'static {
     /// would. An engine that cannot put the snapshot into the order of the mutations runs it again in another one.
     ///
     /// # Errors
-    /// [`StoreError::Closed`]; the engine's, before `read` began.
+    /// [`StoreError::Closed`]; the engine's, before a run of `read` began.
     fn read_at_once(&self, flow: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError>;
 
     /// Runs `read` as [`Engine::read_at_once`] does, on the thread that calls, which waits for the turn of `flow`.

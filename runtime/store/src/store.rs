@@ -165,8 +165,8 @@ impl Store {
         self.inner.engine.room_to_write(flow)
     }
 
-    /// Runs `read` in one snapshot, which ends when it returns; once more, in another one, where the engine could not put
-    /// what it read into the order of the mutations beside it. A function that was quick lately runs right here if a
+    /// Runs `read` in one snapshot, which ends when it returns; again, in another one, as often as the engine could not
+    /// put what it read into the order of the mutations beside it. A function that was quick lately runs right here if a
     /// reader is free; any other on a thread for such work, when it is the turn of `flow`. A panic of the function goes
     /// on in the caller.
     ///
@@ -182,7 +182,11 @@ impl Store {
         if latency.is_quick() {
             let mut result = None;
             let measured = latency.begin();
-            if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| result = Some(read(reader)))? {
+            if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| {
+                // That of a run before must not take room beside it.
+                result = None;
+                result = Some(read(reader));
+            })? {
                 latency.record(ran.elapsed, measured.waited());
                 ran.outcome?;
                 return result.ok_or_else(not_run);
@@ -206,7 +210,10 @@ impl Store {
     pub fn read_blocking<R>(&self, access: Access, read: impl Fn(Rc<dyn Reader>) -> R) -> Result<R, StoreError> {
         self.may_read(access)?;
         let mut result = None;
-        let ran = self.inner.engine.read_blocking(Flow::SYSTEM, &mut |reader| result = Some(read(reader)))?;
+        let ran = self.inner.engine.read_blocking(Flow::SYSTEM, &mut |reader| {
+            result = None;
+            result = Some(read(reader));
+        })?;
         ran.outcome?;
         result.ok_or_else(not_run)
     }
@@ -413,6 +420,7 @@ impl<R: Send, F: Fn(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
 
     fn run(&mut self, reader: Rc<dyn Reader>) {
         let measured = CoreWait::begin();
+        self.result = None;
         self.result = Some(catch_unwind(AssertUnwindSafe(|| (self.read)(reader))));
         self.waited += measured.waited().unwrap_or_default();
     }

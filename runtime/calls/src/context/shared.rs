@@ -208,7 +208,7 @@ impl Charges {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// A mutation begins again that began when this much was asked for.
+    /// A query or mutation begins again that began when this much was asked for.
     pub(crate) fn again_from(&self, asked: u32) {
         self.asked.store(asked, Ordering::Relaxed);
     }

@@ -3,6 +3,7 @@
 //! Nothing is run ahead of the client: a turn is taken when the last update was taken from here ([`LiveConnection::next`]),
 //! and then it brings all queries to one commit. What changes meanwhile is looked at in the next turn.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::logs::LogLines;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader};
+use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError};
 
 /// Before queries are tried again that could not be run.
 const RETRY: Duration = Duration::from_millis(250);
@@ -426,7 +427,12 @@ impl LiveConnection {
         let (connection, caller, flow) = (self.id, self.caller.clone(), self.flow);
         let services = self.hub.dispatcher.services();
         let noted_max = services.limits().live_reads_noted_max;
+        let has_run = Cell::new(false);
         let read = move |reader: Rc<dyn Reader>| {
+            // What ran was charged and counted. What is marked stays so, and has its next turn.
+            if has_run.replace(true) {
+                return Err(StoreError::Contended("it is read in the next turn".to_owned()).into());
+            }
             let commit = reader.pin()?;
             let reader = Rc::new(RecordingReader::new(reader, noted_max));
             let todo = {

@@ -14,7 +14,7 @@ const COPIED_MAX: usize = 2 * 1024;
 /// Bytes that were made piece by piece and are sent so.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// Nearly all answers have no other.
+    /// Most answers have no other.
     first: Option<Piece>,
     rest: VecDeque<Piece>,
     len: usize,
@@ -57,7 +57,9 @@ impl Pieces {
     /// These bytes between `head` and `tail`.
     pub fn between(mut self, head: &'static [u8], tail: Vec<u8>) -> Self {
         let len = head.len() + self.len + tail.len();
-        if self.rest.is_empty() && self.len <= COPIED_MAX {
+        // What others hold too is copied: the copy is charged to this answer, however long it outlives theirs.
+        let is_own = self.first.as_ref().is_some_and(|piece| piece.charge.is_some() || piece.bytes.is_unique());
+        if self.rest.is_empty() && (self.len <= COPIED_MAX || !is_own) {
             let mut whole = Vec::with_capacity(len);
             whole.extend_from_slice(head);
             whole.extend_from_slice(&self.joined());
@@ -118,5 +120,29 @@ impl<B: Into<Bytes>> From<B> for Pieces {
             pieces.push(bytes.into());
         }
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces_between(bytes: Bytes) -> Vec<Bytes> {
+        let mut pieces = Pieces::from(bytes).between(b"{", b"}".to_vec());
+        std::iter::from_fn(|| pieces.pop().map(|piece| piece.bytes)).collect()
+    }
+
+    #[test]
+    fn a_large_answer_is_sent_as_it_is_unless_others_hold_it_too() {
+        let (small, large) = (vec![b'1'; COPIED_MAX], vec![b'1'; COPIED_MAX + 1]);
+        assert_eq!(pieces_between(small.clone().into()), [[b"{", &small[..], b"}"].concat()]);
+        let own = Bytes::from(large.clone());
+        let place = own.as_ptr();
+        let sent = pieces_between(own);
+        assert_eq!(sent, [&b"{"[..], &large, b"}"]);
+        assert_eq!(sent[1].as_ptr(), place);
+        // This one may outlive those who hold it: a copy is charged to the answer.
+        let kept = Bytes::from(large.clone());
+        assert_eq!(pieces_between(kept.clone()), [[b"{", &large[..], b"}"].concat()]);
     }
 }
