@@ -43,6 +43,10 @@ const FIRST_ROWS: u64 = 256;
 const CHUNK_BYTES: usize = 1 << 20;
 const CHUNK_ROWS: u64 = 5_000;
 
+/// How long a mutation waits for a row that another one changes. Whoever waits is mostly in conflict with that one, and run
+/// again; of two that wait for each other the server would let one go only after its `deadlock_timeout`, a second.
+const LOCK_WAIT_MS: u32 = 100;
+
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -63,7 +67,9 @@ impl Purpose {
         Ask::Run(match self {
             Purpose::Read => format!("BEGIN ISOLATION LEVEL {isolation} READ ONLY"),
             Purpose::ReadLong => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE".to_owned(),
-            Purpose::Write | Purpose::WriteAtOnce => format!("BEGIN ISOLATION LEVEL {isolation}"),
+            Purpose::Write | Purpose::WriteAtOnce => {
+                format!("BEGIN ISOLATION LEVEL {isolation}; SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
+            }
             Purpose::Upkeep => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
         })
     }

@@ -294,8 +294,9 @@ impl Shared {
         let outcome = match (death, said) {
             // What it says rests on what it was not told.
             (Some(death @ (Death::Again(_) | Death::AtOnce | Death::Cut(_))), _) => Outcome::Again(death),
-            (_, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
+            (Some(Death::Failed(_)), Err(panic)) => Outcome::Failed(panicked(&*panic)),
             (Some(Death::Failed(failure)), Ok(_)) => Outcome::Failed(failure),
+            (None, Err(panic)) => self.confirm(&transaction, Outcome::Failed(panicked(&*panic))),
             (None, Ok(Ok(()))) => self.commit(&transaction, job.take_changes()),
             (None, Ok(Err(None))) => self.confirm(&transaction, Outcome::Rejected),
             (None, Ok(Err(Some(failure)))) => self.confirm(&transaction, Outcome::Failed(failure)),
@@ -305,7 +306,8 @@ impl Shared {
         outcome
     }
 
-    /// What a function refuses rests on what it has read: that is confirmed, without anything that it wrote.
+    /// What a function refuses, and why it panics, rests on what it has read: that is confirmed, without anything that it
+    /// wrote.
     fn confirm(&self, transaction: &PgTransaction, outcome: Outcome) -> Outcome {
         match transaction.confirm(COMMIT) {
             Committed::Yes => outcome,
@@ -420,7 +422,8 @@ fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    StoreError::Panicked(text.unwrap_or_else(|| "no message".to_owned()))
 }

@@ -50,6 +50,7 @@ unix_socket_directories = '$folder'
 max_connections = 400
 max_pred_locks_per_transaction = 256
 fsync = on
+deadlock_timeout = 10min
 shared_buffers = 256MB
 max_wal_size = 2GB
 log_min_messages = fatal

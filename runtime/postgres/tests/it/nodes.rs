@@ -1,7 +1,8 @@
 //! Several nodes on one database: what one commits the others see, follow, and do not undo.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use convoke_core::clock::{Clock, Millis, SystemClock};
@@ -300,4 +301,38 @@ fn a_query_that_fits_in_no_order_with_the_mutations_beside_it_is_run_again() {
     assert_eq!(seen.unwrap().unwrap(), (1, 1), "the receipt came first");
     assert_eq!(runs.load(SeqCst), 2);
     assert_eq!(NamedStat::find(&other.own_stats(), "conflicts_total"), Some(1));
+}
+
+/// The server of the tests looks for such pairs only after minutes.
+#[test]
+fn mutations_that_wait_for_each_other_are_not_left_to_the_server() {
+    let store = TestStore::new(&postgres(), &[Account::DEF]);
+    let other = beside(&store);
+    let [ada, bob] = ["ada", "bob"].map(|owner| store.mutate(|db| open(db, owner, 0)).unwrap().bits());
+    // Each has changed one row before it goes on to the one that the other has changed.
+    let both = Arc::new(Barrier::new(2));
+    let pay = |store: &Store, [one, next]: [u128; 2]| {
+        let (both, runs) = (both.clone(), AtomicUsize::new(0));
+        start(store, move |writer| {
+            let add = |id| {
+                let mut balance = Value::Null;
+                writer.get(Account::DEF, id, &mut |row| {
+                    balance = row.value(1)?.to_value();
+                    Ok(ControlFlow::Continue(()))
+                })?;
+                let Value::Integer(balance) = balance else { panic!("{balance:?}") };
+                writer.update(Account::DEF, id, &[], &[(1, Value::Integer(balance + 1))])?;
+                // What waits is sent before a read that could see it.
+                writer.count(&Plan::new(Account::DEF, None))
+            };
+            add(one)?;
+            if runs.fetch_add(1, SeqCst) == 0 {
+                both.wait();
+            }
+            add(next).map(drop)
+        })
+    };
+    let paid = [pay(&store, [ada, bob]), pay(&other, [bob, ada])];
+    paid.into_iter().for_each(|one| one.wait().unwrap());
+    assert_eq!((read_balance(&other, "ada").1, read_balance(&other, "bob").1), (Some(2), Some(2)));
 }

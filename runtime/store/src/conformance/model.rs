@@ -68,6 +68,16 @@ static TABLE: TableDef = TableDef {
     line: line!(),
 };
 
+/// Which mutations were kept, in their order.
+static STEPS: TableDef = TableDef {
+    name: "steps",
+    prefix: "step",
+    fields: &[field::<i64>("number")],
+    indexes: &[],
+    file: file!(),
+    line: line!(),
+};
+
 const fn index(name: &'static str, keys: &'static [crate::KeyDef]) -> IndexDef {
     IndexDef { name, keys, unique: false, when: None }
 }
@@ -316,17 +326,24 @@ fn read(row: &dyn Row) -> Result<(u128, Vec<Value>), StoreError> {
 }
 
 /// All rows that a visit brings.
-fn gather(visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), StoreError>) -> Vec<(u128, Vec<Value>)> {
+fn gather(
+    visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), StoreError>,
+) -> Result<Vec<(u128, Vec<Value>)>, StoreError> {
     let mut rows = Vec::new();
     visit(&mut |row| {
         rows.push(read(row)?);
         Ok(ControlFlow::Continue(()))
-    })
-    .unwrap();
-    rows
+    })?;
+    Ok(rows)
 }
 
-fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Model {
+/// Compares what each operation comes to. An engine may tell that a write violates nothing before it knows, and fails
+/// what is asked of it next where it was wrong: then the mutation is run again.
+///
+/// # Errors
+/// The transaction is lost.
+fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Result<Model, StoreError> {
+    let is_known = || transaction.count(&Plan::new(&TABLE, None)).map(drop);
     let mut saved = Vec::new();
     for op in ops {
         match op {
@@ -337,14 +354,15 @@ fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Model {
                     violated.push("_id");
                 }
                 match transaction.insert(&TABLE, id(*at), 5, &values) {
+                    Ok(()) if violated.is_empty() => model.rows.push((id(*at), values)),
                     Ok(()) => {
-                        assert!(violated.is_empty(), "{violated:?} did not refuse {values:?}");
-                        model.rows.push((id(*at), values));
+                        is_known()?;
+                        panic!("{violated:?} did not refuse {values:?}");
                     }
                     Err(StoreError::UniqueViolation { index, .. }) => {
                         assert!(violated.contains(&index), "{index} refused {values:?}, not {violated:?}");
                     }
-                    Err(error) => panic!("{error}"),
+                    Err(error) => return Err(error),
                 }
             }
             Op::Update { id: at, changes } => {
@@ -361,49 +379,58 @@ fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Model {
                 changes.reverse();
                 match transaction.update(&TABLE, id(*at), &[], &changes) {
                     Ok(found) => {
-                        assert!(violated.is_empty());
+                        if !violated.is_empty() {
+                            is_known()?;
+                            panic!("{violated:?} did not refuse {changes:?}");
+                        }
                         assert_eq!(found, old.is_some());
                         if let Some(new) = new {
                             model.rows.iter_mut().find(|(other, _)| *other == id(*at)).unwrap().1 = new;
                         }
                     }
                     Err(StoreError::UniqueViolation { index, .. }) => assert!(violated.contains(&index)),
-                    Err(error) => panic!("{error}"),
+                    Err(error) => return Err(error),
                 }
             }
             Op::Delete { id: at } => {
-                let found = transaction.delete(&TABLE, id(*at)).unwrap();
+                let found = transaction.delete(&TABLE, id(*at))?;
                 assert_eq!(found, model.row(id(*at)).is_some());
                 model.rows.retain(|(other, _)| *other != id(*at));
             }
-            Op::Get { .. } | Op::GetMany { .. } | Op::Select(_) => check(transaction, &model, op),
+            Op::Get { .. } | Op::GetMany { .. } | Op::Select(_) => check(transaction, &model, op)?,
             Op::Savepoint => {
-                transaction.savepoint().unwrap();
+                transaction.savepoint()?;
                 saved.push(model.clone());
             }
-            Op::Release => assert_eq!(transaction.release().is_ok(), saved.pop().is_some()),
+            Op::Release => match saved.pop() {
+                Some(_) => transaction.release()?,
+                None => assert!(transaction.release().is_err()),
+            },
             Op::Rollback => match saved.pop() {
                 Some(old) => {
-                    transaction.rollback().unwrap();
+                    transaction.rollback()?;
                     model = old;
                 }
                 None => assert!(transaction.rollback().is_err()),
             },
         }
     }
-    model
+    Ok(model)
 }
 
 /// Compares what one reading operation brings.
-fn check(transaction: &dyn Reader, model: &Model, op: &Op) {
+///
+/// # Errors
+/// The transaction is lost.
+fn check(transaction: &dyn Reader, model: &Model, op: &Op) -> Result<(), StoreError> {
     match op {
         Op::Get { id: at } => {
-            let rows = gather(|visit| transaction.get(&TABLE, id(*at), visit).map(|_| ()));
+            let rows = gather(|visit| transaction.get(&TABLE, id(*at), visit).map(|_| ()))?;
             assert_eq!(rows.first().map(|(_, values)| values), model.row(id(*at)));
         }
         Op::GetMany { ids } => {
             let ids: Vec<u128> = ids.iter().map(|at| id(*at)).collect();
-            let mut rows = gather(|visit| transaction.get_many(&TABLE, &ids, visit));
+            let mut rows = gather(|visit| transaction.get_many(&TABLE, &ids, visit))?;
             let mut expected: Vec<_> = model.rows.iter().filter(|(id, _)| ids.contains(id)).cloned().collect();
             rows.sort_by_key(|(id, _)| *id);
             expected.sort_by_key(|(id, _)| *id);
@@ -412,11 +439,12 @@ fn check(transaction: &dyn Reader, model: &Model, op: &Op) {
         Op::Select(ask) => {
             let plan = ask.plan();
             let expected = model.select(&plan);
-            assert_eq!(gather(|visit| transaction.select(&plan, visit)), expected, "{plan:?}");
-            assert_eq!(transaction.count(&plan).unwrap(), expected.len() as u64, "{plan:?}");
+            assert_eq!(gather(|visit| transaction.select(&plan, visit))?, expected, "{plan:?}");
+            assert_eq!(transaction.count(&plan)?, expected.len() as u64, "{plan:?}");
         }
         _ => {}
     }
+    Ok(())
 }
 
 fn cases(count: u32) -> TestRunner {
@@ -425,52 +453,84 @@ fn cases(count: u32) -> TestRunner {
 
 fn remove_all(store: &TestStore) {
     let removed = start(store, |transaction: Rc<dyn Writer>| {
-        let all = gather(|visit| transaction.select(&Plan::new(&TABLE, None), visit));
-        all.into_iter().try_for_each(|(id, _)| transaction.delete(&TABLE, id).map(drop))
+        [&TABLE, &STEPS].into_iter().try_for_each(|table| {
+            let mut ids = Vec::new();
+            transaction.select(&Plan::new(table, None), &mut |row| {
+                ids.push(row.id()?);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            ids.into_iter().try_for_each(|id| transaction.delete(table, id).map(drop))
+        })
     });
     removed.wait().unwrap();
 }
 
+/// The place of the last mutation that was kept among those that were, and its number; zeros before the first one.
+///
+/// # Errors
+/// The transaction is lost.
+fn last_step(transaction: &dyn Reader) -> Result<(u128, usize), StoreError> {
+    let mut last = (0, 0);
+    let plan = Plan { reverse: true, limit: Some(1), ..Plan::new(&STEPS, None) };
+    transaction.select(&plan, &mut |row| {
+        let Value::Integer(number) = row.value(0)?.to_value() else { panic!("a step without a number") };
+        last = (row.id()?, usize::try_from(number).unwrap());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(last)
+}
+
 pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
-    let store = TestStore::new(engine, &[&TABLE]);
+    let store = TestStore::new(engine, &[&TABLE, &STEPS]);
     let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
-        let pending =
-            start(&store, move |transaction: Rc<dyn Writer>| Ok(run(&*transaction, Model::default(), &writes)));
+        let pending = start(&store, move |transaction: Rc<dyn Writer>| run(&*transaction, Model::default(), &writes));
         let model = pending.wait().unwrap();
-        store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op)));
+        store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op).unwrap()));
         Ok(())
     });
     ran.unwrap_or_else(|failed| panic!("{failed}"));
 }
 
 pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Factory) {
-    let store = TestStore::new(engine, &[&TABLE]);
+    let store = TestStore::new(engine, &[&TABLE, &STEPS]);
     let ran = cases(150).run(&vec((prop::bool::weighted(0.7), vec(op(3), 1..30)), 1..8), |mutations| {
         remove_all(&store);
-        // What the rows are after each of them; where they do not run in this order, one that misses its forerunner refuses.
-        let after = Arc::new(Mutex::new(vec![Some(Model::default())]));
+        // What the rows are after each of them that is kept, by its number; which one was kept last the store itself
+        // tells, since an engine may run them in any order, and beside each other as long as they fit into one.
+        let after = Arc::new(Mutex::new(vec![Model::default(); mutations.len() + 1]));
         let (pending, reads): (Vec<_>, Vec<_>) = together(&store, || {
             let line_up = |(number, (is_kept, ops)): (usize, (bool, Vec<Op>))| {
                 let (after, writes) = (after.clone(), ops.clone());
-                after.lock().unwrap().push(None);
                 let pending = start(&store, move |transaction: Rc<dyn Writer>| {
-                    let Some(before) = after.lock().unwrap()[number].clone() else { return Err(StoreError::BadCursor) };
-                    let own = run(&*transaction, before.clone(), &writes);
-                    after.lock().unwrap()[number + 1] = Some(if is_kept { own } else { before });
-                    if is_kept { Ok(()) } else { Err(StoreError::BadCursor) }
+                    let (place, last) = last_step(&*transaction)?;
+                    let before = after.lock().unwrap()[last].clone();
+                    let own = run(&*transaction, before, &writes)?;
+                    if !is_kept {
+                        return Err(StoreError::BadCursor);
+                    }
+                    after.lock().unwrap()[number + 1] = own;
+                    transaction.insert(&STEPS, place + 1, 5, &[Value::Integer(number as i64 + 1)])
                 });
-                (pending, ops)
+                ((is_kept, pending), ops)
             };
             mutations.into_iter().enumerate().map(line_up).unzip()
         });
-        for one in pending {
-            let answer = one.wait();
-            assert!(matches!(answer, Ok(()) | Err(StoreError::BadCursor)), "{answer:?}");
+        let mut kept = 0;
+        for (is_kept, one) in pending {
+            match one.wait() {
+                Ok(()) if is_kept => kept += 1,
+                Err(StoreError::BadCursor) if !is_kept => {}
+                answer => panic!("{answer:?}"),
+            }
         }
-        let last = after.lock().unwrap().iter().flatten().last().cloned().unwrap();
-        store.read(|db| reads.iter().flatten().for_each(|op| check(db.reader(), &last, op)));
+        let after = after.lock().unwrap().clone();
+        store.read(|db| {
+            let (place, last) = last_step(db.reader()).unwrap();
+            assert_eq!(place, kept);
+            reads.iter().flatten().for_each(|op| check(db.reader(), &after[last], op).unwrap());
+        });
         Ok(())
     });
     ran.unwrap_or_else(|failed| panic!("{failed}"));
