@@ -18,6 +18,7 @@ use super::counters::Counters;
 use super::disk_watch::Reads;
 use super::failure::{self, Opening as _};
 use super::interrupt::Interrupt;
+use super::page_cache;
 use super::statement_key::StatementKey;
 use convoke_core::clock::Clock;
 use convoke_store::{Commits, OpenError};
@@ -60,8 +61,8 @@ pub(crate) struct Common {
     pub synchronous: Synchronous,
     /// The size of a page in a new database, in bytes.
     pub page_bytes: u32,
-    /// The page cache of a connection, in KiB.
-    pub cache_kib: u64,
+    /// The page caches of its connections.
+    pub cache: page_cache::Kib,
     /// What the writer's rows may take, in bytes.
     pub row_bytes: u64,
     /// The pages of a database of bounded size; none = as large as the disk.
@@ -260,8 +261,12 @@ type Setting = (&'static str, String, Option<String>);
 
 fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
     let plain = |name, value: &str| (name, value.to_owned(), None);
+    let cache_kib = match purpose {
+        Purpose::Read => common.cache.reader,
+        Purpose::Write | Purpose::Build => common.cache.writer,
+    };
     let mut settings = vec![
-        plain("cache_size", &format!("-{}", common.cache_kib)),
+        plain("cache_size", &format!("-{cache_kib}")),
         // References between tables are the application's rules; the bundled library turns checks on by default.
         plain("foreign_keys", "0"),
         plain("trusted_schema", "0"),
@@ -337,7 +342,7 @@ mod tests {
             path: path.into(),
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
-            cache_kib: 1_024,
+            cache: page_cache::OF_FILE,
             row_bytes: 0,
             pages_max: None,
             wal_bytes_kept: 1 << 20,

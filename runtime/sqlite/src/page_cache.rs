@@ -12,13 +12,30 @@ const BOUNDS: (u64, u64) = (64 * MIB, 2_048 * MIB);
 /// The part of it in which the writer remembers rows, and its bound.
 const ROWS_PART: u64 = 10;
 const ROWS_BYTES_MAX: u64 = 64 * MIB;
-/// The cache of a connection to a file that nobody serves, in KiB.
-pub(crate) const FILE_KIB: u64 = 8 * 1_024;
+/// What the writer keeps at most, in KiB. SQLite looks through the whole of its cache at the commit of a transaction that
+/// has reordered pages, as an insert into a full page of an index does: with a cache of hundreds of MiB that takes more
+/// time than everything else of the commit. Rows that are read by id are remembered beside it.
+const WRITER_KIB_MAX: u64 = 16 * 1_024;
+/// What each has at least, in KiB.
+const KIB_MIN: u64 = 64;
+/// The caches of a connection to a file that nobody serves.
+pub(crate) const OF_FILE: Kib = Kib { reader: 8 * 1_024, writer: 8 * 1_024 };
 
-/// The cache of each connection of a served database, in KiB: its readers' and its writer's.
-pub(crate) fn kib_of_each(limits: &Limits) -> u64 {
-    let connections = u64::try_from(limits.readers.max(1) + 1).unwrap_or(u64::MAX);
-    ((bytes(limits) - bytes_of_rows(limits)) / 1_024 / connections).max(64)
+/// The page cache of each connection of a served database, in KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kib {
+    /// Of each reader.
+    pub reader: u64,
+    /// Of the writer.
+    pub writer: u64,
+}
+
+/// How the connections share the bound.
+pub(crate) fn of_connections(limits: &Limits) -> Kib {
+    let readers = u64::try_from(limits.readers.max(1)).unwrap_or(u64::MAX);
+    let all = (bytes(limits) - bytes_of_rows(limits)) / 1_024;
+    let writer = (all / readers.saturating_add(1)).clamp(KIB_MIN, WRITER_KIB_MAX);
+    Kib { reader: (all.saturating_sub(writer) / readers).max(KIB_MIN), writer }
 }
 
 /// What the rows may take that the writer remembers.
@@ -65,6 +82,19 @@ mod tests {
     #[test]
     fn a_setting_is_shared_out() {
         let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
-        assert_eq!((kib_of_each(&limits), bytes_of_rows(&limits)), (9 * 1_024, 9 * MIB));
+        assert_eq!(of_connections(&limits), Kib { reader: 9 * 1_024, writer: 9 * 1_024 });
+        assert_eq!(bytes_of_rows(&limits), 9 * MIB);
+    }
+
+    #[test]
+    fn of_a_large_cache_the_readers_have_most() {
+        let limits = Limits { page_cache_bytes: 1_000 * MIB, readers: 2, ..Limits::default() };
+        assert_eq!(of_connections(&limits), Kib { reader: (1_000 - 64 - 16) * 512, writer: 16 * 1_024 });
+    }
+
+    #[test]
+    fn a_tiny_setting_leaves_each_a_little() {
+        let limits = Limits { page_cache_bytes: 1, readers: 4, ..Limits::default() };
+        assert_eq!(of_connections(&limits), Kib { reader: 64, writer: 64 });
     }
 }
