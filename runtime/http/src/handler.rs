@@ -38,7 +38,7 @@ pub trait Handler: Send + Sync + 'static {
     fn routes(&self) -> &Routes<Self::Endpoint>;
 
     /// Answers one request. A panic in it becomes a 500 for this request alone.
-    fn call(&self, request: Incoming<Self::Endpoint>) -> impl Future<Output = Reply> + Send;
+    fn call(&self, request: Box<Incoming<Self::Endpoint>>) -> impl Future<Output = Reply> + Send;
 
     /// Whether a call would be served now; if not, why, for `/readyz`.
     ///
@@ -104,7 +104,7 @@ impl<H: Handler> Handler for Arc<H> {
         H::routes(self)
     }
 
-    fn call(&self, request: Incoming<H::Endpoint>) -> impl Future<Output = Reply> + Send {
+    fn call(&self, request: Box<Incoming<H::Endpoint>>) -> impl Future<Output = Reply> + Send {
         H::call(self, request)
     }
 

@@ -22,7 +22,7 @@ pub fn operator_request<E: Copy>(
     act_as: Option<HeaderValue>,
     request_id: Arc<str>,
     body: Bytes,
-) -> Result<Incoming<E>, Box<Reply>> {
+) -> Result<Box<Incoming<E>>, Box<Reply>> {
     const NO_PATH: Rejection = Rejection { code: Code::BadRequest, message: "The path cannot be read." };
     const NOT_HERE: Rejection =
         Rejection { code: Code::RouteNotFound, message: "Only a running server has this route." };
@@ -30,7 +30,7 @@ pub fn operator_request<E: Copy>(
     let found = routes.find(Listener::Control, true, &method, &uri);
     let next = found.next.map_err(|refused| Box::new(refused.reply()))?;
     let Next::Lead(Leads::To(endpoint), params) = next else { return Err(Box::new(NOT_HERE.reply())) };
-    Ok(Incoming {
+    Ok(Box::new(Incoming {
         endpoint,
         method,
         uri,
@@ -49,5 +49,5 @@ pub fn operator_request<E: Copy>(
         idempotency_key: None,
         is_of_proxy: false,
         upgrade: None,
-    })
+    }))
 }

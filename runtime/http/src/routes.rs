@@ -207,6 +207,16 @@ impl Params {
             None => self.spans.get(place).and_then(|span| path.get(span.clone())).unwrap_or_default(),
         }
     }
+
+    /// The same with what `path` encodes decoded.
+    fn decoded(mut self, path: &str) -> Result<Self, Rejection> {
+        if memchr::memchr(b'%', path.as_bytes()).is_some() {
+            let decode = |span: &Range<usize>| percent_decode_str(&path[span.clone()]).decode_utf8();
+            let decoded = self.spans.iter().map(|span| decode(span).map(Cow::into_owned));
+            self.decoded = decoded.collect::<Result<_, _>>().map_err(|_| NOT_UTF8)?;
+        }
+        Ok(self)
+    }
 }
 
 /// What a method and a path lead to.
@@ -296,15 +306,21 @@ impl<E: Copy> Routes<E> {
 
     /// The routes of a path, and what it has where they leave it open. A part of nothing is no part: such a path is one
     /// that no route has.
-    fn at<'p>(&self, path: &'p str) -> Option<(&PathRoutes<E>, Option<matchit::Params<'_, 'p>>)> {
+    fn at(&self, path: &str) -> Option<(&PathRoutes<E>, Params)> {
         let found = self.router.at(path).ok()?;
-        if found.params.iter().all(|(_, part)| !part.is_empty()) {
-            return Some((&self.paths[*found.value], Some(found.params)));
+        let (mut params, mut has_all) = (Params::default(), true);
+        for (span, (_, part)) in params.spans.iter_mut().zip(found.params.iter()) {
+            let start = part.as_ptr() as usize - path.as_ptr() as usize;
+            *span = start..start + part.len();
+            has_all &= !part.is_empty();
+        }
+        if has_all {
+            return Some((&self.paths[*found.value], params));
         }
         let below =
             |known: &&PathRoutes<E>| known.path.split_once("{*").is_some_and(|(below, _)| path.starts_with(below));
         let fallback = self.paths.iter().filter(below).find(|known| known.methods.is_empty())?;
-        Some((fallback, None))
+        Some((fallback, Params::default()))
     }
 
     /// The methods that a path has routes for.
@@ -325,7 +341,7 @@ impl<E: Copy> Routes<E> {
             let allow = Cow::Owned(HeaderValue::from_static(ANY_METHOD));
             return Found { class: Class::NOTHING, next: Ok(Next::Options(allow)) };
         }
-        let Some((known, matched)) = self.at(path) else { return nothing(NOT_A_ROUTE) };
+        let Some((known, params)) = self.at(path) else { return nothing(NOT_A_ROUTE) };
         let class = known.class;
         if !class.audience.is_served(listener, local) {
             return nothing(NOT_A_ROUTE);
@@ -334,7 +350,7 @@ impl<E: Copy> Routes<E> {
             (Some(Leads::Nowhere(why)), _) => Err(*why),
             (_, &Method::OPTIONS) => Ok(Next::Options(Cow::Borrowed(&known.allow))),
             _ => match known.leads(method) {
-                Some(leads) => params(path, matched).map(|params| Next::Lead(leads, params)),
+                Some(leads) => params.decoded(path).map(|params| Next::Lead(leads, params)),
                 None => Ok(Next::NotAllowed(&known.allow)),
             },
         };
@@ -353,21 +369,6 @@ impl<E: Copy> PathRoutes<E> {
         };
         own.or_else(fallback)
     }
-}
-
-fn params(path: &str, matched: Option<matchit::Params<'_, '_>>) -> Result<Params, Rejection> {
-    let mut params = Params::default();
-    let Some(matched) = matched else { return Ok(params) };
-    if path.contains('%') {
-        let decode = |(_, value)| Ok(percent_decode_str(value).decode_utf8().map_err(|_| NOT_UTF8)?.into_owned());
-        params.decoded = matched.iter().map(decode).collect::<Result<_, _>>()?;
-        return Ok(params);
-    }
-    for (span, (_, value)) in params.spans.iter_mut().zip(matched.iter()) {
-        let start = value.as_ptr() as usize - path.as_ptr() as usize;
-        *span = start..start + value.len();
-    }
-    Ok(params)
 }
 
 fn has_encoded_slash(path: &str) -> bool {

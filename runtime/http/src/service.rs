@@ -139,7 +139,8 @@ async fn exchange<H: Handler>(
         return Err(TOO_MANY);
     }
     let is_document = class.caching == Caching::Revalidated;
-    let mut request = Incoming {
+    // On the heap, once: it is large, and would be copied into each future that it comes through.
+    let mut request = Box::new(Incoming {
         endpoint,
         method: if parts.method == Method::HEAD { Method::GET } else { parts.method.clone() },
         uri: parts.uri.clone(),
@@ -154,11 +155,11 @@ async fn exchange<H: Handler>(
         upgrade: None,
         body: Bytes::new(),
         idempotency_key: fields.idempotency_key.once().cloned(),
-        if_none_match: parts.headers.get(IF_NONE_MATCH).filter(|_| is_document).cloned(),
+        if_none_match: is_document.then(|| parts.headers.get(IF_NONE_MATCH).cloned()).flatten(),
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
         browser: class.for_own_pages.then(|| Browser::of(connection, parts, fields)),
-    };
+    });
     if class.upgrades {
         match Upgrade::asked(connection, parts, fields)? {
             Ok(upgrade) => request.upgrade = Some(upgrade),

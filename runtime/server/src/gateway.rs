@@ -152,7 +152,7 @@ impl Gateway {
     }
 
     /// A connection for live results and calls. Who calls is said on it.
-    fn sync(&self, mut incoming: Incoming<Endpoint>) -> Reply {
+    fn sync(&self, mut incoming: Box<Incoming<Endpoint>>) -> Reply {
         let Some(upgrade) = incoming.upgrade.take() else {
             return failed(&Error::new(Code::BadRequest, "This route is a WebSocket"));
         };
@@ -188,8 +188,11 @@ impl Gateway {
         // The operator's lines of this call stand in the caller's trace.
         let trace = incoming.trace_parent.as_ref();
         let span = trace.map(|trace| tracing::info_span!(target: "convoke::call", "trace", parent = %trace));
-        let call = self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
-        let (outcome, format) = call.instrument(span.unwrap_or_else(tracing::Span::none)).await;
+        let call = || self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
+        let (outcome, format) = match span {
+            Some(span) => Box::pin(call().instrument(span)).await,
+            None => call().await,
+        };
         let log_lines = if incoming.is_operator { LogLinesOn::Always } else { self.log_lines };
         reply(outcome, format, log_lines)
     }
@@ -328,7 +331,7 @@ impl Handler for Gateway {
         &self.routes
     }
 
-    async fn call(&self, incoming: Incoming<Endpoint>) -> Reply {
+    async fn call(&self, incoming: Box<Incoming<Endpoint>>) -> Reply {
         if let Some(browser) = &incoming.browser
             && let Err(error) = self.admin.console.admit(browser, &incoming.method)
         {

@@ -85,11 +85,11 @@ impl KeyRef<'_> {
 
 impl Hash for KeyRef<'_> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.function, self.form, self.text).hash(state);
-        // A part of a caller is enough to find them; whether it is they is compared in full.
-        let identity = self.caller.and_then(Caller::identity);
-        let part = identity.map(|identity| (identity.subject.as_str(), identity.issued_at));
-        (self.caller.is_some(), part).hash(state);
+        // The form is left out, and so is most of a caller: whether it is they is compared in full. Each part costs.
+        (self.function, self.text).hash(state);
+        let Some(caller) = self.caller else { return };
+        let part = caller.identity().map(|identity| (identity.subject.as_str(), identity.issued_at));
+        part.hash(state);
     }
 }
 

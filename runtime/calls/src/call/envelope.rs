@@ -63,7 +63,8 @@ const HEAD: &[u8] = b"{\"status\":\"success\",\"value\":";
 const TAIL: &[u8] = b",\"errorMessage\":\"\",\"errorData\":{}";
 
 fn of_value(value: Pieces, lines: &LogLines, log_lines: LogLinesOn) -> Result<Pieces, Error> {
-    let mut tail = TAIL.to_vec();
+    let mut tail = Vec::with_capacity(TAIL.len() + 1);
+    tail.extend_from_slice(TAIL);
     if log_lines == LogLinesOn::Always {
         tail.extend_from_slice(b",\"logLines\":");
         serde_json::to_writer(&mut tail, lines).map_err(Error::internal)?;

@@ -12,6 +12,7 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
 use super::convex_json;
 use convoke_core::error::{Code, Error, Result};
@@ -364,7 +365,7 @@ struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 /// The keys of one object: compared one by one while they are few, by hash beyond.
 #[derive(Default)]
 struct Seen<'a> {
-    few: Vec<std::borrow::Cow<'a, str>>,
+    few: SmallVec<[std::borrow::Cow<'a, str>; 4]>,
     many: HashSet<std::borrow::Cow<'a, str>>,
 }
 

@@ -26,45 +26,81 @@ impl Lines {
 }
 
 thread_local! {
-    static BUFFER: RefCell<String> = const { RefCell::new(String::new()) };
+    static BUFFER: RefCell<(String, Stamp)> = RefCell::default();
 }
 
 impl CallLines for Lines {
     fn write(&self, call: &CallLine<'_>) {
-        BUFFER.with_borrow_mut(|line| {
+        BUFFER.with_borrow_mut(|(line, stamp)| {
             line.clear();
             match self.format {
-                LogFormat::Text => text(call, line),
-                LogFormat::Json => json(call, line),
-            }
-            line.push('\n');
-            match escaped(line.as_bytes(), false) {
-                None => self.writer.add(line.as_bytes()),
-                Some(escaped) => self.writer.add(escaped.as_bytes()),
+                // It has no control characters: what may have some is written as `Debug` writes it.
+                LogFormat::Text => {
+                    text(call, stamp, line);
+                    line.push('\n');
+                    self.writer.add(line.as_bytes());
+                }
+                LogFormat::Json => {
+                    json(call, line);
+                    line.push('\n');
+                    let escaped = escaped(line.as_bytes(), false);
+                    self.writer.add(escaped.as_ref().map_or(line.as_bytes(), String::as_bytes));
+                }
             }
         });
     }
 }
 
-fn stamp(at: Millis) -> humantime::Rfc3339Timestamp {
+fn rfc3339(at: Millis) -> humantime::Rfc3339Timestamp {
     let since = Duration::from_millis(u64::try_from(at.0).unwrap_or(0));
     humantime::format_rfc3339_micros(SystemTime::UNIX_EPOCH + since)
 }
 
-fn text(call: &CallLine<'_>, line: &mut String) {
-    let CallLine { at, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
-    // Nothing fails that writes into a text.
-    let _ = write!(line, "{}", stamp(*at));
-    line.push_str("  INFO call");
-    let texts = [("request_id", request_id), ("function", function), ("kind", kind), ("outcome", outcome)];
-    for (name, value) in texts {
-        push_text(line, name, value);
-    }
-    let _ = write!(line, " took_us={took_us}");
-    for (name, value) in [("subject", subject), ("deploy_key", deploy_key)] {
-        if let Some(value) = value {
-            push_text(line, name, value);
+/// The last second in which a line was written: many are written in one.
+#[derive(Default)]
+struct Stamp {
+    second: i64,
+    /// As it is written, up to the dot; empty before the first.
+    text: String,
+}
+
+impl Stamp {
+    fn write(&mut self, at: Millis, line: &mut String) {
+        let (second, millis) = (at.0.div_euclid(1000), at.0.rem_euclid(1000));
+        if self.second != second || self.text.is_empty() {
+            let text = rfc3339(at).to_string();
+            *self = Self { second, text: text.split('.').next().unwrap_or_default().to_owned() };
         }
+        line.push_str(&self.text);
+        line.push('.');
+        let millis = u32::try_from(millis).unwrap_or(0);
+        line.extend(
+            [millis / 100, millis / 10 % 10, millis % 10].into_iter().filter_map(|digit| char::from_digit(digit, 10)),
+        );
+        line.push_str("000Z");
+    }
+}
+
+fn text(call: &CallLine<'_>, stamp: &mut Stamp, line: &mut String) {
+    let CallLine { at, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } = call;
+    stamp.write(*at, line);
+    line.push_str("  INFO call request_id=");
+    push_text(line, request_id);
+    line.push_str(" function=");
+    push_text(line, function);
+    line.push_str(" kind=");
+    push_text(line, kind);
+    line.push_str(" outcome=");
+    push_text(line, outcome);
+    line.push_str(" took_us=");
+    line.push_str(itoa::Buffer::new().format(*took_us));
+    if let Some(subject) = subject {
+        line.push_str(" subject=");
+        push_text(line, subject);
+    }
+    if let Some(deploy_key) = deploy_key {
+        line.push_str(" deploy_key=");
+        push_text(line, deploy_key);
     }
     if *scheduled {
         line.push_str(" scheduled=true");
@@ -74,11 +110,8 @@ fn text(call: &CallLine<'_>, line: &mut String) {
     }
 }
 
-/// ` name="value"`, the value as `Debug` writes it. Nearly every value is written as it is, and that is seen at once.
-fn push_text(line: &mut String, name: &str, value: &str) {
-    line.push(' ');
-    line.push_str(name);
-    line.push('=');
+/// `"value"`, as `Debug` writes it. Nearly every value is written as it is, and that is seen at once.
+fn push_text(line: &mut String, value: &str) {
     let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
     // Without a branch for each byte, several are looked at together.
     if value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
@@ -86,6 +119,7 @@ fn push_text(line: &mut String, name: &str, value: &str) {
         line.push_str(value);
         line.push('"');
     } else {
+        // Nothing fails that writes into a text.
         let _ = write!(line, "{value:?}");
     }
 }
@@ -101,7 +135,7 @@ struct Json<'a> {
 }
 
 fn json(call: &CallLine<'_>, line: &mut String) {
-    let timestamp = stamp(call.at).to_string();
+    let timestamp = rfc3339(call.at).to_string();
     let event = Json { timestamp, level: "INFO", message: "call", call, target: "convoke::call" };
     // Texts and numbers are always JSON.
     line.push_str(&serde_json::to_string(&event).unwrap_or_default());
@@ -130,7 +164,7 @@ mod tests {
         };
         let other = CallLine {
             outcome: "CONFLICT",
-            subject: Some("a \"quoted\" é user\u{1b}[2J"),
+            subject: Some("a \"quoted\" é user\u{1b}[2J\n\u{85}\u{2028}"),
             deploy_key: Some("ci"),
             scheduled: true,
             cached: true,
@@ -171,7 +205,7 @@ mod tests {
     fn a_line_of_text_is_the_one_that_tracing_writes() {
         for call in lines() {
             let mut line = String::new();
-            text(&call, &mut line);
+            text(&call, &mut Stamp::default(), &mut line);
             let without_time = |line: &str| line.split_once('Z').unwrap().1.to_owned();
             let theirs = event(&call, LogFormat::Text);
             assert_eq!(without_time(&line), without_time(&theirs));

@@ -61,9 +61,9 @@ impl Handler for Echo {
         &ROUTES
     }
 
-    async fn call(&self, request: Incoming<&'static str>) -> Reply {
+    async fn call(&self, request: Box<Incoming<&'static str>>) -> Reply {
         self.0.calls.fetch_add(1, Ordering::SeqCst);
-        let reply = self.reply(request).await;
+        let reply = self.reply(*request).await;
         self.0.ended.fetch_add(1, Ordering::SeqCst);
         reply
     }
