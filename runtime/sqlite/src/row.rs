@@ -18,6 +18,7 @@ pub(crate) struct SqliteRow<'row> {
 }
 
 impl SqliteRow<'_> {
+    #[inline]
     fn raw(&self, column: usize) -> std::result::Result<Raw<'_>, StoreError> {
         self.row.get_ref(column).map_err(|error| StoreError::Engine(error.to_string()))
     }

@@ -11,6 +11,10 @@ use crate::error::{Error, Result};
 /// bytes at all holds many that are gone already.
 const PIECE_BYTES: usize = 64 * 1024;
 
+/// What the first piece has room for when it is begun, and how many times as much when that is not enough.
+const FIRST_BYTES: usize = 512;
+const GROWTH: usize = 4;
+
 /// Room that a piece may have beyond what is in it.
 const SURPLUS_BYTES_MAX: usize = 4 * 1024;
 
@@ -84,8 +88,14 @@ impl Writer {
         self.done.push(Piece { bytes: open.into(), charge });
     }
 
-    /// Makes room for a byte at least.
-    fn begin(&mut self) -> std::result::Result<(), Failure> {
+    /// Makes room for a byte at least: more in the open piece, or a new one.
+    fn make_room(&mut self) -> std::result::Result<(), Failure> {
+        let capacity = self.open.capacity();
+        if (1..PIECE_BYTES).contains(&capacity) {
+            let more = (GROWTH * capacity).min(PIECE_BYTES);
+            self.open.reserve_exact(more - self.open.len());
+            return Ok(());
+        }
         if self.done.len() + self.open.len() > self.bytes_max {
             return Err(Failure::TooLarge);
         }
@@ -93,41 +103,42 @@ impl Writer {
         self.close();
         self.charge = Some(self.budget.charge(PIECE_BYTES).map_err(|Exhausted| Failure::Exhausted)?);
         // The first one is usually the only one, and small.
-        self.open = if is_first { Vec::with_capacity(512) } else { Vec::with_capacity(PIECE_BYTES) };
+        self.open = Vec::with_capacity(if is_first { FIRST_BYTES } else { PIECE_BYTES });
         Ok(())
     }
 
-    fn write_across(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.charge.is_none() || self.open.len() == PIECE_BYTES {
-            self.begin().map_err(|failure| {
-                self.failure = Some(failure);
-                io::Error::other("the answer finds no room")
-            })?;
+    fn write_across(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let room = self.open.capacity().min(PIECE_BYTES).saturating_sub(self.open.len());
+            let (here, rest) = bytes.split_at(bytes.len().min(room));
+            self.open.extend_from_slice(here);
+            bytes = rest;
+            if !bytes.is_empty() {
+                self.make_room().map_err(|failure| {
+                    self.failure = Some(failure);
+                    io::Error::other("the answer finds no room")
+                })?;
+            }
         }
-        let here = bytes.len().min(PIECE_BYTES - self.open.len());
-        self.open.extend_from_slice(&bytes[..here]);
-        Ok(here)
+        Ok(())
     }
 }
 
 impl io::Write for Writer {
-    /// Most of what is written are a few bytes of JSON.
+    /// Most of what is written are a few bytes of JSON, some thousand times an answer. Room is what was charged.
     #[inline]
-    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let written = self.write(bytes)?;
-            bytes = &bytes[written..];
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() <= self.open.capacity() - self.open.len() {
+            self.open.extend_from_slice(bytes);
+            return Ok(());
         }
-        Ok(())
+        self.write_across(bytes)
     }
 
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.charge.is_some() && self.open.len() + bytes.len() <= PIECE_BYTES {
-            self.open.extend_from_slice(bytes);
-            return Ok(bytes.len());
-        }
-        self.write_across(bytes)
+        self.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
