@@ -75,7 +75,10 @@ impl<T: Named> Id<T> {
     /// Hands on its text, which is written without going through a formatter.
     fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
         const { assert!(T::PREFIX.len() <= PREFIX_LEN_MAX, "a prefix of a TypeID has at most 63 letters") };
-        let mut text = [0; PREFIX_LEN_MAX + 1 + 26];
+        // From the beginning of a word on, UTF-8 is checked in words.
+        #[repr(align(8))]
+        struct Words([u8; PREFIX_LEN_MAX + 1 + 26]);
+        let Words(text) = &mut Words([0; PREFIX_LEN_MAX + 1 + 26]);
         let digits = T::PREFIX.len() + 1;
         text[..digits - 1].copy_from_slice(T::PREFIX.as_bytes());
         text[digits - 1] = b'_';

@@ -14,8 +14,10 @@ pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The longest id of a caller that is taken over.
 const LENGTH_MAX: usize = 64;
 
-/// The id of a request: 1 … 64 of `[A-Za-z0-9._-]`, in place, so that a refused request allocates none.
+/// The id of a request: 1 … 64 of `[A-Za-z0-9._-]`, in place, so that a refused request allocates none. It begins with a
+/// word: from there on UTF-8 is checked in words.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(8))]
 pub(super) struct RequestId {
     bytes: [u8; LENGTH_MAX],
     length: u8,

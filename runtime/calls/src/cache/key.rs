@@ -21,7 +21,7 @@ pub(super) type Hasher = RandomState;
 pub(crate) struct Asked<'a> {
     pub(super) function: &'a Registered,
     form: Form,
-    text: &'a [u8],
+    text: &'a str,
 }
 
 /// What a question's text is.
@@ -35,7 +35,7 @@ impl<'a> Asked<'a> {
     pub(super) fn new(function: &'a Registered, args: Body<'a>) -> Self {
         let (form, text) = match args {
             Body::Envelope(body) => (Form::Envelope, body),
-            Body::Args(args, format) => (Form::Args(format), args.as_bytes()),
+            Body::Args(args, format) => (Form::Args(format), args),
         };
         Self { function, form, text }
     }
@@ -54,7 +54,7 @@ impl<'a> Asked<'a> {
 pub(super) struct KeyRef<'a> {
     function: usize,
     form: Form,
-    text: &'a [u8],
+    text: &'a str,
     caller: Option<&'a Caller>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct KeyRef<'a> {
 pub(super) struct Key {
     function: usize,
     form: Form,
-    text: Arc<[u8]>,
+    text: Arc<str>,
     caller: Option<Caller>,
 }
 

@@ -150,15 +150,15 @@ impl Dispatcher {
         key: Option<UsedKey<'_>>,
         request_id: Arc<str>,
     ) -> (Outcome, Format) {
-        let format = match &request {
-            Request::Args { .. } => Ok(Format::Json),
-            Request::Parts { format, .. } => Ok(*format),
-            Request::Run { body, .. } | Request::OfKind { body, .. } => self.format(body),
+        let read = match &request {
+            Request::Args { args, .. } => Ok((Format::Json, *args)),
+            Request::Parts { args, format, .. } => Ok((*format, *args)),
+            Request::Run { body, .. } | Request::OfKind { body, .. } => self.read(body),
         };
-        let (format, found) = match format {
-            Ok(format) => (
+        let (format, found) = match read {
+            Ok((format, text)) => (
                 format,
-                self.look_up(&request).and_then(|(function, args)| {
+                self.look_up(&request, text).and_then(|(function, args)| {
                     let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
                     Ok((function, args, sent))
                 }),
@@ -243,25 +243,26 @@ impl Dispatcher {
     }
 
     /// Checks a body strictly, once, and finds its format before anything runs.
-    fn format(&self, body: &[u8]) -> Result<Format> {
-        decode::strict(body, self.services.limits().json_depth_max)?;
+    fn read<'a>(&self, body: &'a [u8]) -> Result<(Format, &'a str)> {
+        let text = decode::strict(body, self.services.limits().json_depth_max)?;
         // A body that does not name a format is of plain JSON: the common case is one search of bytes.
         if memchr::memmem::find(body, b"format").is_none() && memchr::memchr(b'\\', body).is_none() {
-            return Ok(Format::Json);
+            return Ok((Format::Json, text));
         }
-        Format::named(Envelope::read(body)?.format.as_deref())
+        Ok((Format::named(Envelope::read(text)?.format.as_deref())?, text))
     }
 
-    fn look_up<'a>(&self, request: &Request<'a>) -> Result<(Registered, Body<'a>)> {
+    /// The function that a request names, and its arguments in `text`, which is the request's.
+    fn look_up<'a>(&self, request: &Request<'a>, text: &'a str) -> Result<(Registered, Body<'a>)> {
         match *request {
-            Request::Run { path, body } => Ok((self.find(path)?.clone(), Body::Envelope(body))),
-            Request::Args { path, args } => {
-                decode::strict(args.as_bytes(), self.services.limits().json_depth_max)?;
-                Ok((self.find(path)?.clone(), Body::Args(args, Format::Json)))
+            Request::Run { path, .. } => Ok((self.find(path)?.clone(), Body::Envelope(text))),
+            Request::Args { path, .. } => {
+                decode::strict(text.as_bytes(), self.services.limits().json_depth_max)?;
+                Ok((self.find(path)?.clone(), Body::Args(text, Format::Json)))
             }
-            Request::Parts { kind, path, args, format } => Ok((self.find_of(kind, path)?, Body::Args(args, format))),
-            Request::OfKind { kind, body } => {
-                let envelope = Envelope::read(body)?;
+            Request::Parts { kind, path, format, .. } => Ok((self.find_of(kind, path)?, Body::Args(text, format))),
+            Request::OfKind { kind, .. } => {
+                let envelope = Envelope::read(text)?;
                 let format = Format::named(envelope.format.as_deref())?;
                 let path = envelope.path.as_deref().ok_or_else(|| {
                     Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")

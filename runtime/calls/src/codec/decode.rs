@@ -21,7 +21,7 @@ use convoke_core::error::{Code, Error, Result};
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'a> {
     /// A call's whole body: `{"args": {…}, "format": …}`. Strictly checked already.
-    Envelope(&'a [u8]),
+    Envelope(&'a str),
     /// The arguments alone. Strictly checked already.
     Args(&'a str, Format),
 }
@@ -75,7 +75,7 @@ pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
     match body {
         Body::Args(json, format) => args_of(json, format),
         Body::Envelope(body) => {
-            let mut reader = serde_json::Deserializer::from_slice(body);
+            let mut reader = serde_json::Deserializer::from_str(body);
             match reader.deserialize_map(EnvelopeVisitor(PhantomData)) {
                 Ok(args) => Ok(args),
                 // Something does not fit, or the format is another one: look again, slowly.
@@ -148,7 +148,7 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     /// `INVALID_ENVELOPE`, saying which part is of the wrong type.
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self> {
+    pub(crate) fn read(body: &'a str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Wire<'a> {
             #[serde(borrow)]
@@ -158,8 +158,8 @@ impl<'a> Envelope<'a> {
             #[serde(borrow)]
             format: Option<&'a RawValue>,
         }
-        let wire: Wire<'a> = match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => serde_json::from_slice(body).map_err(|_| envelope("The body is not a call's envelope"))?,
+        let wire: Wire<'a> = match body.bytes().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => serde_json::from_str(body).map_err(|_| envelope("The body is not a call's envelope"))?,
             _ => return Err(envelope("The body must be an object such as {\"args\": {}}")),
         };
         Ok(Self { args: wire.args, path: text("path", wire.path)?, format: text("format", wire.format)? })
@@ -280,19 +280,31 @@ fn plain(came: &str) -> String {
     short
 }
 
-/// Checks a body as JSON: its syntax, no key twice in one object, at most `depth_max` levels.
+/// Checks a body as JSON: its syntax, no key twice in one object, at most `depth_max` levels. Returns it as the text that it
+/// is then, of which each string need not be checked again.
 ///
 /// # Errors
 /// `INVALID_JSON`, saying where.
-pub fn strict(body: &[u8], depth_max: usize) -> Result<()> {
+pub fn strict(body: &[u8], depth_max: usize) -> Result<&str> {
     let invalid = |message: String| Error::new(Code::InvalidJson, message);
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    Strict { depth_left: depth_max }.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| {
-        match body.is_empty() {
-            true => invalid("The body is empty; send {\"args\": {}}".to_owned()),
-            false => invalid(format!("The body is not valid JSON: {error}")),
-        }
+    let checked = match std::str::from_utf8(body) {
+        Ok(text) => check(serde_json::Deserializer::from_str(text), depth_max).map(|()| text),
+        // It is found again at its place in the JSON.
+        Err(error) => check(serde_json::Deserializer::from_slice(body), depth_max)
+            .and_then(|()| Err(serde::de::Error::custom(error))),
+    };
+    checked.map_err(|error| match body.is_empty() {
+        true => invalid("The body is empty; send {\"args\": {}}".to_owned()),
+        false => invalid(format!("The body is not valid JSON: {error}")),
     })
+}
+
+fn check<'a>(
+    mut reader: serde_json::Deserializer<impl serde_json::de::Read<'a>>,
+    depth_max: usize,
+) -> serde_json::Result<()> {
+    Strict { depth_left: depth_max }.deserialize(&mut reader)?;
+    reader.end()
 }
 
 #[derive(Clone, Copy)]

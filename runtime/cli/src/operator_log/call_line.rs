@@ -88,11 +88,12 @@ fn text(call: &CallLine<'_>, stamp: &mut Stamp, line: &mut String) {
     push_text(line, request_id);
     line.push_str(" function=");
     push_text(line, function);
-    line.push_str(" kind=");
-    push_text(line, kind);
-    line.push_str(" outcome=");
-    push_text(line, outcome);
-    line.push_str(" took_us=");
+    // Words of the runtime's own.
+    line.push_str(" kind=\"");
+    line.push_str(kind);
+    line.push_str("\" outcome=\"");
+    line.push_str(outcome);
+    line.push_str("\" took_us=");
     line.push_str(itoa::Buffer::new().format(*took_us));
     if let Some(subject) = subject {
         line.push_str(" subject=");
