@@ -61,8 +61,8 @@ pub(crate) struct Common {
     pub synchronous: Synchronous,
     /// The size of a page in a new database, in bytes.
     pub page_bytes: u32,
-    /// The page cache of each, in KiB.
-    pub cache_kib: u64,
+    /// The page caches of its connections.
+    pub cache: page_cache::Kib,
     /// What the writer's rows may take, in bytes.
     pub row_bytes: u64,
     /// The pages of a database of bounded size; none = as large as the disk.
@@ -262,9 +262,8 @@ type Setting = (&'static str, String, Option<String>);
 fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
     let plain = |name, value: &str| (name, value.to_owned(), None);
     let cache_kib = match purpose {
-        Purpose::Read => common.cache_kib,
-        // The writer's grows with the database.
-        Purpose::Write | Purpose::Build => page_cache::kib_of_writer(common.cache_kib, 0),
+        Purpose::Read => common.cache.reader,
+        Purpose::Write | Purpose::Build => common.cache.writer,
     };
     let mut settings = vec![
         plain("cache_size", &format!("-{cache_kib}")),
@@ -343,7 +342,7 @@ mod tests {
             path: path.into(),
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
-            cache_kib: page_cache::OF_FILE_KIB,
+            cache: page_cache::OF_FILE,
             row_bytes: 0,
             pages_max: None,
             wal_bytes_kept: 1 << 20,

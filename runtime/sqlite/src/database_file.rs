@@ -40,7 +40,7 @@ pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
         path: path.into(),
         synchronous: defaults.synchronous,
         page_bytes: defaults.page_bytes,
-        cache_kib: page_cache::OF_FILE_KIB,
+        cache: page_cache::OF_FILE,
         row_bytes: 0,
         pages_max: None,
         wal_bytes_kept: defaults.checkpoint_bytes,

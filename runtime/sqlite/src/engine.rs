@@ -66,7 +66,7 @@ impl SqliteEngine {
             path: folder.database().into(),
             synchronous: settings.synchronous,
             page_bytes: settings.page_bytes,
-            cache_kib: page_cache::kib_of_connection(limits),
+            cache: page_cache::of_connections(limits),
             row_bytes: page_cache::bytes_of_rows(limits),
             pages_max: settings.pages_max,
             wal_bytes_kept: settings.checkpoint_bytes,

@@ -12,27 +12,30 @@ const BOUNDS: (u64, u64) = (64 * MIB, 2_048 * MIB);
 /// The part of it in which the writer remembers rows, and its bound.
 const ROWS_PART: u64 = 10;
 const ROWS_BYTES_MAX: u64 = 64 * MIB;
-/// What the writer keeps in KiB, if its share allows, and the part of the database that it keeps where that is more. SQLite
-/// looks through the whole of its cache at the commit of a transaction that has reordered pages, as an insert into a full
-/// page of an index does: with a cache of hundreds of MiB that takes more time than everything else of the commit. It is
-/// worth that where most pages would be read from the file otherwise.
-const WRITER_KIB: u64 = 16 * 1_024;
-const WRITER_PART: u64 = 4;
+/// What the writer keeps at most, in KiB. SQLite looks through the whole of its cache at the commit of a transaction that
+/// has reordered pages, as an insert into a full page of an index does: with a cache of hundreds of MiB that takes more
+/// time than everything else of the commit. Rows that are read by id are remembered beside it.
+const WRITER_KIB_MAX: u64 = 16 * 1_024;
 /// What each has at least, in KiB.
 const KIB_MIN: u64 = 64;
-/// The cache of a connection to a file that nobody serves.
-pub(crate) const OF_FILE_KIB: u64 = 8 * 1_024;
+/// The caches of a connection to a file that nobody serves.
+pub(crate) const OF_FILE: Kib = Kib { reader: 8 * 1_024, writer: 8 * 1_024 };
 
-/// The share of each connection of a served database, in KiB.
-pub(crate) fn kib_of_connection(limits: &Limits) -> u64 {
-    let readers = u64::try_from(limits.readers.max(1)).unwrap_or(u64::MAX);
-    let all = (bytes(limits) - bytes_of_rows(limits)) / 1_024;
-    (all / readers.saturating_add(1)).max(KIB_MIN)
+/// The page cache of each connection of a served database, in KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kib {
+    /// Of each reader.
+    pub reader: u64,
+    /// Of the writer.
+    pub writer: u64,
 }
 
-/// What the writer of a database of this size keeps of its share, in KiB.
-pub(crate) fn kib_of_writer(share_kib: u64, database_bytes: u64) -> u64 {
-    share_kib.min(WRITER_KIB.max(database_bytes / WRITER_PART / 1_024))
+/// How the connections share the bound.
+pub(crate) fn of_connections(limits: &Limits) -> Kib {
+    let readers = u64::try_from(limits.readers.max(1)).unwrap_or(u64::MAX);
+    let all = (bytes(limits) - bytes_of_rows(limits)) / 1_024;
+    let writer = (all / readers.saturating_add(1)).clamp(KIB_MIN, WRITER_KIB_MAX);
+    Kib { reader: (all.saturating_sub(writer) / readers).max(KIB_MIN), writer }
 }
 
 /// What the rows may take that the writer remembers.
@@ -79,20 +82,19 @@ mod tests {
     #[test]
     fn a_setting_is_shared_out() {
         let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
-        assert_eq!(kib_of_connection(&limits), 9 * 1_024);
+        assert_eq!(of_connections(&limits), Kib { reader: 9 * 1_024, writer: 9 * 1_024 });
         assert_eq!(bytes_of_rows(&limits), 9 * MIB);
     }
 
     #[test]
-    fn the_writer_of_a_small_database_keeps_little_and_that_of_a_large_one_its_share() {
-        let mib_of = |share: u64, database: u64| kib_of_writer(share * 1_024, database * MIB) / 1_024;
-        assert_eq!([mib_of(500, 0), mib_of(500, 64), mib_of(500, 1_000), mib_of(500, 10_000)], [16, 16, 250, 500]);
-        assert_eq!([mib_of(8, 0), mib_of(8, 1_000)], [8, 8]);
+    fn of_a_large_cache_the_readers_have_most() {
+        let limits = Limits { page_cache_bytes: 1_000 * MIB, readers: 2, ..Limits::default() };
+        assert_eq!(of_connections(&limits), Kib { reader: (1_000 - 64 - 16) * 512, writer: 16 * 1_024 });
     }
 
     #[test]
     fn a_tiny_setting_leaves_each_a_little() {
         let limits = Limits { page_cache_bytes: 1, readers: 4, ..Limits::default() };
-        assert_eq!(kib_of_connection(&limits), 64);
+        assert_eq!(of_connections(&limits), Kib { reader: 64, writer: 64 });
     }
 }

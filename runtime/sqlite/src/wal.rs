@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 
-use super::connection::{Common, Connection};
-use super::page_cache;
+use super::connection::Connection;
 use super::readers::Readers;
 use convoke_core::clock::Clock;
 
@@ -51,9 +50,6 @@ pub(crate) struct Wal {
     last_attempt: Duration,
     /// Whether pages stand in the log that are not copied back.
     dirty: bool,
-    /// What the writer's page cache may have, and what it has.
-    share_kib: u64,
-    cache_kib: u64,
 }
 
 impl Wal {
@@ -64,7 +60,7 @@ impl Wal {
     pub(crate) fn watch(
         connection: &Connection,
         bounds: Bounds,
-        common: &Common,
+        clock: Arc<dyn Clock>,
         readers: Arc<Readers>,
     ) -> rusqlite::Result<Self> {
         let page_bytes: i64 = connection.sqlite.query_row("PRAGMA page_size", [], |row| row.get(0))?;
@@ -75,16 +71,13 @@ impl Wal {
         let mut wal = Self {
             bounds,
             page_bytes: page_bytes.unsigned_abs(),
-            clock: common.clock.clone(),
+            clock,
             readers,
             due_pages: 0,
             last_attempt: Duration::ZERO,
             dirty: true,
-            share_kib: common.cache_kib,
-            cache_kib: 0,
         };
         wal.due_pages = wal.pages_between();
-        wal.fit_cache(connection)?;
         Ok(wal)
     }
 
@@ -138,9 +131,6 @@ impl Wal {
             self.dirty = false;
             self.due_pages = self.pages_between();
             connection.counters.wal_bytes.store(0, Relaxed);
-            if let Err(error) = self.fit_cache(connection) {
-                debug!("the writer's page cache stays as it is: {error}");
-            }
             return;
         }
         self.due_pages = pages + self.pages_between();
@@ -148,18 +138,6 @@ impl Wal {
             connection.counters.readers_stopped.fetch_add(1, Relaxed);
             warn!("the oldest reader was told to stop: the log has {} bytes", self.bytes(pages));
         }
-    }
-
-    /// Gives the writer the page cache that is right for the database as it has grown.
-    fn fit_cache(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let pages: i64 = connection.sqlite.prepare_cached("PRAGMA page_count")?.query_row([], |row| row.get(0))?;
-        let kib = page_cache::kib_of_writer(self.share_kib, pages.unsigned_abs() * self.page_bytes);
-        // Not for every page.
-        if kib > self.cache_kib + self.cache_kib / 4 || kib < self.cache_kib {
-            connection.sqlite.pragma_update(None, "cache_size", -i64::try_from(kib).unwrap_or(i64::MAX))?;
-            self.cache_kib = kib;
-        }
-        Ok(())
     }
 
     fn wait_for_readers(&self, connection: &Connection) -> bool {

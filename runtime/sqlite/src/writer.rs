@@ -70,7 +70,7 @@ impl Writer {
         readers: Arc<Readers>,
         connection: Connection,
     ) -> Result<Self, OpenError> {
-        let wal = Wal::watch(&connection, bounds, &common, readers.clone()).opening()?;
+        let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone()).opening()?;
         let memory = Rc::new(RowMemory::new(common.row_bytes));
         Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), memory, wal, batch: Vec::new() })
     }
@@ -336,7 +336,7 @@ impl Writer {
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"").opening()?;
         let commit = || self.common.newest.change(|| control(&connection, "COMMIT"));
         self.common.commits.change_everything(commit).opening()?;
-        self.wal = Wal::watch(&connection, self.bounds, &self.common, self.readers.clone()).opening()?;
+        self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
         self.connection = Rc::new(connection);
         Ok(())
     }
