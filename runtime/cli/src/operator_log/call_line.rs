@@ -215,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn each_line_has_its_own_time_also_when_the_clock_goes_back() {
+        let mut stamp = Stamp::default();
+        for at in [0, 7, 999, 1_000, 1_767_225_600_123, 1_767_225_600_040, 1_767_225_599_999, 1_767_225_600_000] {
+            let mut line = String::new();
+            stamp.write(Millis(at), &mut line);
+            assert_eq!(line, rfc3339(Millis(at)).to_string());
+        }
+    }
+
+    #[test]
     fn a_line_of_json_has_the_members_that_tracing_writes() {
         for call in lines() {
             let mut line = String::new();
