@@ -188,9 +188,9 @@ limits! {
     /// Read connections, beside the one writer. While others wait, one identity has at most half of them, and else all
     /// but one.
     readers: usize = 8;
-    /// Memory in which the connections to the database keep its pages, all together, and the one that writes a tenth of it
-    /// in rows, 64 MiB at most; 0 = an eighth of what the machine (or the container) has, from 64 MiB to 2 GiB. It is
-    /// taken as pages and rows are read.
+    /// Memory in which the connections to the database keep its pages and rows, all together; 0 = an eighth of what the
+    /// machine (or the container) has, from 64 MiB to 2 GiB. The rows that the writer knows have a tenth of it, 64 MiB at
+    /// most, and those that all readers share as much. It is taken as pages and rows are read.
     page_cache_bytes: u64 = 0;
     /// Memory for results of queries that are kept until something they read is changed, in MiB; 0 keeps none.
     cache_mib: usize = 64;

@@ -3,10 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed},
-};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
@@ -18,10 +15,12 @@ use super::counters::Counters;
 use super::disk_watch::Reads;
 use super::failure::{self, Opening as _};
 use super::interrupt::Interrupt;
+use super::known_rows::KnownRow;
+use super::newest::Newest;
 use super::page_cache;
 use super::statement_key::StatementKey;
 use convoke_core::clock::Clock;
-use convoke_store::{Commits, OpenError};
+use convoke_store::{Commits, OpenError, Plan, Row, TableDef};
 
 /// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
 const STEPS_BETWEEN_ASKING: i32 = 1_000;
@@ -81,25 +80,6 @@ pub(crate) struct Common {
     pub reads: Arc<Reads>,
 }
 
-/// Counts the states of the database: even numbers, and odd ones while it changes from one to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Newest(AtomicU64);
-
-impl Newest {
-    /// The number of the newest state. A snapshot that is opened after this was asked shows that state or a newer one.
-    pub(crate) fn number(&self) -> u64 {
-        self.0.load(Acquire)
-    }
-
-    /// Runs what may make a new state: a reader that looks meanwhile opens a snapshot of its own, which may show it already.
-    pub(crate) fn change<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.0.fetch_add(1, AcqRel);
-        let done = work();
-        self.0.fetch_add(1, AcqRel);
-        done
-    }
-}
-
 /// A connection with its interrupt and its SQL.
 pub(crate) struct Connection {
     /// The connection itself.
@@ -116,6 +96,8 @@ pub(crate) struct Connection {
     newest: Arc<Newest>,
     /// The state that the open snapshot shows at least; `None` = no snapshot is open.
     snapshot: Cell<Option<u64>>,
+    /// The state that it shows, once that is known.
+    state: Cell<Option<u64>>,
     broken: AtomicBool,
 }
 
@@ -173,6 +155,7 @@ impl Connection {
             texts: RefCell::default(),
             newest: common.newest.clone(),
             snapshot: Cell::new(None),
+            state: Cell::new(None),
             broken: AtomicBool::new(false),
         })
     }
@@ -226,8 +209,42 @@ impl Connection {
     /// # Errors
     /// The engine's.
     pub(crate) fn end_snapshot(&self) -> rusqlite::Result<()> {
-        self.snapshot.set(None);
+        self.forget_snapshot();
         if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
+    }
+
+    fn forget_snapshot(&self) {
+        self.snapshot.set(None);
+        self.state.set(None);
+    }
+
+    /// Something was read, so that SQLite has taken the snapshot. If nothing was committed since it was opened, the state
+    /// that it shows is known.
+    pub(crate) fn has_read(&self) {
+        if self.state.get().is_none()
+            && let Some(opened) = self.snapshot.get()
+            && opened.is_multiple_of(2)
+            && opened == self.newest.number()
+        {
+            self.state.set(Some(opened));
+        }
+    }
+
+    /// A row as the snapshot shows it, if it is kept.
+    pub(crate) fn kept_row(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
+        self.newest.get(self.state.get()?, table, id)
+    }
+
+    /// The only row of a plan that asks for all keys of a unique index, if it is kept.
+    pub(crate) fn kept_only_row(&self, plan: &Plan) -> Option<KnownRow> {
+        self.newest.only(self.state.get()?, plan)
+    }
+
+    /// Keeps a row that was read in the snapshot.
+    pub(crate) fn keep_row(&self, table: &'static TableDef, row: &dyn Row) {
+        if let Some(state) = self.state.get() {
+            self.newest.keep(state, table, row);
+        }
     }
 
     /// Rolls the open transaction back, if there is one. After a failed read SQLite commits none any more, not even
@@ -236,7 +253,7 @@ impl Connection {
     /// # Errors
     /// The engine's.
     pub(crate) fn give_up(&self) -> rusqlite::Result<()> {
-        self.snapshot.set(None);
+        self.forget_snapshot();
         if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
     }
 

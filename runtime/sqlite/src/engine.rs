@@ -16,6 +16,7 @@ use super::counters::Counters;
 use super::data_dir::DataDir;
 use super::database_file::DatabaseFile;
 use super::disk_watch::Watched;
+use super::newest::{Changed, Newest};
 use super::page_cache;
 use super::queue::{NotQueued, Queue, Whole};
 use super::readers::Readers;
@@ -72,7 +73,7 @@ impl SqliteEngine {
             wal_bytes_kept: settings.checkpoint_bytes,
             clock: clock.clone(),
             counters: shared.counters.clone(),
-            newest: Arc::default(),
+            newest: Arc::new(Newest::new(page_cache::bytes_of_rows(limits))),
             commits,
             reads: shared.reads.clone(),
         };
@@ -193,7 +194,7 @@ impl Engine for SqliteEngine {
         let (done, applied) = mpsc::channel();
         // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
         let work = Box::new(move |connection: &Rc<Connection>| {
-            let apply = || newest.change(|| schema::apply(connection, &tables, extent, clock.now()));
+            let apply = || newest.change(Changed::Anything, || schema::apply(connection, &tables, extent, clock.now()));
             let difference = commits.change_everything(apply);
             // Whoever asked may be gone; the state is everybody's.
             let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));

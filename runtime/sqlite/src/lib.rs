@@ -14,6 +14,8 @@ mod engine;
 mod failure;
 mod installation;
 mod interrupt;
+mod known_rows;
+mod newest;
 mod page_cache;
 mod queue;
 mod readers;

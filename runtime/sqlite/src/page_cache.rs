@@ -1,5 +1,5 @@
-//! How much memory the connections use to keep pages of the database, and the writer to remember rows. Each has a cache
-//! of its own, and all together stay within one bound.
+//! How much memory the connections use to keep pages of the database, and how much is for rows: those of the writer, and
+//! those that the readers share. Each connection has a cache of its own, and all together stay within one bound.
 
 use convoke_core::limits::Limits;
 
@@ -9,7 +9,7 @@ const MIB: u64 = 1024 * 1024;
 const PART: u64 = 8;
 /// What a small machine gives, and what a large one does not exceed.
 const BOUNDS: (u64, u64) = (64 * MIB, 2_048 * MIB);
-/// The part of it in which the writer remembers rows, and its bound.
+/// The part of it in which the writer remembers rows, and as much again for those of the readers; its bound.
 const ROWS_PART: u64 = 10;
 const ROWS_BYTES_MAX: u64 = 64 * MIB;
 /// What the writer keeps at most, in KiB. SQLite looks through the whole of its cache at the commit of a transaction that
@@ -33,12 +33,12 @@ pub(crate) struct Kib {
 /// How the connections share the bound.
 pub(crate) fn of_connections(limits: &Limits) -> Kib {
     let readers = u64::try_from(limits.readers.max(1)).unwrap_or(u64::MAX);
-    let all = (bytes(limits) - bytes_of_rows(limits)) / 1_024;
+    let all = (bytes(limits) - 2 * bytes_of_rows(limits)) / 1_024;
     let writer = (all / readers.saturating_add(1)).clamp(KIB_MIN, WRITER_KIB_MAX);
     Kib { reader: (all.saturating_sub(writer) / readers).max(KIB_MIN), writer }
 }
 
-/// What the rows may take that the writer remembers.
+/// What the rows may take that the writer remembers, and what those may that the readers share.
 pub(crate) fn bytes_of_rows(limits: &Limits) -> u64 {
     (bytes(limits) / ROWS_PART).min(ROWS_BYTES_MAX)
 }
@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn a_setting_is_shared_out() {
         let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
-        assert_eq!(of_connections(&limits), Kib { reader: 9 * 1_024, writer: 9 * 1_024 });
+        assert_eq!(of_connections(&limits), Kib { reader: 8 * 1_024, writer: 8 * 1_024 });
         assert_eq!(bytes_of_rows(&limits), 9 * MIB);
     }
 
     #[test]
     fn of_a_large_cache_the_readers_have_most() {
         let limits = Limits { page_cache_bytes: 1_000 * MIB, readers: 2, ..Limits::default() };
-        assert_eq!(of_connections(&limits), Kib { reader: (1_000 - 64 - 16) * 512, writer: 16 * 1_024 });
+        assert_eq!(of_connections(&limits), Kib { reader: (1_000 - 128 - 16) * 512, writer: 16 * 1_024 });
     }
 
     #[test]

@@ -7,88 +7,44 @@
 //! or another connection leaves behind is not known here: then everything is forgotten.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
-use std::rc::Rc;
+use std::sync::Arc;
 
-use quick_cache::Weighter;
-use quick_cache::unsync::Cache;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
+use super::newest::Changed;
+use super::known_rows::{Known, KnownRow, KnownRows, Places, ROW_BYTES_MAX, RowKey, unique_index};
 use super::statement_key::Fields;
 use convoke_store::table::{FieldDef, IndexDef};
-use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
+use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
 
-/// What a row takes beside its values, a text beside its letters, and a key that finds a row, about, in bytes.
-const ROW_BYTES: u64 = 128;
-const TEXT_BYTES: u64 = 16;
-const KEY_BYTES: u64 = 48;
-/// Of the memory, this part is for keys.
-const KEYS_PART: u64 = 8;
-/// A row that takes more is not remembered, nor does a value wait that takes more.
-const ROW_BYTES_MAX: u64 = 16 * 1_024;
 /// Steps that the journal has room for: a mutation that does more tells SQLite at once, within its own time.
 const STEPS_MAX: usize = 256;
 /// What waits for one commit: that many rows are written in some milliseconds.
 const WAITING_ROWS_MAX: usize = 2_048;
 const WAITING_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
 
+/// Rows of one commit that are told one by one to those who keep them.
+const CHANGED_MAX: usize = 10_000;
+
 /// The writer's rows.
 pub(crate) struct RowMemory(RefCell<Rows>);
 
 struct Rows {
-    kept: Cache<RowKey, Rc<Known>, Weight, FxBuildHasher>,
-    /// By the hash of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
-    ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
-    /// Keys come from callers: nobody can choose them so that their hashes collide.
-    hasher: RandomState,
+    kept: KnownRows,
+    places: Places,
     unwritten: FxHashMap<RowKey, Unwritten>,
     /// What was set for this commit, and what it replaced, in bytes.
     waiting_bytes: u64,
     journal: Vec<Undo>,
+    /// Rows that were changed since the last commit, those too whose change was rolled back; none if they are many.
+    changed: Option<Vec<RowKey>>,
     is_writing_through: bool,
-}
-
-/// A row's table, by name, and its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RowKey {
-    id: u128,
-    table: &'static str,
-}
-
-impl Hash for RowKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Ids are unique but in tests.
-        self.id.hash(state);
-    }
-}
-
-/// The columns of a row.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    creation_time: i64,
-    pub values: Box<[Value]>,
-}
-
-impl Known {
-    fn read(table: &TableDef, row: &dyn Row) -> Result<Self, StoreError> {
-        let values = (0..table.fields.len()).map(|place| row.value(place).map(ValueRef::to_value));
-        Ok(Self { creation_time: row.creation_time()?, values: values.collect::<Result<_, _>>()? })
-    }
-
-    fn bytes(&self) -> u64 {
-        let value = |value: &Value| match value {
-            Value::Text(text) => TEXT_BYTES + text.capacity() as u64,
-            Value::Bytes(bytes) => TEXT_BYTES + bytes.capacity() as u64,
-            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Id(_) => 0,
-        };
-        ROW_BYTES + size_of_val(&*self.values) as u64 + self.values.iter().map(value).sum::<u64>()
-    }
 }
 
 /// A row with values that SQLite has not been told.
 struct Unwritten {
     table: &'static TableDef,
-    known: Rc<Known>,
+    known: Arc<Known>,
     fields: Fields,
 }
 
@@ -102,69 +58,32 @@ enum Undo {
     Reset(RowKey, Vec<(usize, Value)>, Fields),
 }
 
-#[derive(Clone)]
-struct Weight;
-
-impl Weighter<RowKey, Rc<Known>> for Weight {
-    fn weight(&self, _: &RowKey, known: &Rc<Known>) -> u64 {
-        known.bytes()
-    }
-}
-
-/// A row that is remembered.
-pub(crate) struct RememberedRow {
-    id: u128,
-    known: Rc<Known>,
-}
-
-impl Row for RememberedRow {
-    fn id(&self) -> Result<u128, StoreError> {
-        Ok(self.id)
-    }
-
-    fn creation_time(&self) -> Result<i64, StoreError> {
-        Ok(self.known.creation_time)
-    }
-
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
-        Ok(self.known.values[place].as_ref())
-    }
-}
-
 impl RowMemory {
     /// Remembers nothing yet, and at most about so many bytes.
     pub(crate) fn new(bytes_max: u64) -> Self {
-        let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
-        let row_bytes = bytes_max - bytes_max / KEYS_PART;
         Self(RefCell::new(Rows {
-            kept: Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default()),
-            ids: Cache::with(keys, keys as u64, Default::default(), FxBuildHasher, Default::default()),
-            hasher: RandomState::new(),
+            kept: KnownRows::new(bytes_max),
+            places: Places::default(),
             unwritten: FxHashMap::default(),
             waiting_bytes: 0,
             journal: Vec::new(),
+            changed: Some(Vec::new()),
             is_writing_through: false,
         }))
     }
 
     /// The row with this id, if it is remembered.
-    pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<RememberedRow> {
-        self.0.borrow().row(RowKey { id, table: table.name }).map(|known| RememberedRow { id, known })
+    pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
+        self.0.borrow().row(RowKey::new(table, id)).map(|known| KnownRow { id, known })
     }
 
-    /// Whether a plan asks for all keys of a unique index.
-    pub(crate) fn is_unique(plan: &Plan) -> bool {
-        unique_index(plan).is_some()
-    }
-
-    /// The only row of such a plan, if it is remembered.
-    pub(crate) fn only(&self, plan: &Plan) -> Option<RememberedRow> {
+    /// The only row of a plan that asks for all keys of a unique index, if it is remembered.
+    pub(crate) fn only(&self, plan: &Plan) -> Option<KnownRow> {
         let index = unique_index(plan)?;
         let rows = self.0.borrow();
-        let id = *rows.ids.get(&rows.place(plan.table, index, plan.eq.iter()))?;
-        let known = rows.row(RowKey { id, table: plan.table.name })?;
-        let has_keys = index.keys.iter().zip(&plan.eq).all(|(key, value)| known.values[key.field] == *value);
-        has_keys.then_some(RememberedRow { id, known })
+        let id = *rows.kept.ids.get(&rows.places.of(plan.table, index, plan.eq.iter()))?;
+        let known = rows.row(RowKey::new(plan.table, id))?;
+        known.has_keys(index, &plan.eq).then_some(KnownRow { id, known })
     }
 
     /// As SQLite has the row, or as it is to be.
@@ -172,14 +91,14 @@ impl RowMemory {
         &self,
         table: &'static TableDef,
         row: &dyn Row,
-    ) -> Result<Option<RememberedRow>, StoreError> {
+    ) -> Result<Option<KnownRow>, StoreError> {
         let rows = self.0.borrow();
         if rows.unwritten.is_empty() {
             return Ok(None);
         }
         let id = row.id()?;
-        let known = rows.unwritten.get(&RowKey { id, table: table.name }).map(|row| row.known.clone());
-        Ok(known.map(|known| RememberedRow { id, known }))
+        let known = rows.unwritten.get(&RowKey::new(table, id)).map(|row| row.known.clone());
+        Ok(known.map(|known| KnownRow { id, known }))
     }
 
     /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
@@ -191,25 +110,20 @@ impl RowMemory {
         if known.bytes() > ROW_BYTES_MAX || (is_changed && rows.journal.len() >= STEPS_MAX) {
             return;
         }
-        let key = RowKey { id, table: table.name };
-        let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
-        for index in unique {
-            let keys = || index.keys.iter().map(|key| &known.values[key.field]);
-            if keys().all(|value| *value != Value::Null) {
-                let place = rows.place(table, index, keys());
-                rows.ids.insert(place, id);
-            }
+        let key = RowKey::new(table, id);
+        for place in rows.places.of_row(table, &known) {
+            rows.kept.ids.insert(place, id);
         }
         if is_changed {
             rows.journal.push(Undo::Forget(key));
         }
-        rows.kept.insert(key, Rc::new(known));
+        rows.kept.rows.insert(key, Arc::new(known));
     }
 
     /// Sets values of a row, to be written before the commit; not done if the row is not remembered, or SQLite has to be
     /// told at once. `changes` are in order, each place once.
     pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
-        let key = RowKey { id, table: table.name };
+        let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
         let may_wait = |(place, value): &(usize, Value)| {
             is_of(&table.fields[*place], value) && value.bytes() <= ROW_BYTES_MAX && !is_indexed(table, *place)
@@ -223,13 +137,13 @@ impl RowMemory {
         let row = match rows.unwritten.get_mut(&key) {
             Some(row) => row,
             None => {
-                let Some((_, known)) = rows.kept.remove(&key) else { return false };
+                let Some(known) = rows.kept.rows.remove(&key) else { return false };
                 rows.waiting_bytes += known.bytes();
                 rows.unwritten.entry(key).or_insert(Unwritten { table, known, fields: Fields::default() })
             }
         };
         let before = row.fields;
-        let known = Rc::make_mut(&mut row.known);
+        let known = Arc::make_mut(&mut row.known);
         let set = |(place, value): &(usize, Value)| {
             row.fields.add(*place);
             let former = std::mem::replace(&mut known.values[*place], value.clone());
@@ -242,17 +156,18 @@ impl RowMemory {
     }
 
     /// What SQLite has not been told of a row: the fields, and the whole row as it is to be.
-    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Rc<Known>)> {
+    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Arc<Known>)> {
         let rows = self.0.borrow();
-        let row = rows.unwritten.get(&RowKey { id, table: table.name })?;
+        let row = rows.unwritten.get(&RowKey::new(table, id))?;
         (row.fields != Fields::default()).then(|| (row.fields, row.known.clone()))
     }
 
     /// SQLite has been told of all that waits of a row and changed it beside, or has removed it.
     pub(crate) fn forget(&self, table: &'static TableDef, id: u128) {
-        let key = RowKey { id, table: table.name };
+        let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
-        rows.kept.remove(&key);
+        rows.kept.rows.remove(&key);
+        rows.changed(key);
         if let Some(row) = rows.unwritten.remove(&key) {
             rows.journal.push(Undo::Restore(key, row));
         }
@@ -269,7 +184,7 @@ impl RowMemory {
         while rows.journal.len() > mark {
             match rows.journal.pop() {
                 Some(Undo::Forget(key)) => {
-                    rows.kept.remove(&key);
+                    rows.kept.rows.remove(&key);
                     // Where values were set since, they are reset, and the row still stands here.
                     rows.unwritten.remove(&key);
                 }
@@ -277,7 +192,7 @@ impl RowMemory {
                 Some(Undo::Reset(key, former, fields)) => {
                     if let Some(row) = rows.unwritten.get_mut(&key) {
                         row.fields = fields;
-                        let known = Rc::make_mut(&mut row.known);
+                        let known = Arc::make_mut(&mut row.known);
                         former.into_iter().for_each(|(place, value)| known.values[place] = value);
                     }
                 }
@@ -297,23 +212,26 @@ impl RowMemory {
         mut write: impl FnMut(&'static TableDef, u128, Fields, &[Value]) -> Result<(), E>,
     ) -> Result<(), E> {
         let rows = &mut *self.0.borrow_mut();
-        for (key, row) in rows.unwritten.drain() {
+        for (key, row) in std::mem::take(&mut rows.unwritten) {
             if row.fields != Fields::default() {
-                write(row.table, key.id, row.fields, &row.known.values)?;
+                rows.changed(key);
+                write(row.table, key.id(), row.fields, &row.known.values)?;
             }
-            if row.known.bytes() <= ROW_BYTES_MAX {
-                rows.kept.insert(key, row.known);
-            }
+            rows.kept.rows.insert(key, row.known);
         }
         rows.waiting_bytes = 0;
         Ok(())
+    }
+
+    /// What was changed since this was asked before.
+    pub(crate) fn take_changed(&self) -> Changed {
+        self.0.borrow_mut().changed.replace(Vec::new()).map_or(Changed::Anything, Changed::Rows)
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&self) {
         let rows = &mut *self.0.borrow_mut();
         rows.kept.clear();
-        rows.ids.clear();
         rows.unwritten.clear();
         rows.waiting_bytes = 0;
         rows.journal.clear();
@@ -326,40 +244,22 @@ impl RowMemory {
 }
 
 impl Rows {
-    fn row(&self, key: RowKey) -> Option<Rc<Known>> {
+    fn changed(&mut self, key: RowKey) {
+        match &mut self.changed {
+            Some(changed) if changed.len() < CHANGED_MAX => changed.push(key),
+            changed => *changed = None,
+        }
+    }
+
+    fn row(&self, key: RowKey) -> Option<Arc<Known>> {
         if !self.unwritten.is_empty()
             && let Some(row) = self.unwritten.get(&key)
         {
             return Some(row.known.clone());
         }
-        self.kept.get(&key).cloned()
+        self.kept.rows.get(&key).cloned()
     }
 
-    /// The hash of a unique index with its keys.
-    fn place<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        (table.name, index.name).hash(&mut hasher);
-        for value in keys {
-            match value {
-                // What is equal may have several forms: 0 and -0.
-                Value::Null | Value::Float(_) => {}
-                Value::Bool(truth) => truth.hash(&mut hasher),
-                Value::Integer(number) => number.hash(&mut hasher),
-                Value::Text(text) => text.hash(&mut hasher),
-                Value::Bytes(bytes) => bytes.hash(&mut hasher),
-                Value::Id(bits) => bits.hash(&mut hasher),
-            }
-        }
-        hasher.finish()
-    }
-}
-
-/// The unique index of which a plan asks for all keys, so that it has one row at most.
-fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
-    let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
-    let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
-    let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
-    (is_plain && !eq.contains(&Value::Null)).then_some(index)
 }
 
 /// Whether a field takes a value without SQLite being asked, and gives it back as it is.
@@ -387,6 +287,7 @@ fn is_indexed(table: &TableDef, place: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use convoke_store::ValueRef;
     use convoke_store::conformance::support::field;
 
     use super::*;
@@ -400,10 +301,6 @@ mod tests {
         line: line!(),
     };
 
-    fn row(id: u128, text: &str) -> RememberedRow {
-        RememberedRow { id, known: Rc::new(Known { creation_time: 1, values: [Value::Text(text.into())].into() }) }
-    }
-
     fn set(memory: &RowMemory, id: u128, bytes: usize) -> bool {
         memory.set(&NOTES, id, &[(0, Value::Text("x".repeat(bytes)))])
     }
@@ -413,7 +310,7 @@ mod tests {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         for mutation in 0..mutations {
             for id in mutation * sets..(mutation + 1) * sets {
-                memory.remember(&NOTES, &row(id, ""), false);
+                memory.remember(&NOTES, &KnownRow::of_text(id, ""), false);
                 set(&memory, id, bytes);
             }
             memory.keep();
@@ -440,7 +337,7 @@ mod tests {
     #[test]
     fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
-        memory.remember(&NOTES, &row(1, "first"), false);
+        memory.remember(&NOTES, &KnownRow::of_text(1, "first"), false);
         let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();
         assert_eq!(count, STEPS_MAX);
         memory.roll_back(0);

@@ -15,9 +15,10 @@ use rusqlite::CachedStatement;
 use super::connection::Connection;
 use super::failure;
 use super::interrupt::Stop;
+use super::known_rows::{KnownRow, unique_index};
 use super::readers::Lease;
 use super::row::{self, SqliteRow};
-use super::row_memory::{RememberedRow, RowMemory};
+use super::row_memory::RowMemory;
 use super::sql;
 use super::statement_key::{Fields, StatementKey, places};
 use convoke_store::changes::{Change, Changes};
@@ -223,7 +224,10 @@ impl SqliteTransaction {
         let mut rows = statement.raw_query();
         let mut any = false;
         while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
-            any = true;
+            if !any {
+                any = true;
+                self.source.has_read();
+            }
             visited.set(visited.get() + 1);
             if visit(&SqliteRow { table, row })?.is_break() {
                 break;
@@ -244,7 +248,14 @@ impl SqliteTransaction {
         visit: &mut Visit<'_>,
         read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
     ) -> Result<R> {
-        let Some(memory) = &self.memory else { return read(visit) };
+        let Some(memory) = &self.memory else {
+            return read(&mut |row| {
+                if remembers {
+                    self.source.keep_row(table, row);
+                }
+                visit(row)
+            });
+        };
         let is_changed = self.savepoints.borrow().known > 0;
         read(&mut |row| match memory.unwritten(table, row)? {
             Some(row) => visit(&row),
@@ -258,7 +269,7 @@ impl SqliteTransaction {
     }
 
     /// Visits a row that is remembered; says whether there is one.
-    fn visit_remembered(&self, row: Option<RememberedRow>, visit: &mut Visit<'_>) -> Result<bool> {
+    fn visit_remembered(&self, row: Option<KnownRow>, visit: &mut Visit<'_>) -> Result<bool> {
         let Some(row) = row else { return Ok(false) };
         self.statements.set(self.statements.get() + 1);
         self.rows_visited.set(self.rows_visited.get() + 1);
@@ -381,7 +392,10 @@ impl SqliteTransaction {
 impl Reader for SqliteTransaction {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
         self.alive()?;
-        let remembered = self.memory.as_ref().and_then(|memory| memory.get(table, id));
+        let remembered = match &self.memory {
+            Some(memory) => memory.get(table, id),
+            None => self.source.kept_row(table, id),
+        };
         if self.visit_remembered(remembered, visit)? {
             return Ok(true);
         }
@@ -395,10 +409,15 @@ impl Reader for SqliteTransaction {
         if plan.is_empty()? {
             return Ok(());
         }
-        let is_unique = self.memory.is_some() && RowMemory::is_unique(plan);
-        let remembered = self.memory.as_ref().filter(|_| is_unique).and_then(|memory| memory.only(plan));
-        if self.visit_remembered(remembered, visit)? {
-            return Ok(());
+        let is_unique = unique_index(plan).is_some();
+        if is_unique {
+            let remembered = match &self.memory {
+                Some(memory) => memory.only(plan),
+                None => self.source.kept_only_row(plan),
+            };
+            if self.visit_remembered(remembered, visit)? {
+                return Ok(());
+            }
         }
         if plan.index.is_none() {
             self.source.counters.scans.fetch_add(1, Relaxed);

@@ -15,6 +15,7 @@ use tracing::{error, warn};
 
 use super::connection::{Common, Connection, Purpose};
 use super::failure::{self, Opening as _};
+use super::newest::Changed;
 use super::queue::{Next, Taken, Whole, Work};
 use super::readers::Readers;
 use super::row_memory::RowMemory;
@@ -205,7 +206,7 @@ impl Writer {
         }
         let kept = self.batch.iter_mut().filter(|ran| matches!(ran.outcome, Outcome::Kept));
         let changes = kept.map(|ran| ran.job.take_changes()).collect();
-        let commit = || self.common.newest.change(|| control(&self.connection, "COMMIT"));
+        let commit = || self.common.newest.change(self.memory.take_changed(), || control(&self.connection, "COMMIT"));
         let committed = self.common.commits.commit(changes, commit);
         let elapsed = self.common.clock.monotonic().saturating_sub(begun);
         match committed {
@@ -334,7 +335,7 @@ impl Writer {
         // A commit of its own: it proves that the disk takes one, and writes over what the failed one left in the log.
         begin(&connection).opening()?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"").opening()?;
-        let commit = || self.common.newest.change(|| control(&connection, "COMMIT"));
+        let commit = || self.common.newest.change(Changed::Anything, || control(&connection, "COMMIT"));
         self.common.commits.change_everything(commit).opening()?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
         self.connection = Rc::new(connection);

@@ -9,6 +9,7 @@ extern crate self as convoke;
 
 #[doc(hidden)]
 pub mod __private;
+mod admission;
 mod change_recorder;
 pub mod changes;
 pub mod commits;
@@ -43,6 +44,7 @@ pub mod value;
 pub use convoke_core::{Error, Id, Invalid, Millis, Result, rate_class, section, wire};
 pub use convoke_macros::{table, value};
 
+pub use admission::Admission;
 pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
 pub use database::Database;
 pub use disk::{Disk, HeldDisk, Room, SystemDisk};

@@ -9,7 +9,6 @@
 //! Whoever is given a kept result has passed every check of a call but those of the function's body, and the body has
 //! passed them for the same caller with the same claims, or never asked who calls.
 
-mod admission;
 mod key;
 
 use std::collections::hash_map::Entry;
@@ -29,18 +28,19 @@ use crate::context::shared::{Call, Inputs};
 use crate::function::Kind;
 use crate::logs::LogLines;
 use crate::registry::{PerFunction, Registered, Registry};
-use admission::Admission;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::Result;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
-use convoke_store::{Commit, Commits, Nodes, ReadSet, Store};
+use convoke_store::{Admission, Commit, Commits, Nodes, ReadSet, Store};
 pub(crate) use key::Asked;
 use key::Key;
 
 /// Results and arguments that are longer are not kept.
 const RESULT_BYTES_MAX: usize = 1024 * 1024;
 const ARGS_BYTES_MAX: usize = 8 * 1024;
+/// Questions that were asked lately and are remembered.
+const ASKED_LATELY: usize = 16 * 1_024;
 /// What an entry takes beside its bytes, about.
 const ENTRY_BYTES: usize = 512;
 /// What a range or an id of a read set takes, about.
@@ -139,7 +139,7 @@ impl ResultCache {
         });
         Self {
             results,
-            admission: Admission::default(),
+            admission: Admission::new(ASKED_LATELY),
             habits: registry.per_function(|_| Habits::default()),
             flights: Mutex::default(),
             hasher,

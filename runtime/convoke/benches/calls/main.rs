@@ -175,7 +175,7 @@ impl<'a> Bench<'a> {
         let Peers { convoke, echo, axum, grouped } = peers;
         let rows: [(_, Work, &Server, Work); 7] = [
             ("query that does nothing / bare hyper echo", Nothing, echo, Nothing),
-            ("query by id / bare hyper echo", GetOnce, echo, Nothing),
+            ("query by id / bare hyper echo", GetOnce, echo, GetOnce),
             ("list of 50 / axum + rusqlite", ListOnce, axum, List),
             ("transfer / axum, group commit", Transfer, grouped, Transfer),
             ("transfer, contended / axum, group commit", ContendedTransfer, grouped, ContendedTransfer),
@@ -327,9 +327,12 @@ struct Peers {
 
 impl Peers {
     fn start(accounts: i64) -> Self {
+        let (convoke, mut echo) = (Server::convoke(accounts, &[]), Server::peer(Contender::Echo, accounts));
+        // It is asked for the same accounts: what is sent to it is to the byte what is sent to Convoke.
+        echo.ids.clone_from(&convoke.ids);
         Self {
-            convoke: Server::convoke(accounts, &[]),
-            echo: Server::peer(Contender::Echo, accounts),
+            convoke,
+            echo,
             axum: Server::peer(Contender::Axum, accounts),
             grouped: Server::peer(Contender::AxumGrouped, accounts),
         }

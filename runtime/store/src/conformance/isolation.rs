@@ -1,7 +1,7 @@
 //! What happens to the others when one mutation or read goes wrong, and what each sees of the others.
 
 use std::rc::Rc;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::support::{
 };
 use convoke_core::clock::Millis;
 
-use crate::{Access, Condition, DbMut, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
+use crate::{Access, Condition, Db, DbMut, Doc, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
 
 fn tables() -> Vec<&'static TableDef> {
     vec![Account::DEF]
@@ -60,6 +60,55 @@ pub fn a_query_sees_every_mutation_that_was_answered_before_it(engine: &Factory)
             store.mutate(move |db| db.patch(id, |account| account.balance = balance)).unwrap();
             answered.store(balance, Relaxed);
         }
+    });
+}
+
+pub fn a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_write(engine: &Factory) {
+    const OWNERS: [&str; 4] = ["ada", "bob", "cid", "dan"];
+    let find = |db: &Db, owner: &str| db.query(ByOwner).eq(&owner.to_owned()).unique().unwrap();
+    let plain = |row: &Doc<Account>| (row.id(), Account::clone(row));
+    let store = TestStore::with(engine, &tables(), |limits| limits.readers = 3);
+    store.mutate(|db| OWNERS.iter().try_for_each(|owner| open(db, owner, 1_000).map(drop))).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Relaxed) {
+                    store.read(|db| {
+                        let rows = db.query(ByBalance).take(OWNERS.len()).unwrap();
+                        for row in rows.iter().chain(&rows) {
+                            assert_eq!(db.get(row.id()).unwrap().as_ref().map(plain), Some(plain(row)));
+                            assert_eq!(find(db, &row.owner).as_ref().map(plain), Some(plain(row)));
+                        }
+                        assert_eq!(rows.iter().map(|row| row.balance).sum::<i64>(), 4_000);
+                    });
+                }
+            });
+        }
+        for turn in 0..400 {
+            let (from, to) = (OWNERS[turn % 4], OWNERS[(turn / 4 + turn + 1) % 4]);
+            let moved = store.mutate(move |db| {
+                let (Some(from), Some(to)) = (find(db, from), find(db, to)) else {
+                    return Err(StoreError::Engine("nobody is away after a mutation".to_owned()));
+                };
+                if from.id() == to.id() {
+                    return Ok(());
+                }
+                db.patch(to.id(), |account| account.balance += 7)?;
+                match turn % 5 {
+                    // Another row is the owner's from now on.
+                    0 => {
+                        db.delete(from.id())?;
+                        open(db, &from.owner, from.balance - 7)?;
+                    }
+                    1 => return Err(StoreError::Engine("refused".to_owned())),
+                    _ => drop(db.patch(from.id(), |account| account.balance -= 7)?),
+                }
+                Ok(())
+            });
+            assert!(moved.is_ok() || turn % 5 == 1, "{moved:?}");
+        }
+        is_over.store(true, Relaxed);
     });
 }
 

@@ -43,6 +43,7 @@ macro_rules! conformance_tests {
             isolation {
                 a_query_sees_one_snapshot_while_others_write
                 a_query_sees_every_mutation_that_was_answered_before_it
+                a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_write
                 a_panic_in_a_batch_rolls_back_alone_and_says_what_it_was
                 a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns
                 a_query_past_its_deadline_is_cut

@@ -1,0 +1,211 @@
+//! Rows that are kept in memory, found by id or by the keys of a unique index: the writer's ([`RowMemory`]) and those of
+//! the readers ([`RowCache`]).
+//!
+//! [`RowMemory`]: super::row_memory::RowMemory
+//! [`RowCache`]: super::row_cache::RowCache
+
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use rustc_hash::FxBuildHasher;
+
+use convoke_store::table::IndexDef;
+use convoke_store::{Plan, Row, StoreError, TableDef, Value, ValueRef};
+
+/// What a row takes beside its values, a text beside its letters, and a key that finds a row, about, in bytes.
+const ROW_BYTES: u64 = 128;
+const TEXT_BYTES: u64 = 16;
+const KEY_BYTES: u64 = 48;
+/// Of the memory, this part is for keys.
+const KEYS_PART: u64 = 8;
+/// A row that takes more is not kept.
+pub(crate) const ROW_BYTES_MAX: u64 = 16 * 1_024;
+
+/// A row's table, by name, and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowKey {
+    id: u128,
+    table: &'static str,
+}
+
+impl RowKey {
+    /// The row of a table with this id.
+    pub(crate) fn new(table: &'static TableDef, id: u128) -> Self {
+        Self { id, table: table.name }
+    }
+
+    /// Its id.
+    pub(crate) fn id(self) -> u128 {
+        self.id
+    }
+}
+
+impl Hash for RowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Ids are unique but in tests.
+        self.id.hash(state);
+    }
+}
+
+/// The columns of a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    creation_time: i64,
+    pub values: Box<[Value]>,
+}
+
+impl Known {
+    /// What an engine's row holds.
+    ///
+    /// # Errors
+    /// A column that cannot be read.
+    pub(crate) fn read(table: &TableDef, row: &dyn Row) -> Result<Self, StoreError> {
+        let values = (0..table.fields.len()).map(|place| row.value(place).map(ValueRef::to_value));
+        Ok(Self { creation_time: row.creation_time()?, values: values.collect::<Result<_, _>>()? })
+    }
+
+    /// What it takes, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        let value = |value: &Value| match value {
+            Value::Text(text) => TEXT_BYTES + text.capacity() as u64,
+            Value::Bytes(bytes) => TEXT_BYTES + bytes.capacity() as u64,
+            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Id(_) => 0,
+        };
+        ROW_BYTES + size_of_val(&*self.values) as u64 + self.values.iter().map(value).sum::<u64>()
+    }
+
+    /// Whether it has these keys of an index.
+    pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
+        index.keys.iter().zip(keys).all(|(key, value)| self.values[key.field] == *value)
+    }
+}
+
+/// A row that is kept in memory, as a row of the engine.
+pub(crate) struct KnownRow {
+    /// Its id.
+    pub id: u128,
+    /// Its columns.
+    pub known: Arc<Known>,
+}
+
+impl KnownRow {
+    /// A row with a text and nothing else.
+    #[cfg(test)]
+    pub(crate) fn of_text(id: u128, text: &str) -> Self {
+        Self { id, known: Arc::new(Known { creation_time: 1, values: [Value::Text(text.into())].into() }) }
+    }
+}
+
+impl Row for KnownRow {
+    fn id(&self) -> Result<u128, StoreError> {
+        Ok(self.id)
+    }
+
+    fn creation_time(&self) -> Result<i64, StoreError> {
+        Ok(self.known.creation_time)
+    }
+
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
+        Ok(self.known.values[place].as_ref())
+    }
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<RowKey, Arc<Known>> for Weight {
+    fn weight(&self, _: &RowKey, known: &Arc<Known>) -> u64 {
+        known.bytes()
+    }
+}
+
+/// Rows within a bound.
+pub(crate) struct KnownRows {
+    /// The rows.
+    pub rows: RowsById,
+    /// By the place of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
+    pub ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
+}
+
+/// Rows by their id.
+pub(crate) struct RowsById(Cache<RowKey, Arc<Known>, Weight, FxBuildHasher>);
+
+impl RowsById {
+    /// The row, if it is there.
+    pub(crate) fn get(&self, key: &RowKey) -> Option<&Arc<Known>> {
+        self.0.get(key)
+    }
+
+    /// Takes a row in, if it is none that takes too much.
+    pub(crate) fn insert(&mut self, key: RowKey, known: Arc<Known>) {
+        if known.bytes() <= ROW_BYTES_MAX {
+            self.0.insert(key, known);
+        }
+    }
+
+    /// Hands a row out, which is no longer there.
+    pub(crate) fn remove(&mut self, key: &RowKey) -> Option<Arc<Known>> {
+        self.0.remove(key).map(|(_, known)| known)
+    }
+}
+
+impl KnownRows {
+    /// No rows yet, and at most about so many bytes.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
+        let row_bytes = bytes_max - bytes_max / KEYS_PART;
+        Self {
+            rows: RowsById(Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default())),
+            ids: Cache::with(keys, keys as u64, Default::default(), FxBuildHasher, Default::default()),
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.rows.0.clear();
+        self.ids.clear();
+    }
+}
+
+/// Where the keys of unique indexes are kept. They come from callers: nobody can choose them so that they fall together.
+#[derive(Default)]
+pub(crate) struct Places(RandomState);
+
+impl Places {
+    /// The place of a unique index with these keys.
+    pub(crate) fn of<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        (table.name, index.name).hash(&mut hasher);
+        for value in keys {
+            match value {
+                // What is equal may have several forms: 0 and -0.
+                Value::Null | Value::Float(_) => {}
+                Value::Bool(truth) => truth.hash(&mut hasher),
+                Value::Integer(number) => number.hash(&mut hasher),
+                Value::Text(text) => text.hash(&mut hasher),
+                Value::Bytes(bytes) => bytes.hash(&mut hasher),
+                Value::Id(bits) => bits.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
+    }
+
+    /// The places at which a row is found.
+    pub(crate) fn of_row(&self, table: &TableDef, known: &Known) -> impl Iterator<Item = u64> {
+        let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
+        unique.filter_map(|index| {
+            let keys = || index.keys.iter().map(|key| &known.values[key.field]);
+            keys().all(|value| *value != Value::Null).then(|| self.of(table, index, keys()))
+        })
+    }
+}
+
+/// The unique index of which a plan asks for all keys, so that it has one row at most.
+pub(crate) fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
+    let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
+    let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
+    let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
+    (is_plain && !eq.contains(&Value::Null)).then_some(index)
+}
