@@ -140,8 +140,11 @@ pub(crate) async fn mutation<R: Send + 'static>(
             }
             Answer::ReadFirst(reading, given_up) => {
                 lines.restart();
-                // Always on a thread for such work: what is worth an attempt takes long.
-                match read(call.clone(), lines.clone(), function, &LatencyClass::unknown(), reading).await {
+                // Always on a thread for such work: what is worth an attempt takes long. On the heap, for those few: every
+                // mutation's future would be as large.
+                let latency = LatencyClass::unknown();
+                let found = Box::pin(read(call.clone(), lines.clone(), function, &latency, reading)).await;
+                match found {
                     Ok(found) => {
                         attempt = *given_up;
                         attempt.ahead.add(found);

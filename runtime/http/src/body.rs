@@ -151,6 +151,19 @@ pub(super) async fn read(
         }
     }
     may_call()?;
+    // On the heap, for those few: every request's future would be as large.
+    Box::pin(read_roomed(body, first, declared, room, limits)).await
+}
+
+/// The rest of a body behind its `first` piece, when there is room for it.
+async fn read_roomed(
+    body: &mut hyper::body::Incoming,
+    first: Bytes,
+    declared: Option<usize>,
+    room: &Room,
+    limits: &Limits,
+) -> Result<Bytes, Rejection> {
+    let bytes_max = limits.request_body_bytes_max;
     let until = Instant::now() + limits.body_timeout;
     let mut room = room.take(declared.unwrap_or(bytes_max)).await?;
     let gathering = gather(body, first, declared, bytes_max);

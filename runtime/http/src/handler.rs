@@ -156,7 +156,7 @@ pub struct Incoming<E> {
     /// Whether the client is as far as is known a trusted proxy itself: it stands for many.
     pub is_of_proxy: bool,
     /// What turns the connection into a WebSocket, where the route's class says so.
-    pub upgrade: Option<Upgrade>,
+    pub upgrade: Option<Box<Upgrade>>,
     /// The whole body; empty where the route takes none, and while [`Handler::room`] is asked.
     pub body: Bytes,
     /// The `Idempotency-Key` field; a request with two of them never gets here.
@@ -168,7 +168,7 @@ pub struct Incoming<E> {
     /// Whether the client takes a document in gzip. Not read of a call.
     pub accepts_gzip: bool,
     /// What a browser says of the page that asks. Read where the route's class says so.
-    pub browser: Option<Browser>,
+    pub browser: Option<Box<Browser>>,
 }
 
 impl<E> Incoming<E> {

@@ -158,11 +158,11 @@ async fn exchange<H: Handler>(
         if_none_match: is_document.then(|| parts.headers.get(IF_NONE_MATCH).cloned()).flatten(),
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
-        browser: class.for_own_pages.then(|| Browser::of(connection, parts, fields)),
+        browser: class.for_own_pages.then(|| Box::new(Browser::of(connection, parts, fields))),
     });
     if class.upgrades {
         match Upgrade::asked(connection, parts, fields)? {
-            Ok(upgrade) => request.upgrade = Some(upgrade),
+            Ok(upgrade) => request.upgrade = Some(Box::new(upgrade)),
             Err(foreign) => return Ok(foreign),
         }
     }

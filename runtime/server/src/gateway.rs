@@ -66,7 +66,7 @@ impl Gateway {
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
         if let Some(browser) = &incoming.browser {
-            return self.console_caller(incoming, browser).await;
+            return Box::pin(self.console_caller(incoming, browser)).await;
         }
         let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
             return if incoming.is_operator { Box::pin(self.operator(incoming)).await } else { Ok(Caller::Nobody) };

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::newest::Changed;
 use super::known_rows::{Known, KnownRow, KnownRows, Places, ROW_BYTES_MAX, RowKey, unique_index};
+use super::newest::Changed;
 use super::statement_key::Fields;
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
@@ -87,11 +87,7 @@ impl RowMemory {
     }
 
     /// As SQLite has the row, or as it is to be.
-    pub(crate) fn unwritten(
-        &self,
-        table: &'static TableDef,
-        row: &dyn Row,
-    ) -> Result<Option<KnownRow>, StoreError> {
+    pub(crate) fn unwritten(&self, table: &'static TableDef, row: &dyn Row) -> Result<Option<KnownRow>, StoreError> {
         let rows = self.0.borrow();
         if rows.unwritten.is_empty() {
             return Ok(None);
@@ -259,7 +255,6 @@ impl Rows {
         }
         self.kept.rows.get(&key).cloned()
     }
-
 }
 
 /// Whether a field takes a value without SQLite being asked, and gives it back as it is.

@@ -18,6 +18,7 @@ use crate::context::handler::{Handlers, Prepared};
 use crate::context::shared::Call;
 use crate::execute;
 use crate::logs::Capture;
+use crate::registry::Registered;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::{Caller, Identity};
@@ -76,6 +77,22 @@ pub(crate) async fn provision_identity(
         Some((_, at)) => at,
         None => 0,
     };
+    // On the heap, for those few: every call's future would be as large.
+    Box::pin(take_in(identities, handlers, call, identity, hook, known_at)).await
+}
+
+/// Runs the hook if the table does not know the identity with these claims either. A token of `known_at` was met.
+async fn take_in(
+    identities: &IdentityCache,
+    handlers: &Handlers,
+    call: &Arc<Call>,
+    identity: &Arc<Identity>,
+    hook: &Registered,
+    known_at: i64,
+) -> Result<()> {
+    let key = identity.token_identifier();
+    let remembered = Some(fingerprint(identity));
+    let issued_at = identity.issued_at.unwrap_or(0);
     let hook = hook.clone();
     let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone());
     let claims = digest(identity);

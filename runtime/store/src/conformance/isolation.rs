@@ -10,7 +10,9 @@ use super::support::{
 };
 use convoke_core::clock::Millis;
 
-use crate::{Access, Condition, Db, DbMut, Doc, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer};
+use crate::{
+    Access, Condition, Db, DbMut, Doc, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer,
+};
 
 fn tables() -> Vec<&'static TableDef> {
     vec![Account::DEF]
@@ -65,7 +67,7 @@ pub fn a_query_sees_every_mutation_that_was_answered_before_it(engine: &Factory)
 
 pub fn a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_write(engine: &Factory) {
     const OWNERS: [&str; 4] = ["ada", "bob", "cid", "dan"];
-    let find = |db: &Db, owner: &str| db.query(ByOwner).eq(&owner.to_owned()).unique().unwrap();
+    let find = |db: &Db, owner: &str| db.query(ByOwner).eq(owner).unique().unwrap();
     let plain = |row: &Doc<Account>| (row.id(), Account::clone(row));
     let store = TestStore::with(engine, &tables(), |limits| limits.readers = 3);
     store.mutate(|db| OWNERS.iter().try_for_each(|owner| open(db, owner, 1_000).map(drop))).unwrap();
