@@ -23,6 +23,9 @@ const SHARDS: usize = 32;
 /// Rows that were read lately and are known by their hashes: those that are read again are kept.
 const READ_LATELY: usize = 64 * 1_024;
 
+/// Rows of one commit that are told one by one.
+const CHANGED_MAX: usize = 10_000;
+
 /// The newest state.
 #[derive(Default)]
 pub(crate) struct Newest {
@@ -44,6 +47,22 @@ pub(crate) enum Changed {
     Rows(Vec<RowKey>),
     /// Anything.
     Anything,
+}
+
+impl Default for Changed {
+    fn default() -> Self {
+        Changed::Rows(Vec::new())
+    }
+}
+
+impl Changed {
+    /// This row too.
+    pub(crate) fn add(&mut self, key: RowKey) {
+        match self {
+            Changed::Rows(keys) if keys.len() < CHANGED_MAX => keys.push(key),
+            Changed::Rows(_) | Changed::Anything => *self = Changed::Anything,
+        }
+    }
 }
 
 impl Newest {

@@ -23,9 +23,6 @@ const STEPS_MAX: usize = 256;
 const WAITING_ROWS_MAX: usize = 2_048;
 const WAITING_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
 
-/// Rows of one commit that are told one by one to those who keep them.
-const CHANGED_MAX: usize = 10_000;
-
 /// The writer's rows.
 pub(crate) struct RowMemory(RefCell<Rows>);
 
@@ -36,8 +33,8 @@ struct Rows {
     /// What was set for this commit, and what it replaced, in bytes.
     waiting_bytes: u64,
     journal: Vec<Undo>,
-    /// Rows that were changed since the last commit, those too whose change was rolled back; none if they are many.
-    changed: Option<Vec<RowKey>>,
+    /// What was changed since the last commit, also where it was rolled back.
+    changed: Changed,
     is_writing_through: bool,
 }
 
@@ -67,7 +64,7 @@ impl RowMemory {
             unwritten: FxHashMap::default(),
             waiting_bytes: 0,
             journal: Vec::new(),
-            changed: Some(Vec::new()),
+            changed: Changed::default(),
             is_writing_through: false,
         }))
     }
@@ -163,7 +160,7 @@ impl RowMemory {
         let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
         rows.kept.rows.remove(&key);
-        rows.changed(key);
+        rows.changed.add(key);
         if let Some(row) = rows.unwritten.remove(&key) {
             rows.journal.push(Undo::Restore(key, row));
         }
@@ -208,9 +205,9 @@ impl RowMemory {
         mut write: impl FnMut(&'static TableDef, u128, Fields, &[Value]) -> Result<(), E>,
     ) -> Result<(), E> {
         let rows = &mut *self.0.borrow_mut();
-        for (key, row) in std::mem::take(&mut rows.unwritten) {
+        for (key, row) in rows.unwritten.drain() {
             if row.fields != Fields::default() {
-                rows.changed(key);
+                rows.changed.add(key);
                 write(row.table, key.id(), row.fields, &row.known.values)?;
             }
             rows.kept.rows.insert(key, row.known);
@@ -221,7 +218,7 @@ impl RowMemory {
 
     /// What was changed since this was asked before.
     pub(crate) fn take_changed(&self) -> Changed {
-        self.0.borrow_mut().changed.replace(Vec::new()).map_or(Changed::Anything, Changed::Rows)
+        std::mem::take(&mut self.0.borrow_mut().changed)
     }
 
     /// Forgets everything.
@@ -240,13 +237,6 @@ impl RowMemory {
 }
 
 impl Rows {
-    fn changed(&mut self, key: RowKey) {
-        match &mut self.changed {
-            Some(changed) if changed.len() < CHANGED_MAX => changed.push(key),
-            changed => *changed = None,
-        }
-    }
-
     fn row(&self, key: RowKey) -> Option<Arc<Known>> {
         if !self.unwritten.is_empty()
             && let Some(row) = self.unwritten.get(&key)
