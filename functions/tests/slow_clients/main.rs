@@ -54,6 +54,13 @@ where
     assert_eq!(other.failed, 0, "others are served");
 }
 
+/// Of a huge page that one connection still needs a corner of, nothing is given back.
+#[tokio::test]
+async fn memory_is_given_back_in_small_pages() {
+    let served = Served::start().await;
+    assert_eq!(served.status("THP_enabled"), "0");
+}
+
 #[tokio::test]
 #[ignore = "half a minute of load; see the head of this file"]
 async fn answers_that_nobody_takes_over_http_2() {

@@ -108,9 +108,13 @@ impl Served {
 
     /// A figure of `/proc/PID/status`, in MiB.
     pub(crate) fn memory(&self, name: &str) -> usize {
+        self.status(name).trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
+    }
+
+    /// A line of `/proc/PID/status`.
+    pub(crate) fn status(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
+        status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap().trim().to_owned()
     }
 
     /// What the server says of bodies, answers and connections.

@@ -75,6 +75,17 @@ pub(super) struct Serving {
     signals: Signals,
 }
 
+/// Has the system back memory with pages of their usual size, whatever it does by default. With huge ones, a server that
+/// nobody calls takes twice as much, and what idle connections give back is seldom a whole one.
+#[cfg(target_os = "linux")]
+fn use_small_pages() {
+    // A system that does not know them has none.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn use_small_pages() {}
+
 /// What the caller of [`Serving::start`] may want to show.
 pub(super) struct Started {
     pub(super) functions: usize,
@@ -88,6 +99,7 @@ impl Serving {
         engines: &Engines,
         log: &OperatorLog,
     ) -> Result<(Self, Started), Failure> {
+        use_small_pages();
         let executor = executor()?;
         let within = executor.enter();
         let signals = Signals::catch()?;

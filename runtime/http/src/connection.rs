@@ -157,9 +157,15 @@ impl<H: Handler> Connection<H> {
             if self.drive(Pin::new(&mut *served)).await == Driven::ToItsEnd {
                 return;
             }
-            // Where something is left that hyper had read, what comes next is no beginning of a request.
-            let Some(parts) = served.into_parts().filter(|parts| parts.read_buf.is_empty()) else { return };
-            wire = parts.io.into_inner();
+            let idle = {
+                // It ends with this block, its box and even the empty piece of what it read into: each would hold memory
+                // for as long as the connection is idle.
+                let served = served;
+                // Where something is left that hyper had read, what comes next is no beginning of a request.
+                served.into_parts().filter(|parts| parts.read_buf.is_empty()).map(|parts| parts.io)
+            };
+            let Some(idle) = idle else { return };
+            wire = idle.into_inner();
             let goes_on = tokio::select! {
                 biased;
                 () = self.server.draining() => false,

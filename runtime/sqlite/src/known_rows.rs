@@ -1,8 +1,8 @@
 //! Rows that are kept in memory, found by id or by the keys of a unique index: the writer's ([`RowMemory`]) and those of
-//! the readers ([`RowCache`]).
+//! the readers ([`Newest`]).
 //!
 //! [`RowMemory`]: super::row_memory::RowMemory
-//! [`RowCache`]: super::row_cache::RowCache
+//! [`Newest`]: super::newest::Newest
 
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::sync::Arc;
