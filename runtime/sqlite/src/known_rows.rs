@@ -5,23 +5,20 @@
 //! [`Newest`]: super::newest::Newest
 
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
-use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rustc_hash::FxBuildHasher;
 
+use super::packed_row::PackedRow;
 use convoke_store::table::IndexDef;
 use convoke_store::{Plan, Row, StoreError, TableDef, Value, ValueRef};
 
-/// What a row takes beside its values, a text beside its letters, and a key that finds a row, about, in bytes.
+/// What a row takes beside itself, and a key that finds a row, about, in bytes.
 const ROW_BYTES: u64 = 128;
-const TEXT_BYTES: u64 = 16;
 const KEY_BYTES: u64 = 48;
 /// Of the memory, this part is for keys.
 const KEYS_PART: u64 = 8;
-/// A row that takes more is not kept.
-pub(crate) const ROW_BYTES_MAX: u64 = 16 * 1_024;
 
 /// A row's table, by name, and its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,52 +46,18 @@ impl Hash for RowKey {
     }
 }
 
-/// The columns of a row.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    creation_time: i64,
-    pub values: Box<[Value]>,
-}
-
-impl Known {
-    /// What an engine's row holds.
-    ///
-    /// # Errors
-    /// A column that cannot be read.
-    pub(crate) fn read(table: &TableDef, row: &dyn Row) -> Result<Self, StoreError> {
-        let values = (0..table.fields.len()).map(|place| row.value(place).map(ValueRef::to_value));
-        Ok(Self { creation_time: row.creation_time()?, values: values.collect::<Result<_, _>>()? })
-    }
-
-    /// What it takes, about.
-    pub(crate) fn bytes(&self) -> u64 {
-        let value = |value: &Value| match value {
-            Value::Text(text) => TEXT_BYTES + text.capacity() as u64,
-            Value::Bytes(bytes) => TEXT_BYTES + bytes.capacity() as u64,
-            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Id(_) => 0,
-        };
-        ROW_BYTES + size_of_val(&*self.values) as u64 + self.values.iter().map(value).sum::<u64>()
-    }
-
-    /// Whether it has these keys of an index.
-    pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
-        index.keys.iter().zip(keys).all(|(key, value)| self.values[key.field] == *value)
-    }
-}
-
 /// A row that is kept in memory, as a row of the engine.
 pub(crate) struct KnownRow {
     /// Its id.
     pub id: u128,
     /// Its columns.
-    pub known: Arc<Known>,
+    pub columns: PackedRow,
 }
 
 impl KnownRow {
-    /// A row with a text and nothing else.
-    #[cfg(test)]
-    pub(crate) fn of_text(id: u128, text: &str) -> Self {
-        Self { id, known: Arc::new(Known { creation_time: 1, values: [Value::Text(text.into())].into() }) }
+    /// Whether it has these keys of an index.
+    pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
+        index.keys.iter().zip(keys).all(|(key, value)| self.columns.value(key.field) == value.as_ref())
     }
 }
 
@@ -104,20 +67,20 @@ impl Row for KnownRow {
     }
 
     fn creation_time(&self) -> Result<i64, StoreError> {
-        Ok(self.known.creation_time)
+        Ok(self.columns.creation_time())
     }
 
     fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
-        Ok(self.known.values[place].as_ref())
+        Ok(self.columns.value(place))
     }
 }
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<RowKey, Arc<Known>> for Weight {
-    fn weight(&self, _: &RowKey, known: &Arc<Known>) -> u64 {
-        known.bytes()
+impl Weighter<RowKey, PackedRow> for Weight {
+    fn weight(&self, _: &RowKey, row: &PackedRow) -> u64 {
+        ROW_BYTES + row.bytes() as u64
     }
 }
 
@@ -130,24 +93,22 @@ pub(crate) struct KnownRows {
 }
 
 /// Rows by their id.
-pub(crate) struct RowsById(Cache<RowKey, Arc<Known>, Weight, FxBuildHasher>);
+pub(crate) struct RowsById(Cache<RowKey, PackedRow, Weight, FxBuildHasher>);
 
 impl RowsById {
     /// The row, if it is there.
-    pub(crate) fn get(&self, key: &RowKey) -> Option<&Arc<Known>> {
+    pub(crate) fn get(&self, key: &RowKey) -> Option<&PackedRow> {
         self.0.get(key)
     }
 
-    /// Takes a row in, if it is none that takes too much.
-    pub(crate) fn insert(&mut self, key: RowKey, known: Arc<Known>) {
-        if known.bytes() <= ROW_BYTES_MAX {
-            self.0.insert(key, known);
-        }
+    /// Takes a row in.
+    pub(crate) fn insert(&mut self, key: RowKey, row: PackedRow) {
+        self.0.insert(key, row);
     }
 
     /// Hands a row out, which is no longer there.
-    pub(crate) fn remove(&mut self, key: &RowKey) -> Option<Arc<Known>> {
-        self.0.remove(key).map(|(_, known)| known)
+    pub(crate) fn remove(&mut self, key: &RowKey) -> Option<PackedRow> {
+        self.0.remove(key).map(|(_, row)| row)
     }
 }
 
@@ -175,29 +136,29 @@ pub(crate) struct Places(RandomState);
 
 impl Places {
     /// The place of a unique index with these keys.
-    pub(crate) fn of<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = &'a Value>) -> u64 {
+    pub(crate) fn of<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = ValueRef<'a>>) -> u64 {
         let mut hasher = self.0.build_hasher();
         (table.name, index.name).hash(&mut hasher);
         for value in keys {
             match value {
                 // What is equal may have several forms: 0 and -0.
-                Value::Null | Value::Float(_) => {}
-                Value::Bool(truth) => truth.hash(&mut hasher),
-                Value::Integer(number) => number.hash(&mut hasher),
-                Value::Text(text) => text.hash(&mut hasher),
-                Value::Bytes(bytes) => bytes.hash(&mut hasher),
-                Value::Id(bits) => bits.hash(&mut hasher),
+                ValueRef::Null | ValueRef::Float(_) => {}
+                ValueRef::Bool(truth) => truth.hash(&mut hasher),
+                ValueRef::Integer(number) => number.hash(&mut hasher),
+                ValueRef::Text(text) => text.hash(&mut hasher),
+                ValueRef::Bytes(bytes) => bytes.hash(&mut hasher),
+                ValueRef::Id(bits) => bits.hash(&mut hasher),
             }
         }
         hasher.finish()
     }
 
     /// The places at which a row is found.
-    pub(crate) fn of_row(&self, table: &TableDef, known: &Known) -> impl Iterator<Item = u64> {
+    pub(crate) fn of_row(&self, table: &TableDef, row: &PackedRow) -> impl Iterator<Item = u64> {
         let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
         unique.filter_map(|index| {
-            let keys = || index.keys.iter().map(|key| &known.values[key.field]);
-            keys().all(|value| *value != Value::Null).then(|| self.of(table, index, keys()))
+            let keys = || index.keys.iter().map(|key| row.value(key.field));
+            keys().all(|value| value != ValueRef::Null).then(|| self.of(table, index, keys()))
         })
     }
 }

@@ -16,6 +16,7 @@ mod installation;
 mod interrupt;
 mod known_rows;
 mod newest;
+mod packed_row;
 mod page_cache;
 mod queue;
 mod readers;

@@ -6,7 +6,6 @@
 //! read in is the newest. A reader whose snapshot is older asks SQLite.
 
 use std::hash::BuildHasher as _;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{AcqRel, Acquire},
@@ -15,13 +14,14 @@ use std::sync::atomic::{
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
-use super::known_rows::{Known, KnownRow, KnownRows, Places, ROW_BYTES_MAX, RowKey, unique_index};
-use convoke_store::{Admission, Plan, Row, TableDef};
+use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
+use super::packed_row::PackedRow;
+use convoke_store::{Admission, Plan, Row, TableDef, Value};
 
 /// Parts of the rows, each with a lock of its own.
 const SHARDS: usize = 32;
 /// Rows that were read lately and are known by their hashes: those that are read again are kept.
-const READ_LATELY: usize = 64 * 1_024;
+const READ_LATELY: usize = 256 * 1_024;
 
 /// Rows of one commit that are told one by one.
 const CHANGED_MAX: usize = 10_000;
@@ -94,17 +94,17 @@ impl Newest {
 
     /// A row as `state` has it, if it is kept and that state is the newest.
     pub(crate) fn get(&self, state: u64, table: &'static TableDef, id: u128) -> Option<KnownRow> {
-        let known = self.rows.as_ref()?.get(&RowKey::new(table, id))?;
+        let columns = self.rows.as_ref()?.get(&RowKey::new(table, id))?;
         // Looked at last: so it was the newest one all the time.
-        (self.number() == state).then_some(KnownRow { id, known })
+        (self.number() == state).then_some(KnownRow { id, columns })
     }
 
     /// As [`Newest::get`], the only row of a plan that asks for all keys of a unique index.
     pub(crate) fn only(&self, state: u64, plan: &Plan) -> Option<KnownRow> {
         let (rows, index) = (self.rows.as_ref()?, unique_index(plan)?);
-        let place = rows.places.of(plan.table, index, plan.eq.iter());
+        let place = rows.places.of(plan.table, index, plan.eq.iter().map(Value::as_ref));
         let id = *rows.shard(place).lock().ids.get(&place)?;
-        self.get(state, plan.table, id).filter(|row| row.known.has_keys(index, &plan.eq))
+        self.get(state, plan.table, id).filter(|row| row.has_keys(index, &plan.eq))
     }
 
     /// Keeps a row that was read in `state`, from the second time on that it is read. A row that cannot be read is none to
@@ -116,17 +116,14 @@ impl Newest {
         if !rows.admission.is_second_sight(hash) || self.number() != state {
             return;
         }
-        let Ok(known) = Known::read(table, row) else { return };
-        if known.bytes() > ROW_BYTES_MAX {
-            return;
-        }
-        for place in rows.places.of_row(table, &known) {
+        let Ok(Some(row)) = PackedRow::read(table, row) else { return };
+        for place in rows.places.of_row(table, &row) {
             rows.shard(place).lock().ids.insert(place, id);
         }
         let mut shard = rows.shard(hash).lock();
         // Whoever makes the next state comes to this shard after it said so: it forgets this row, or it was seen here.
         if self.number() == state {
-            shard.rows.insert(RowKey::new(table, id), Arc::new(known));
+            shard.rows.insert(RowKey::new(table, id), row);
         }
     }
 }
@@ -137,7 +134,7 @@ impl Rows {
         &self.shards[usize::try_from((hash >> 32) % SHARDS as u64).unwrap_or(0)]
     }
 
-    fn get(&self, key: &RowKey) -> Option<Arc<Known>> {
+    fn get(&self, key: &RowKey) -> Option<PackedRow> {
         self.shard(FxBuildHasher.hash_one(key.id())).lock().rows.get(key).cloned()
     }
 

@@ -69,27 +69,27 @@ pub(crate) fn id(raw: Raw<'_>) -> Option<u128> {
 }
 
 /// A value on its way into a parameter, without a copy of its text.
-struct Parameter<'value>(&'value Value);
+struct Parameter<'value>(ValueRef<'value>);
 
 impl ToSql for Parameter<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
-            Value::Null => Raw::Null,
-            Value::Bool(truth) => Raw::Integer(i64::from(*truth)),
-            Value::Integer(number) => Raw::Integer(*number),
-            Value::Float(number) => Raw::Real(*number),
-            Value::Text(text) => Raw::Text(text.as_bytes()),
-            Value::Bytes(bytes) => Raw::Blob(bytes),
+            ValueRef::Null => Raw::Null,
+            ValueRef::Bool(truth) => Raw::Integer(i64::from(truth)),
+            ValueRef::Integer(number) => Raw::Integer(number),
+            ValueRef::Float(number) => Raw::Real(number),
+            ValueRef::Text(text) => Raw::Text(text.as_bytes()),
+            ValueRef::Bytes(bytes) => Raw::Blob(bytes),
             // `bind` takes ids before they come here.
-            Value::Id(_) => Raw::Null,
+            ValueRef::Id(_) => Raw::Null,
         }))
     }
 }
 
 /// Binds a value.
-pub(crate) fn bind(statement: &mut Statement<'_>, number: usize, value: &Value) -> Result<()> {
+pub(crate) fn bind(statement: &mut Statement<'_>, number: usize, value: ValueRef<'_>) -> Result<()> {
     match value {
-        Value::Id(bits) => bind_id(statement, number, *bits),
+        ValueRef::Id(bits) => bind_id(statement, number, bits),
         value => statement.raw_bind_parameter(number, Parameter(value)),
     }
 }
@@ -147,7 +147,7 @@ struct Next<'a, 'connection> {
 impl Next<'_, '_> {
     fn bind(&mut self, value: &Value) -> Result<()> {
         self.last += 1;
-        bind(self.statement, self.last, value)
+        bind(self.statement, self.last, value.as_ref())
     }
 
     fn bind_tail(&mut self, plan: &Plan, values: &[Value], id: u128) -> Result<()> {

@@ -7,12 +7,13 @@
 //! or another connection leaves behind is not known here: then everything is forgotten.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::known_rows::{Known, KnownRow, KnownRows, Places, ROW_BYTES_MAX, RowKey, unique_index};
+use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
 use super::newest::Changed;
+use super::packed_row::PackedRow;
 use super::statement_key::Fields;
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
@@ -21,7 +22,7 @@ use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
 const STEPS_MAX: usize = 256;
 /// What waits for one commit: that many rows are written in some milliseconds.
 const WAITING_ROWS_MAX: usize = 2_048;
-const WAITING_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
+const WAITING_BYTES_MAX: usize = 8 * 1_024 * 1_024;
 
 /// The writer's rows.
 pub(crate) struct RowMemory(RefCell<Rows>);
@@ -31,7 +32,7 @@ struct Rows {
     places: Places,
     unwritten: FxHashMap<RowKey, Unwritten>,
     /// What was set for this commit, and what it replaced, in bytes.
-    waiting_bytes: u64,
+    waiting_bytes: usize,
     journal: Vec<Undo>,
     /// What was changed since the last commit, also where it was rolled back.
     changed: Changed,
@@ -41,7 +42,7 @@ struct Rows {
 /// A row with values that SQLite has not been told.
 struct Unwritten {
     table: &'static TableDef,
-    known: Arc<Known>,
+    columns: PackedRow,
     fields: Fields,
 }
 
@@ -51,8 +52,8 @@ enum Undo {
     Forget(RowKey),
     /// It was not told to SQLite, and has been, or was removed.
     Restore(RowKey, Unwritten),
-    /// Values were set: those that it had, and the fields that were unwritten.
-    Reset(RowKey, Vec<(usize, Value)>, Fields),
+    /// Values were set: the row as it was, and the fields that were unwritten.
+    Reset(RowKey, PackedRow, Fields),
 }
 
 impl RowMemory {
@@ -71,16 +72,16 @@ impl RowMemory {
 
     /// The row with this id, if it is remembered.
     pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
-        self.0.borrow().row(RowKey::new(table, id)).map(|known| KnownRow { id, known })
+        self.0.borrow().row(RowKey::new(table, id)).map(|columns| KnownRow { id, columns })
     }
 
     /// The only row of a plan that asks for all keys of a unique index, if it is remembered.
     pub(crate) fn only(&self, plan: &Plan) -> Option<KnownRow> {
         let index = unique_index(plan)?;
         let rows = self.0.borrow();
-        let id = *rows.kept.ids.get(&rows.places.of(plan.table, index, plan.eq.iter()))?;
-        let known = rows.row(RowKey::new(plan.table, id))?;
-        known.has_keys(index, &plan.eq).then_some(KnownRow { id, known })
+        let id = *rows.kept.ids.get(&rows.places.of(plan.table, index, plan.eq.iter().map(Value::as_ref)))?;
+        let row = KnownRow { id, columns: rows.row(RowKey::new(plan.table, id))? };
+        row.has_keys(index, &plan.eq).then_some(row)
     }
 
     /// As SQLite has the row, or as it is to be.
@@ -90,27 +91,27 @@ impl RowMemory {
             return Ok(None);
         }
         let id = row.id()?;
-        let known = rows.unwritten.get(&RowKey::new(table, id)).map(|row| row.known.clone());
-        Ok(known.map(|known| KnownRow { id, known }))
+        let columns = rows.unwritten.get(&RowKey::new(table, id)).map(|row| row.columns.clone());
+        Ok(columns.map(|columns| KnownRow { id, columns }))
     }
 
     /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
     /// A row that cannot be read is none to be remembered.
     pub(crate) fn remember(&self, table: &'static TableDef, row: &dyn Row, is_changed: bool) {
         let Ok(id) = row.id() else { return };
-        let Ok(known) = Known::read(table, row) else { return };
+        let Ok(Some(row)) = PackedRow::read(table, row) else { return };
         let rows = &mut *self.0.borrow_mut();
-        if known.bytes() > ROW_BYTES_MAX || (is_changed && rows.journal.len() >= STEPS_MAX) {
+        if is_changed && rows.journal.len() >= STEPS_MAX {
             return;
         }
         let key = RowKey::new(table, id);
-        for place in rows.places.of_row(table, &known) {
+        for place in rows.places.of_row(table, &row) {
             rows.kept.ids.insert(place, id);
         }
         if is_changed {
             rows.journal.push(Undo::Forget(key));
         }
-        rows.kept.rows.insert(key, Arc::new(known));
+        rows.kept.rows.insert(key, row);
     }
 
     /// Sets values of a row, to be written before the commit; not done if the row is not remembered, or SQLite has to be
@@ -118,41 +119,40 @@ impl RowMemory {
     pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
         let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
-        let may_wait = |(place, value): &(usize, Value)| {
-            is_of(&table.fields[*place], value) && value.bytes() <= ROW_BYTES_MAX && !is_indexed(table, *place)
-        };
+        let may_wait =
+            |(place, value): &(usize, Value)| is_of(&table.fields[*place], value) && !is_indexed(table, *place);
         let has_room = rows.journal.len() < STEPS_MAX
             && rows.unwritten.len() < WAITING_ROWS_MAX
             && rows.waiting_bytes < WAITING_BYTES_MAX;
         if rows.is_writing_through || !has_room || !changes.iter().all(may_wait) {
             return false;
         }
-        let row = match rows.unwritten.get_mut(&key) {
-            Some(row) => row,
-            None => {
-                let Some(known) = rows.kept.rows.remove(&key) else { return false };
-                rows.waiting_bytes += known.bytes();
-                rows.unwritten.entry(key).or_insert(Unwritten { table, known, fields: Fields::default() })
+        let Some(former) = rows.row(key) else { return false };
+        let Some(columns) = former.with(table, changes) else { return false };
+        rows.waiting_bytes += columns.bytes();
+        let before = match rows.unwritten.entry(key) {
+            Entry::Occupied(row) => {
+                let row = row.into_mut();
+                let before = row.fields;
+                (row.columns, row.fields) = (columns, before.and(Fields::of(changes)));
+                before
+            }
+            Entry::Vacant(place) => {
+                rows.kept.rows.remove(&key);
+                rows.waiting_bytes += former.bytes();
+                place.insert(Unwritten { table, columns, fields: Fields::of(changes) });
+                Fields::default()
             }
         };
-        let before = row.fields;
-        let known = Arc::make_mut(&mut row.known);
-        let set = |(place, value): &(usize, Value)| {
-            row.fields.add(*place);
-            let former = std::mem::replace(&mut known.values[*place], value.clone());
-            rows.waiting_bytes += value.bytes() + former.bytes();
-            (*place, former)
-        };
-        let former = changes.iter().map(set).collect();
         rows.journal.push(Undo::Reset(key, former, before));
         true
     }
 
     /// What SQLite has not been told of a row: the fields, and the whole row as it is to be.
-    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, Arc<Known>)> {
+    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, PackedRow)> {
         let rows = self.0.borrow();
         let row = rows.unwritten.get(&RowKey::new(table, id))?;
-        (row.fields != Fields::default()).then(|| (row.fields, row.known.clone()))
+        (row.fields != Fields::default()).then(|| (row.fields, row.columns.clone()))
     }
 
     /// SQLite has been told of all that waits of a row and changed it beside, or has removed it.
@@ -184,9 +184,7 @@ impl RowMemory {
                 Some(Undo::Restore(key, row)) => drop(rows.unwritten.insert(key, row)),
                 Some(Undo::Reset(key, former, fields)) => {
                     if let Some(row) = rows.unwritten.get_mut(&key) {
-                        row.fields = fields;
-                        let known = Arc::make_mut(&mut row.known);
-                        former.into_iter().for_each(|(place, value)| known.values[place] = value);
+                        (row.columns, row.fields) = (former, fields);
                     }
                 }
                 None => break,
@@ -199,18 +197,18 @@ impl RowMemory {
         self.0.borrow_mut().journal.clear();
     }
 
-    /// Hands over what SQLite has not been told, row by row: its fields, and the values of all. It counts as written then.
+    /// Hands over what SQLite has not been told, row by row: its fields, and the whole row. It counts as written then.
     pub(crate) fn write<E>(
         &self,
-        mut write: impl FnMut(&'static TableDef, u128, Fields, &[Value]) -> Result<(), E>,
+        mut write: impl FnMut(&'static TableDef, u128, Fields, &PackedRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let rows = &mut *self.0.borrow_mut();
         for (key, row) in rows.unwritten.drain() {
             if row.fields != Fields::default() {
                 rows.changed.add(key);
-                write(row.table, key.id(), row.fields, &row.known.values)?;
+                write(row.table, key.id(), row.fields, &row.columns)?;
             }
-            rows.kept.rows.insert(key, row.known);
+            rows.kept.rows.insert(key, row.columns);
         }
         rows.waiting_bytes = 0;
         Ok(())
@@ -237,11 +235,11 @@ impl RowMemory {
 }
 
 impl Rows {
-    fn row(&self, key: RowKey) -> Option<Arc<Known>> {
+    fn row(&self, key: RowKey) -> Option<PackedRow> {
         if !self.unwritten.is_empty()
             && let Some(row) = self.unwritten.get(&key)
         {
-            return Some(row.known.clone());
+            return Some(row.columns.clone());
         }
         self.kept.rows.get(&key).cloned()
     }
@@ -286,6 +284,10 @@ mod tests {
         line: line!(),
     };
 
+    fn of_text(id: u128, text: &str) -> KnownRow {
+        KnownRow { id, columns: PackedRow::of(1, &[ValueRef::Text(text)]).unwrap() }
+    }
+
     fn set(memory: &RowMemory, id: u128, bytes: usize) -> bool {
         memory.set(&NOTES, id, &[(0, Value::Text("x".repeat(bytes)))])
     }
@@ -295,7 +297,7 @@ mod tests {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         for mutation in 0..mutations {
             for id in mutation * sets..(mutation + 1) * sets {
-                memory.remember(&NOTES, &KnownRow::of_text(id, ""), false);
+                memory.remember(&NOTES, &of_text(id, ""), false);
                 set(&memory, id, bytes);
             }
             memory.keep();
@@ -322,11 +324,11 @@ mod tests {
     #[test]
     fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
-        memory.remember(&NOTES, &KnownRow::of_text(1, "first"), false);
+        memory.remember(&NOTES, &of_text(1, "first"), false);
         let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();
         assert_eq!(count, STEPS_MAX);
         memory.roll_back(0);
-        let known = memory.get(&NOTES, 1).unwrap();
-        assert_eq!(known.value(0).unwrap(), ValueRef::Text("first"));
+        let row = memory.get(&NOTES, 1).unwrap();
+        assert_eq!(row.value(0).unwrap(), ValueRef::Text("first"));
     }
 }

@@ -24,7 +24,7 @@ use super::statement_key::{Fields, StatementKey, places};
 use convoke_store::changes::{Change, Changes};
 use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::{LIST_MAX, Visit};
-use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
 
 /// What a transaction runs on.
 pub(crate) enum Source {
@@ -294,7 +294,7 @@ impl SqliteTransaction {
         table: &'static TableDef,
         id: u128,
         fields: Fields,
-        values: impl Iterator<Item = &'v Value>,
+        values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<bool> {
         let mut statement = self.statement(StatementKey::update(table, fields), || sql::update(table, fields))?;
         let mut number = 1;
@@ -311,8 +311,9 @@ impl SqliteTransaction {
     /// # Errors
     /// The engine's: then nothing of the transaction may be committed.
     pub(crate) fn write_remembered(&self, memory: &RowMemory) -> Result<()> {
-        memory.write(|table, id, fields, values| {
-            let written = self.write_fields(table, id, fields, fields.places().map(|place| &values[place]))?;
+        memory.write(|table, id, fields, row| {
+            let values = fields.places().map(|place| row.value(place));
+            let written = self.write_fields(table, id, fields, values)?;
             if written { Ok(()) } else { Err(StoreError::TransactionLost("a row is gone that was changed".to_owned())) }
         })
     }
@@ -529,10 +530,10 @@ impl Writer for SqliteTransaction {
         table.require_storable(values)?;
         let mut statement = self.statement(StatementKey::insert(table), || sql::insert(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.bound(row::bind(&mut statement, 2, &Value::Integer(creation_time)))?;
+        self.bound(row::bind(&mut statement, 2, ValueRef::Integer(creation_time)))?;
         let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
         for (number, (value, _)) in stored.enumerate() {
-            self.bound(row::bind(&mut statement, number + 3, value))?;
+            self.bound(row::bind(&mut statement, number + 3, value.as_ref()))?;
         }
         if self.write(&mut statement, table)? {
             self.changes.add(Change::Inserted { table, id, values });
@@ -561,11 +562,11 @@ impl Writer for SqliteTransaction {
         }
         let own = Fields::of(changes);
         let found = match self.memory.as_ref().and_then(|memory| memory.waiting(table, id)) {
-            None => self.write_fields(table, id, own, changes.iter().map(|(_, value)| value))?,
-            Some((waiting, known)) => {
+            None => self.write_fields(table, id, own, changes.iter().map(|(_, value)| value.as_ref()))?,
+            Some((waiting, row)) => {
                 self.tells_of_others.set(true);
                 let changed = |place: usize| changes.binary_search_by_key(&place, |(place, _)| *place).ok();
-                let value = |place: usize| changed(place).map_or(&known.values[place], |at| &changes[at].1);
+                let value = |place| changed(place).map_or_else(|| row.value(place), |at| changes[at].1.as_ref());
                 let fields = own.and(waiting);
                 self.write_fields(table, id, fields, fields.places().map(value))?
             }
