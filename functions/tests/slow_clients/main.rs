@@ -5,8 +5,8 @@
 //! cargo test --release -p functions --test slow_clients -- --ignored --nocapture --test-threads 1
 //! ```
 //!
-//! Each attack goes on for as long as `TORTURE_MINUTES` says, by default a quarter of one: whoever is thrown out comes
-//! back at once. `CONVOKE_BIN` names another binary than the one that cargo has built.
+//! Without `--ignored` no attack is made. Each goes on for as long as `TORTURE_MINUTES` says, by default a quarter of one:
+//! whoever is thrown out comes back at once. `CONVOKE_BIN` names another binary than the one that cargo has built.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -55,6 +55,7 @@ where
 }
 
 /// Of a huge page that one connection still needs a corner of, nothing is given back.
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn memory_is_given_back_in_small_pages() {
     let served = Served::start().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Failure;
 use super::operator_log::OperatorLog;
-use super::serve::{Hangup, Serving, in_force, open_issuer};
+use super::serve::{Hangup, Serving, in_force, open_issuer, use_small_pages};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -27,6 +27,7 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 impl Dev {
     /// `matches` are those of this command: they know what came from the environment.
     pub(super) fn run(mut self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
+        use_small_pages();
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);
         let mut config = Config::resolve(&self.flags, Some(Environment::Development), Environment::Development)?;
         let log = OperatorLog::install(&config, "info")?;

@@ -42,6 +42,7 @@ pub(super) struct Serve {
 impl Serve {
     /// `matches` are those of this command: they know what came from the environment.
     pub(super) fn run(self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
+        use_small_pages();
         let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
         let log = OperatorLog::install(&config, "info")?;
         if config.environment == Environment::Development && config.auth.providers.is_empty() {
@@ -76,15 +77,16 @@ pub(super) struct Serving {
 }
 
 /// Has the system back memory with pages of their usual size, whatever it does by default. With huge ones, a server that
-/// nobody calls takes twice as much, and what idle connections give back is seldom a whole one.
+/// nobody calls takes twice as much, and what idle connections give back is seldom a whole one. Asked for first: memory that
+/// is in use already stays as it is.
 #[cfg(target_os = "linux")]
-fn use_small_pages() {
+pub(super) fn use_small_pages() {
     // A system that does not know them has none.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn use_small_pages() {}
+pub(super) fn use_small_pages() {}
 
 /// What the caller of [`Serving::start`] may want to show.
 pub(super) struct Started {
@@ -99,7 +101,6 @@ impl Serving {
         engines: &Engines,
         log: &OperatorLog,
     ) -> Result<(Self, Started), Failure> {
-        use_small_pages();
         let executor = executor()?;
         let within = executor.enter();
         let signals = Signals::catch()?;

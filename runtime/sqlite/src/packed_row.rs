@@ -1,5 +1,5 @@
-//! A row in one piece of memory. Whoever reads rows at random waits for memory above all, and this way for two or three
-//! neighbouring lines of it, however many texts a row has.
+//! A row in one piece of memory. Whoever reads rows at random waits for memory above all, and this way, for a small row, for
+//! two or three neighbouring lines of it, however many texts it has.
 
 use std::sync::Arc;
 

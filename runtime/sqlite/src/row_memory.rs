@@ -31,7 +31,7 @@ struct Rows {
     kept: KnownRows,
     places: Places,
     unwritten: FxHashMap<RowKey, Unwritten>,
-    /// What was set for this commit, and what it replaced, in bytes.
+    /// What the unwritten rows take.
     waiting_bytes: usize,
     journal: Vec<Undo>,
     /// What was changed since the last commit, also where it was rolled back.
@@ -135,11 +135,11 @@ impl RowMemory {
                 let row = row.into_mut();
                 let before = row.fields;
                 (row.columns, row.fields) = (columns, before.and(Fields::of(changes)));
+                rows.waiting_bytes -= former.bytes();
                 before
             }
             Entry::Vacant(place) => {
                 rows.kept.rows.remove(&key);
-                rows.waiting_bytes += former.bytes();
                 place.insert(Unwritten { table, columns, fields: Fields::of(changes) });
                 Fields::default()
             }
@@ -162,6 +162,7 @@ impl RowMemory {
         rows.kept.rows.remove(&key);
         rows.changed.add(key);
         if let Some(row) = rows.unwritten.remove(&key) {
+            rows.waiting_bytes -= row.columns.bytes();
             rows.journal.push(Undo::Restore(key, row));
         }
     }
@@ -179,11 +180,20 @@ impl RowMemory {
                 Some(Undo::Forget(key)) => {
                     rows.kept.rows.remove(&key);
                     // Where values were set since, they are reset, and the row still stands here.
-                    rows.unwritten.remove(&key);
+                    if let Some(row) = rows.unwritten.remove(&key) {
+                        rows.waiting_bytes -= row.columns.bytes();
+                    }
                 }
-                Some(Undo::Restore(key, row)) => drop(rows.unwritten.insert(key, row)),
+                Some(Undo::Restore(key, row)) => {
+                    rows.waiting_bytes += row.columns.bytes();
+                    if let Some(other) = rows.unwritten.insert(key, row) {
+                        rows.waiting_bytes -= other.columns.bytes();
+                    }
+                }
                 Some(Undo::Reset(key, former, fields)) => {
                     if let Some(row) = rows.unwritten.get_mut(&key) {
+                        rows.waiting_bytes += former.bytes();
+                        rows.waiting_bytes -= row.columns.bytes();
                         (row.columns, row.fields) = (former, fields);
                     }
                 }
@@ -319,6 +329,38 @@ mod tests {
         assert_eq!(waiting(30, 100, 10), WAITING_ROWS_MAX);
         assert!(waiting(30, 100, 15_000) < 600);
         assert_eq!(waiting(1, 1, 20_000), 0);
+    }
+
+    #[test]
+    fn a_row_that_grows_too_large_is_left_to_sqlite_and_waits_again_after_a_rollback() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        memory.remember(&NOTES, &of_text(1, "first"), false);
+        assert!(set(&memory, 1, 10));
+        memory.keep();
+        let taken = memory.0.borrow().waiting_bytes;
+        assert!(!set(&memory, 1, 20_000));
+        // So SQLite is told, of what waited too.
+        assert!(memory.waiting(&NOTES, 1).is_some());
+        memory.forget(&NOTES, 1);
+        assert!(memory.get(&NOTES, 1).is_none());
+        assert_eq!(memory.0.borrow().waiting_bytes, 0);
+        memory.roll_back(0);
+        assert_eq!(memory.waiting(&NOTES, 1).unwrap().1.value(0), ValueRef::Text(&"x".repeat(10)));
+        assert_eq!(memory.0.borrow().waiting_bytes, taken);
+    }
+
+    #[test]
+    fn what_waits_is_as_large_as_its_rows_however_often_they_are_set() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        memory.remember(&NOTES, &of_text(1, ""), false);
+        for _ in 0..10 {
+            let mark = memory.mark();
+            assert!(set(&memory, 1, 1_000) && set(&memory, 1, 2_000));
+            memory.roll_back(mark);
+            assert!(set(&memory, 1, 1_000) && set(&memory, 1, 100));
+        }
+        let rows = memory.0.borrow();
+        assert_eq!(rows.waiting_bytes, rows.unwritten.values().map(|row| row.columns.bytes()).sum::<usize>());
     }
 
     #[test]
