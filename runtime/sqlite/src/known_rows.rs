@@ -75,8 +75,9 @@ impl Row for KnownRow {
     }
 }
 
+/// Bytes are what is bounded.
 #[derive(Clone)]
-struct Weight;
+pub(crate) struct Weight;
 
 impl Weighter<RowKey, PackedRow> for Weight {
     fn weight(&self, _: &RowKey, row: &PackedRow) -> u64 {
@@ -87,29 +88,9 @@ impl Weighter<RowKey, PackedRow> for Weight {
 /// Rows within a bound.
 pub(crate) struct KnownRows {
     /// The rows.
-    pub rows: RowsById,
+    pub rows: Cache<RowKey, PackedRow, Weight, FxBuildHasher>,
     /// By the place of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
     pub ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
-}
-
-/// Rows by their id.
-pub(crate) struct RowsById(Cache<RowKey, PackedRow, Weight, FxBuildHasher>);
-
-impl RowsById {
-    /// The row, if it is there.
-    pub(crate) fn get(&self, key: &RowKey) -> Option<&PackedRow> {
-        self.0.get(key)
-    }
-
-    /// Takes a row in.
-    pub(crate) fn insert(&mut self, key: RowKey, row: PackedRow) {
-        self.0.insert(key, row);
-    }
-
-    /// Hands a row out, which is no longer there.
-    pub(crate) fn remove(&mut self, key: &RowKey) -> Option<PackedRow> {
-        self.0.remove(key).map(|(_, row)| row)
-    }
 }
 
 impl KnownRows {
@@ -118,14 +99,14 @@ impl KnownRows {
         let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
         let row_bytes = bytes_max - bytes_max / KEYS_PART;
         Self {
-            rows: RowsById(Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default())),
+            rows: Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default()),
             ids: Cache::with(keys, keys as u64, Default::default(), FxBuildHasher, Default::default()),
         }
     }
 
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
-        self.rows.0.clear();
+        self.rows.clear();
         self.ids.clear();
     }
 }

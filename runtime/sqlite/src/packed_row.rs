@@ -12,7 +12,7 @@ const TIME: usize = 8;
 const FIELD: usize = 9;
 
 /// A row that takes more is not kept.
-pub(crate) const ROW_BYTES_MAX: usize = 16 * 1_024;
+const ROW_BYTES_MAX: usize = 16 * 1_024;
 
 /// The columns of a row but its id. Cheap to clone.
 #[derive(Clone, Debug)]
