@@ -1,6 +1,7 @@
 //! A row in one piece of memory. Whoever reads rows at random waits for memory above all, and this way, for a small row, for
 //! two or three neighbouring lines of it, however many texts it has.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -18,8 +19,10 @@ const ROW_BYTES_MAX: usize = 16 * 1_024;
 #[derive(Clone, Debug)]
 pub(crate) struct PackedRow(Arc<[u8]>);
 
-/// A row's values, where they lie now.
-type Values<'a> = SmallVec<[ValueRef<'a>; 16]>;
+/// Tags from here on are of values whose bytes are behind the fields.
+const TEXT: u8 = 4;
+const BYTES: u8 = 5;
+const ID: u8 = 6;
 
 impl PackedRow {
     /// What an engine's row holds; none if that is much.
@@ -27,49 +30,61 @@ impl PackedRow {
     /// # Errors
     /// A column that cannot be read.
     pub(crate) fn read(table: &TableDef, row: &dyn Row) -> Result<Option<Self>, StoreError> {
-        let values: Values<'_> = (0..table.fields.len()).map(|place| row.value(place)).collect::<Result<_, _>>()?;
-        Ok(Self::of(row.creation_time()?, &values))
+        Self::put_together(row.creation_time()?, table.fields.len(), |place| row.value(place))
     }
 
     /// None if it takes more than [`ROW_BYTES_MAX`].
-    pub(crate) fn of(creation_time: i64, values: &[ValueRef<'_>]) -> Option<Self> {
-        let fields = TIME + values.len() * FIELD;
-        let size = fields + values.iter().map(bytes_behind).sum::<usize>();
-        if size > ROW_BYTES_MAX {
-            return None;
-        }
-        let mut packed = Vec::with_capacity(size);
-        packed.extend_from_slice(&creation_time.to_le_bytes());
-        packed.resize(fields, 0);
-        for (place, value) in values.iter().enumerate() {
-            let mut behind = |bytes: &[u8]| {
-                let start = packed.len() as u64;
-                packed.extend_from_slice(bytes);
-                (start << 32) | bytes.len() as u64
+    fn put_together<'a, E>(
+        creation_time: i64,
+        fields: usize,
+        value: impl Fn(usize) -> Result<ValueRef<'a>, E>,
+    ) -> Result<Option<Self>, E> {
+        // On the stack, and from there at once to where it stays.
+        let mut packed = SmallVec::<[u8; 256]>::from_slice(&creation_time.to_le_bytes());
+        packed.resize(TIME + fields * FIELD, 0);
+        for place in 0..fields {
+            let value = value(place)?;
+            let bits;
+            let behind = match value {
+                ValueRef::Null | ValueRef::Bool(_) | ValueRef::Integer(_) | ValueRef::Float(_) => &[],
+                ValueRef::Text(text) => text.as_bytes(),
+                ValueRef::Bytes(bytes) => bytes,
+                ValueRef::Id(id) => {
+                    bits = id.to_le_bytes();
+                    &bits[..]
+                }
             };
-            let (tag, held) = match value {
-                ValueRef::Null => (0, 0),
-                ValueRef::Bool(truth) => (1, u64::from(*truth)),
-                ValueRef::Integer(number) => (2, number.cast_unsigned()),
-                ValueRef::Float(number) => (3, number.to_bits()),
-                ValueRef::Text(text) => (4, behind(text.as_bytes())),
-                ValueRef::Bytes(bytes) => (5, behind(bytes)),
-                ValueRef::Id(bits) => (6, behind(&bits.to_le_bytes())),
-            };
-            let at = TIME + place * FIELD;
-            packed[at] = tag;
-            packed[at + 1..at + FIELD].copy_from_slice(&held.to_le_bytes());
+            if packed.len() + behind.len() > ROW_BYTES_MAX {
+                return Ok(None);
+            }
+            let field = in_place(value).unwrap_or_else(|tag| (tag, (packed.len() as u64) << 32 | behind.len() as u64));
+            packed.extend_from_slice(behind);
+            set(&mut packed, place, field);
         }
-        Some(Self(packed.into()))
+        Ok(Some(Self(Arc::from(&packed[..]))))
     }
 
-    /// The same row with some values changed; none if it takes too much then.
+    /// The row of these values.
+    #[cfg(test)]
+    pub(crate) fn of(creation_time: i64, values: &[ValueRef<'_>]) -> Option<Self> {
+        Self::put_together(creation_time, values.len(), |place| Ok::<_, Infallible>(values[place])).unwrap_or_default()
+    }
+
+    /// The same row with some values changed, each place once; none if it takes too much then.
     pub(crate) fn with(&self, table: &TableDef, changes: &[(usize, Value)]) -> Option<Self> {
-        let mut values: Values<'_> = (0..table.fields.len()).map(|place| self.value(place)).collect();
-        for (place, value) in changes {
-            values[*place] = value.as_ref();
+        let stay_in_place = |(place, value): &(usize, Value)| {
+            Some((*place, in_place(value.as_ref()).ok().filter(|_| self.0[TIME + place * FIELD] < TEXT)?))
+        };
+        let fields: Option<SmallVec<[_; 4]>> = changes.iter().map(stay_in_place).collect();
+        if let Some(fields) = fields {
+            let mut packed = Arc::<[u8]>::from(&self.0[..]);
+            let bytes = Arc::get_mut(&mut packed)?;
+            fields.into_iter().for_each(|(place, field)| set(bytes, place, field));
+            return Some(Self(packed));
         }
-        Self::of(self.creation_time(), &values)
+        let changed = |place| changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value.as_ref());
+        let value = |place| Ok::<_, Infallible>(changed(place).unwrap_or_else(|| self.value(place)));
+        Self::put_together(self.creation_time(), table.fields.len(), value).unwrap_or_default()
     }
 
     /// When it was made, in ms.
@@ -90,9 +105,9 @@ impl PackedRow {
             2 => ValueRef::Integer(held.cast_signed()),
             3 => ValueRef::Float(f64::from_bits(held)),
             // What was packed was text, and 16 bytes.
-            4 => ValueRef::Text(std::str::from_utf8(bytes()).unwrap_or_default()),
-            5 => ValueRef::Bytes(bytes()),
-            6 => ValueRef::Id(u128::from_le_bytes(bytes().try_into().unwrap_or_default())),
+            TEXT => ValueRef::Text(std::str::from_utf8(bytes()).unwrap_or_default()),
+            BYTES => ValueRef::Bytes(bytes()),
+            ID => ValueRef::Id(u128::from_le_bytes(bytes().try_into().unwrap_or_default())),
             _ => ValueRef::Null,
         }
     }
@@ -107,37 +122,77 @@ impl PackedRow {
     }
 }
 
-/// What a value takes behind the fields.
-fn bytes_behind(value: &ValueRef<'_>) -> usize {
+/// A value that is held in its field: the tag and what is held. Of any other one only the tag.
+fn in_place(value: ValueRef<'_>) -> Result<(u8, u64), u8> {
     match value {
-        ValueRef::Null | ValueRef::Bool(_) | ValueRef::Integer(_) | ValueRef::Float(_) => 0,
-        ValueRef::Text(text) => text.len(),
-        ValueRef::Bytes(bytes) => bytes.len(),
-        ValueRef::Id(bits) => size_of_val(bits),
+        ValueRef::Null => Ok((0, 0)),
+        ValueRef::Bool(truth) => Ok((1, u64::from(truth))),
+        ValueRef::Integer(number) => Ok((2, number.cast_unsigned())),
+        ValueRef::Float(number) => Ok((3, number.to_bits())),
+        ValueRef::Text(_) => Err(TEXT),
+        ValueRef::Bytes(_) => Err(BYTES),
+        ValueRef::Id(_) => Err(ID),
     }
+}
+
+/// Sets a field.
+fn set(packed: &mut [u8], place: usize, (tag, held): (u8, u64)) {
+    let at = TIME + place * FIELD;
+    packed[at] = tag;
+    packed[at + 1..at + FIELD].copy_from_slice(&held.to_le_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use convoke_store::conformance::support::field;
+
+    /// A table of so many fields.
+    fn table(fields: usize) -> &'static TableDef {
+        let fields = Vec::leak((0..fields).map(|_| field::<String>("field")).collect());
+        Box::leak(Box::new(TableDef {
+            name: "rows",
+            prefix: "row",
+            fields,
+            indexes: &[],
+            file: file!(),
+            line: line!(),
+        }))
+    }
+
+    const KINDS: [ValueRef<'static>; 9] = [
+        ValueRef::Null,
+        ValueRef::Bool(true),
+        ValueRef::Bool(false),
+        ValueRef::Integer(i64::MIN),
+        ValueRef::Float(-1.5),
+        ValueRef::Text("straße"),
+        ValueRef::Text(""),
+        ValueRef::Bytes(&[0, 255]),
+        ValueRef::Id(u128::MAX - 7),
+    ];
 
     #[test]
     fn every_kind_of_value_comes_back_as_it_was() {
-        let values = [
-            ValueRef::Null,
-            ValueRef::Bool(true),
-            ValueRef::Bool(false),
-            ValueRef::Integer(i64::MIN),
-            ValueRef::Float(-1.5),
-            ValueRef::Text("straße"),
-            ValueRef::Text(""),
-            ValueRef::Bytes(&[0, 255]),
-            ValueRef::Id(u128::MAX - 7),
-        ];
-        let row = PackedRow::of(-3, &values).unwrap();
+        let row = PackedRow::of(-3, &KINDS).unwrap();
         assert_eq!(row.creation_time(), -3);
-        let found: Vec<_> = (0..values.len()).map(|place| row.value(place)).collect();
-        assert_eq!(found, values);
+        let found: Vec<_> = (0..KINDS.len()).map(|place| row.value(place)).collect();
+        assert_eq!(found, KINDS);
+    }
+
+    #[test]
+    fn a_change_is_the_row_that_is_packed_anew() {
+        let table = table(KINDS.len());
+        let row = PackedRow::of(-3, &KINDS).unwrap();
+        for place in 0..KINDS.len() {
+            for value in KINDS {
+                let other = (place + 1) % KINDS.len();
+                let mut values = KINDS;
+                (values[place], values[other]) = (value, ValueRef::Integer(7));
+                let changed = row.with(table, &[(place, value.to_value()), (other, Value::Integer(7))]).unwrap();
+                assert_eq!(changed.0, PackedRow::of(-3, &values).unwrap().0, "{value:?} at {place}");
+            }
+        }
     }
 
     #[test]
@@ -145,5 +200,7 @@ mod tests {
         let text = "x".repeat(ROW_BYTES_MAX);
         assert!(PackedRow::of(0, &[ValueRef::Text(&text)]).is_none());
         assert!(PackedRow::of(0, &[ValueRef::Text(&text[..ROW_BYTES_MAX - TIME - FIELD])]).is_some());
+        let row = PackedRow::of(0, &[ValueRef::Null]).unwrap();
+        assert!(row.with(table(1), &[(0, Value::Text(text))]).is_none());
     }
 }
