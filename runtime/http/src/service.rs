@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -327,24 +327,23 @@ impl ResponseHead {
         let mut response = Response::new(if self.head_only { Body::default() } else { reply.body });
         *response.status_mut() = status;
         let headers = response.headers_mut();
-        headers.clone_from(&USUAL_FIELDS);
-        if status == StatusCode::SWITCHING_PROTOCOLS
-            || status == StatusCode::NO_CONTENT
-            || status == StatusCode::NOT_MODIFIED
+        headers.reserve(6);
+        if status != StatusCode::SWITCHING_PROTOCOLS
+            && status != StatusCode::NO_CONTENT
+            && status != StatusCode::NOT_MODIFIED
         {
-            headers.remove(CONTENT_TYPE);
-        } else {
-            if reply.content_type != JSON {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
-            }
+            headers.insert(CONTENT_TYPE, content_type(reply.content_type));
             if let Some(length) = length.filter(|_| self.head_only) {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             }
         }
         headers.insert(X_REQUEST_ID, id);
-        if self.caching == Caching::Revalidated {
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        }
+        headers.insert(X_CONTENT_TYPE_OPTIONS, const { HeaderValue::from_static("nosniff") });
+        let cache = match self.caching {
+            Caching::Revalidated => const { HeaderValue::from_static("no-cache") },
+            Caching::Never => const { HeaderValue::from_static("no-store") },
+        };
+        headers.insert(CACHE_CONTROL, cache);
         if let Some(challenge) = reply.www_authenticate
             && let Ok(challenge) = HeaderValue::try_from(challenge)
         {
@@ -375,15 +374,10 @@ impl ResponseHead {
     }
 }
 
-/// The fields of nearly every response, the id still empty. To clone them costs a fraction of adding one after the other.
-static USUAL_FIELDS: LazyLock<HeaderMap> = LazyLock::new(|| {
-    HeaderMap::from_iter([
-        (CONTENT_TYPE, HeaderValue::from_static(JSON)),
-        (X_REQUEST_ID, HeaderValue::from_static("")),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ])
-});
+/// The usual one was checked when this was compiled.
+fn content_type(text: &'static str) -> HeaderValue {
+    if text == JSON { const { HeaderValue::from_static(JSON) } } else { HeaderValue::from_static(text) }
+}
 
 /// A page of ours loads nothing and is framed by nobody, unless its reply has a policy of its own.
 fn protect_page(headers: &mut HeaderMap) {
