@@ -18,9 +18,10 @@ use super::interrupt::Interrupt;
 use super::known_rows::KnownRow;
 use super::newest::Newest;
 use super::page_cache;
+use super::row::SqliteRow;
 use super::statement_key::StatementKey;
 use convoke_core::clock::Clock;
-use convoke_store::{Commits, OpenError, Plan, Row, TableDef};
+use convoke_store::{Commits, OpenError, Plan, TableDef};
 
 /// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
 const STEPS_BETWEEN_ASKING: i32 = 1_000;
@@ -241,9 +242,9 @@ impl Connection {
     }
 
     /// Keeps a row that was read in the snapshot.
-    pub(crate) fn keep_row(&self, table: &'static TableDef, row: &dyn Row) {
+    pub(crate) fn keep_row(&self, row: &SqliteRow<'_>) {
         if let Some(state) = self.state.get() {
-            self.newest.keep(state, table, row);
+            self.newest.keep(state, row);
         }
     }
 

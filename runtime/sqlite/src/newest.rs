@@ -16,6 +16,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
 use super::packed_row::PackedRow;
+use super::row::SqliteRow;
 use convoke_store::{Admission, Plan, Row, TableDef, Value};
 
 /// Parts of the rows, each with a lock of its own.
@@ -109,14 +110,15 @@ impl Newest {
 
     /// Keeps a row that was read in `state`, from the second time on that it is read. A row that cannot be read is none to
     /// be kept.
-    pub(crate) fn keep(&self, state: u64, table: &'static TableDef, row: &dyn Row) {
+    pub(crate) fn keep(&self, state: u64, row: &SqliteRow<'_>) {
         let Some(rows) = &self.rows else { return };
         let Ok(id) = row.id() else { return };
         let hash = FxBuildHasher.hash_one(id);
         if !rows.admission.is_second_sight(hash) || self.number() != state {
             return;
         }
-        let Ok(Some(row)) = PackedRow::read(table, row) else { return };
+        let table = row.table;
+        let Ok(Some(row)) = PackedRow::read(row) else { return };
         for place in rows.places.of_row(table, &row) {
             rows.shard(place).lock().ids.insert(place, id);
         }

@@ -6,11 +6,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::row::SqliteRow;
 use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
 
-/// The creation time, eight bytes; of each field a tag and eight bytes; then the bytes of those that need more.
-const TIME: usize = 8;
+/// The creation time and the row's number, eight bytes each; of each field a tag and eight bytes; then the bytes of those
+/// that need more.
+const HEAD: usize = 16;
 const FIELD: usize = 9;
+
+/// SQLite counts from 1.
+const NO_NUMBER: i64 = 0;
 
 /// A row that takes more is not kept.
 const ROW_BYTES_MAX: usize = 16 * 1_024;
@@ -25,23 +30,25 @@ const BYTES: u8 = 5;
 const ID: u8 = 6;
 
 impl PackedRow {
-    /// What an engine's row holds; none if that is much.
+    /// What a row holds on which SQLite stands; none if that is much.
     ///
     /// # Errors
     /// A column that cannot be read.
-    pub(crate) fn read(table: &TableDef, row: &dyn Row) -> Result<Option<Self>, StoreError> {
-        Self::put_together(row.creation_time()?, table.fields.len(), |place| row.value(place))
+    pub(crate) fn read(row: &SqliteRow<'_>) -> Result<Option<Self>, StoreError> {
+        let head = (row.creation_time()?, row.number());
+        Self::put_together(head, row.table.fields.len(), |place| row.value(place))
     }
 
     /// None if it takes more than [`ROW_BYTES_MAX`].
     fn put_together<'a, E>(
-        creation_time: i64,
+        (creation_time, number): (i64, Option<i64>),
         fields: usize,
         value: impl Fn(usize) -> Result<ValueRef<'a>, E>,
     ) -> Result<Option<Self>, E> {
         // On the stack, and from there at once to where it stays.
         let mut packed = SmallVec::<[u8; 256]>::from_slice(&creation_time.to_le_bytes());
-        packed.resize(TIME + fields * FIELD, 0);
+        packed.extend_from_slice(&number.unwrap_or(NO_NUMBER).to_le_bytes());
+        packed.resize(HEAD + fields * FIELD, 0);
         for place in 0..fields {
             let value = value(place)?;
             let bits;
@@ -67,13 +74,14 @@ impl PackedRow {
     /// The row of these values.
     #[cfg(test)]
     pub(crate) fn of(creation_time: i64, values: &[ValueRef<'_>]) -> Option<Self> {
-        Self::put_together(creation_time, values.len(), |place| Ok::<_, Infallible>(values[place])).unwrap_or_default()
+        let value = |place| Ok::<_, Infallible>(values[place]);
+        Self::put_together((creation_time, None), values.len(), value).unwrap_or_default()
     }
 
     /// The same row with some values changed, each place once; none if it takes too much then.
     pub(crate) fn with(&self, table: &TableDef, changes: &[(usize, Value)]) -> Option<Self> {
         let stay_in_place = |(place, value): &(usize, Value)| {
-            Some((*place, in_place(value.as_ref()).ok().filter(|_| self.0[TIME + place * FIELD] < TEXT)?))
+            Some((*place, in_place(value.as_ref()).ok().filter(|_| self.0[HEAD + place * FIELD] < TEXT)?))
         };
         let fields: Option<SmallVec<[_; 4]>> = changes.iter().map(stay_in_place).collect();
         if let Some(fields) = fields {
@@ -84,18 +92,23 @@ impl PackedRow {
         }
         let changed = |place| changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value.as_ref());
         let value = |place| Ok::<_, Infallible>(changed(place).unwrap_or_else(|| self.value(place)));
-        Self::put_together(self.creation_time(), table.fields.len(), value).unwrap_or_default()
+        Self::put_together((self.creation_time(), self.number()), table.fields.len(), value).unwrap_or_default()
     }
 
     /// When it was made, in ms.
     pub(crate) fn creation_time(&self) -> i64 {
-        self.number(0).cast_signed()
+        self.word(0).cast_signed()
+    }
+
+    /// The number by which SQLite finds it without its id, if that is known.
+    pub(crate) fn number(&self) -> Option<i64> {
+        Some(self.word(8).cast_signed()).filter(|number| *number != NO_NUMBER)
     }
 
     /// The value of a field of its table.
     pub(crate) fn value(&self, place: usize) -> ValueRef<'_> {
-        let at = TIME + place * FIELD;
-        let held = self.number(at + 1);
+        let at = HEAD + place * FIELD;
+        let held = self.word(at + 1);
         let bytes = || {
             let (start, length) = ((held >> 32) as usize, (held & 0xFFFF_FFFF) as usize);
             &self.0[start..start + length]
@@ -117,7 +130,7 @@ impl PackedRow {
         self.0.len()
     }
 
-    fn number(&self, at: usize) -> u64 {
+    fn word(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.0[at..at + 8].try_into().unwrap_or_default())
     }
 }
@@ -137,7 +150,7 @@ fn in_place(value: ValueRef<'_>) -> Result<(u8, u64), u8> {
 
 /// Sets a field.
 fn set(packed: &mut [u8], place: usize, (tag, held): (u8, u64)) {
-    let at = TIME + place * FIELD;
+    let at = HEAD + place * FIELD;
     packed[at] = tag;
     packed[at + 1..at + FIELD].copy_from_slice(&held.to_le_bytes());
 }
@@ -199,7 +212,7 @@ mod tests {
     fn a_large_row_is_not_kept() {
         let text = "x".repeat(ROW_BYTES_MAX);
         assert!(PackedRow::of(0, &[ValueRef::Text(&text)]).is_none());
-        assert!(PackedRow::of(0, &[ValueRef::Text(&text[..ROW_BYTES_MAX - TIME - FIELD])]).is_some());
+        assert!(PackedRow::of(0, &[ValueRef::Text(&text[..ROW_BYTES_MAX - HEAD - FIELD])]).is_some());
         let row = PackedRow::of(0, &[ValueRef::Null]).unwrap();
         assert!(row.with(table(1), &[(0, Value::Text(text))]).is_none());
     }

@@ -23,6 +23,16 @@ impl SqliteRow<'_> {
         self.row.get_ref(column).map_err(|error| StoreError::Engine(error.to_string()))
     }
 
+    /// The row's number, where the statement asks for it behind the fields ([`sql::NUMBER`]).
+    ///
+    /// [`sql::NUMBER`]: super::sql::NUMBER
+    pub(crate) fn number(&self) -> Option<i64> {
+        match self.row.get_ref(2 + self.table.fields.len()) {
+            Ok(Raw::Integer(number)) => Some(number),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     fn corrupt(&self, field: &'static str, found: Raw<'_>) -> StoreError {
         StoreError::Corrupt { table: self.table.name, field, reason: format!("found {found:?}") }
     }

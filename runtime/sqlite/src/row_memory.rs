@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
 use super::newest::Changed;
 use super::packed_row::PackedRow;
+use super::row::SqliteRow;
 use super::statement_key::Fields;
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
@@ -85,21 +86,24 @@ impl RowMemory {
     }
 
     /// As SQLite has the row, or as it is to be.
-    pub(crate) fn unwritten(&self, table: &'static TableDef, row: &dyn Row) -> Result<Option<KnownRow>, StoreError> {
+    pub(crate) fn unwritten(&self, row: &SqliteRow<'_>) -> Result<Option<KnownRow>, StoreError> {
         let rows = self.0.borrow();
         if rows.unwritten.is_empty() {
             return Ok(None);
         }
         let id = row.id()?;
-        let columns = rows.unwritten.get(&RowKey::new(table, id)).map(|row| row.columns.clone());
+        let columns = rows.unwritten.get(&RowKey::new(row.table, id)).map(|row| row.columns.clone());
         Ok(columns.map(|columns| KnownRow { id, columns }))
     }
 
     /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
     /// A row that cannot be read is none to be remembered.
-    pub(crate) fn remember(&self, table: &'static TableDef, row: &dyn Row, is_changed: bool) {
-        let Ok(id) = row.id() else { return };
-        let Ok(Some(row)) = PackedRow::read(table, row) else { return };
+    pub(crate) fn remember(&self, row: &SqliteRow<'_>, is_changed: bool) {
+        let (Ok(id), Ok(Some(packed))) = (row.id(), PackedRow::read(row)) else { return };
+        self.remember_packed(row.table, id, packed, is_changed);
+    }
+
+    fn remember_packed(&self, table: &'static TableDef, id: u128, row: PackedRow, is_changed: bool) {
         let rows = &mut *self.0.borrow_mut();
         if is_changed && rows.journal.len() >= STEPS_MAX {
             return;
@@ -294,8 +298,8 @@ mod tests {
         line: line!(),
     };
 
-    fn of_text(id: u128, text: &str) -> KnownRow {
-        KnownRow { id, columns: PackedRow::of(1, &[ValueRef::Text(text)]).unwrap() }
+    fn remember(memory: &RowMemory, id: u128, text: &str) {
+        memory.remember_packed(&NOTES, id, PackedRow::of(1, &[ValueRef::Text(text)]).unwrap(), false);
     }
 
     fn set(memory: &RowMemory, id: u128, bytes: usize) -> bool {
@@ -307,7 +311,7 @@ mod tests {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         for mutation in 0..mutations {
             for id in mutation * sets..(mutation + 1) * sets {
-                memory.remember(&NOTES, &of_text(id, ""), false);
+                remember(&memory, id, "");
                 set(&memory, id, bytes);
             }
             memory.keep();
@@ -334,7 +338,7 @@ mod tests {
     #[test]
     fn a_row_that_grows_too_large_is_left_to_sqlite_and_waits_again_after_a_rollback() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
-        memory.remember(&NOTES, &of_text(1, "first"), false);
+        remember(&memory, 1, "first");
         assert!(set(&memory, 1, 10));
         memory.keep();
         let taken = memory.0.borrow().waiting_bytes;
@@ -352,7 +356,7 @@ mod tests {
     #[test]
     fn what_waits_is_as_large_as_its_rows_however_often_they_are_set() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
-        memory.remember(&NOTES, &of_text(1, ""), false);
+        remember(&memory, 1, "");
         for _ in 0..10 {
             let mark = memory.mark();
             assert!(set(&memory, 1, 1_000) && set(&memory, 1, 2_000));
@@ -366,7 +370,7 @@ mod tests {
     #[test]
     fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
-        memory.remember(&NOTES, &of_text(1, "first"), false);
+        remember(&memory, 1, "first");
         let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();
         assert_eq!(count, STEPS_MAX);
         memory.roll_back(0);

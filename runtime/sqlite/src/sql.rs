@@ -7,11 +7,15 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
+use super::known_rows::unique_index;
 use super::statement_key::{Fields, places, split};
 use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
+
+/// The number by which SQLite finds a row without its id. No field is called so: their names begin with a letter.
+pub(crate) const NUMBER: &str = "_rowid_";
 
 /// A name in double quotes.
 pub(crate) fn quoted(name: &str) -> String {
@@ -173,7 +177,7 @@ pub(crate) fn trees(table: &TableDef) -> Vec<String> {
 
 /// A row by its id.
 pub(crate) fn get(table: &TableDef) -> String {
-    format!("SELECT {} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
+    format!("SELECT {}, {NUMBER} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
 }
 
 /// Rows by `places` ids.
@@ -194,9 +198,20 @@ pub(crate) fn insert(table: &TableDef) -> String {
 
 /// Some fields of a row; the id is the last parameter.
 pub(crate) fn update(table: &TableDef, fields: Fields) -> String {
+    let (table, sets, count) = (quoted(table.name), sets(table, fields), fields.places().count());
+    format!("UPDATE {table} SET {sets} WHERE {ID} = ?{}", count + 1)
+}
+
+/// The same of a row whose number is known; the number and the id are the last parameters. The id is compared, and not
+/// looked up.
+pub(crate) fn update_numbered(table: &TableDef, fields: Fields) -> String {
+    let (table, sets, count) = (quoted(table.name), sets(table, fields), fields.places().count());
+    format!("UPDATE {table} SET {sets} WHERE {NUMBER} = ?{} AND +{ID} = ?{}", count + 1, count + 2)
+}
+
+fn sets(table: &TableDef, fields: Fields) -> String {
     let set = |(number, place): (usize, usize)| format!("{} = ?{}", quoted(table.fields[place].name), number + 1);
-    let sets: Vec<String> = fields.places().enumerate().map(set).collect();
-    format!("UPDATE {} SET {} WHERE {ID} = ?{}", quoted(table.name), sets.join(", "), sets.len() + 1)
+    fields.places().enumerate().map(set).collect::<Vec<_>>().join(", ")
 }
 
 /// A row's end.
@@ -207,7 +222,10 @@ pub(crate) fn delete(table: &TableDef) -> String {
 /// The rows of a plan, in order.
 pub(crate) fn select(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
-    let columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
+    let mut columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
+    if unique_index(plan).is_some() {
+        let _ = write!(columns, ", {NUMBER}");
+    }
     let mut sql = format!("SELECT {columns} {}", text.from());
     let order = text.order();
     if !order.is_empty() {
@@ -535,6 +553,13 @@ mod tests {
         ] {
             assert_eq!(way(&select(&plan)), expected, "{}", select(&plan));
         }
+    }
+
+    #[test]
+    fn a_row_whose_number_is_known_is_found_by_it_and_its_id_is_not_looked_up() {
+        let fields = Fields::of(&[(2, Value::Null)]);
+        assert_eq!(way(&update(&TABLE, fields)), "SEARCH t USING INDEX t._id (_id=?)");
+        assert_eq!(way(&update_numbered(&TABLE, fields)), "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)");
     }
 
     #[test]

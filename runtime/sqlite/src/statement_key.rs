@@ -29,7 +29,7 @@ impl Fields {
     }
 
     /// Their places, in order.
-    pub(crate) fn places(self) -> impl Iterator<Item = usize> {
+    pub(crate) fn places(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let place = (left != 0).then_some(left.trailing_zeros() as usize)?;
@@ -57,6 +57,7 @@ enum Verb {
     Count,
     Insert,
     Update,
+    UpdateNumbered,
     Delete,
 }
 
@@ -86,6 +87,11 @@ impl StatementKey {
     /// Some fields of a row.
     pub(crate) fn update(table: &'static TableDef, fields: Fields) -> Self {
         Self::of(Verb::Update, table, fields.0)
+    }
+
+    /// The same of a row whose number is known.
+    pub(crate) fn update_numbered(table: &'static TableDef, fields: Fields) -> Self {
+        Self::of(Verb::UpdateNumbered, table, fields.0)
     }
 
     /// A row's end.

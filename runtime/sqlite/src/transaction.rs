@@ -83,6 +83,9 @@ enum Poison {
 
 type Result<T> = std::result::Result<T, StoreError>;
 
+/// As [`Visit`], of a row on which SQLite stands.
+type VisitStored<'a> = dyn FnMut(&SqliteRow<'_>) -> Result<ControlFlow<()>> + 'a;
+
 impl SqliteTransaction {
     /// A transaction whose `BEGIN` ran already, and which may take `limit`.
     pub(crate) fn new(source: Source, limit: Duration) -> Self {
@@ -219,7 +222,7 @@ impl SqliteTransaction {
         statement: &mut CachedStatement<'_>,
         table: &'static TableDef,
         visited: &Cell<u64>,
-        visit: &mut Visit<'_>,
+        visit: &mut VisitStored<'_>,
     ) -> Result<bool> {
         let mut rows = statement.raw_query();
         let mut any = false;
@@ -243,25 +246,24 @@ impl SqliteTransaction {
     /// Visits what SQLite finds, with what it has not been told laid over it, and remembers the rows if that is asked for.
     fn overlaying<R>(
         &self,
-        table: &'static TableDef,
         remembers: bool,
         visit: &mut Visit<'_>,
-        read: impl FnOnce(&mut Visit<'_>) -> Result<R>,
+        read: impl FnOnce(&mut VisitStored<'_>) -> Result<R>,
     ) -> Result<R> {
         let Some(memory) = &self.memory else {
             return read(&mut |row| {
                 if remembers {
-                    self.source.keep_row(table, row);
+                    self.source.keep_row(row);
                 }
                 visit(row)
             });
         };
         let is_changed = self.savepoints.borrow().known > 0;
-        read(&mut |row| match memory.unwritten(table, row)? {
+        read(&mut |row| match memory.unwritten(row)? {
             Some(row) => visit(&row),
             None => {
                 if remembers {
-                    memory.remember(table, row, is_changed);
+                    memory.remember(row, is_changed);
                 }
                 visit(row)
             }
@@ -288,22 +290,29 @@ impl SqliteTransaction {
         Ok(changed > 0)
     }
 
-    /// Writes some fields of a row; says whether there is one.
+    /// Writes some fields of a row, which may be known to have a number; says whether there is one.
     fn write_fields<'v>(
         &self,
         table: &'static TableDef,
-        id: u128,
+        (id, number): (u128, Option<i64>),
         fields: Fields,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item = ValueRef<'v>> + Clone,
     ) -> Result<bool> {
-        let mut statement = self.statement(StatementKey::update(table, fields), || sql::update(table, fields))?;
-        let mut number = 1;
-        for value in values {
-            self.bound(row::bind(&mut statement, number, value))?;
-            number += 1;
+        let mut statement = match number {
+            Some(_) => {
+                self.statement(StatementKey::update_numbered(table, fields), || sql::update_numbered(table, fields))
+            }
+            None => self.statement(StatementKey::update(table, fields), || sql::update(table, fields)),
+        }?;
+        let parameters = values.clone().chain(number.map(ValueRef::Integer)).chain([ValueRef::Id(id)]);
+        for (place, value) in parameters.enumerate() {
+            self.bound(row::bind(&mut statement, place + 1, value))?;
         }
-        self.bound(row::bind_id(&mut statement, number, id))?;
-        self.write(&mut statement, table)
+        if self.write(&mut statement, table)? {
+            return Ok(true);
+        }
+        // Numbers stay, unless somebody else rewrites the file.
+        if number.is_some() { self.write_fields(table, (id, None), fields, values) } else { Ok(false) }
     }
 
     /// Writes what waits for the commit; to be asked once, at its end.
@@ -313,7 +322,7 @@ impl SqliteTransaction {
     pub(crate) fn write_remembered(&self, memory: &RowMemory) -> Result<()> {
         memory.write(|table, id, fields, row| {
             let values = fields.places().map(|place| row.value(place));
-            let written = self.write_fields(table, id, fields, values)?;
+            let written = self.write_fields(table, (id, row.number()), fields, values)?;
             if written { Ok(()) } else { Err(StoreError::TransactionLost("a row is gone that was changed".to_owned())) }
         })
     }
@@ -402,7 +411,7 @@ impl Reader for SqliteTransaction {
         }
         let mut statement = self.statement(StatementKey::get(table), || sql::get(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.overlaying(table, true, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
+        self.overlaying(true, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -427,10 +436,10 @@ impl Reader for SqliteTransaction {
         self.bound(row::bind_plan(&mut statement, plan))?;
         let table = plan.table;
         if plan.keys_only {
-            return self.visit(&mut statement, table, &self.keys_visited, visit).map(drop);
+            return self.visit(&mut statement, table, &self.keys_visited, &mut |row| visit(row)).map(drop);
         }
-        let visit_all = |visit: &mut Visit<'_>| self.visit(&mut statement, table, &self.rows_visited, visit);
-        self.overlaying(table, is_unique, visit, visit_all).map(drop)
+        let visit_all = |visit: &mut VisitStored<'_>| self.visit(&mut statement, table, &self.rows_visited, visit);
+        self.overlaying(is_unique, visit, visit_all).map(drop)
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
@@ -446,9 +455,7 @@ impl Reader for SqliteTransaction {
             let mut statement =
                 self.statement(StatementKey::get_many(table, places), || sql::get_many(table, places))?;
             self.bound(row::bind_ids(&mut statement, ids))?;
-            self.overlaying(table, false, &mut visit, |visit| {
-                self.visit(&mut statement, table, &self.rows_visited, visit)
-            })?;
+            self.overlaying(false, &mut visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))?;
             if broken_off.get() {
                 break;
             }
@@ -561,14 +568,16 @@ impl Writer for SqliteTransaction {
             return Ok(true);
         }
         let own = Fields::of(changes);
+        let known = self.memory.as_ref().and_then(|memory| memory.get(table, id));
+        let key = (id, known.and_then(|row| row.columns.number()));
         let found = match self.memory.as_ref().and_then(|memory| memory.waiting(table, id)) {
-            None => self.write_fields(table, id, own, changes.iter().map(|(_, value)| value.as_ref()))?,
+            None => self.write_fields(table, key, own, changes.iter().map(|(_, value)| value.as_ref()))?,
             Some((waiting, row)) => {
                 self.tells_of_others.set(true);
                 let changed = |place: usize| changes.binary_search_by_key(&place, |(place, _)| *place).ok();
                 let value = |place| changed(place).map_or_else(|| row.value(place), |at| changes[at].1.as_ref());
                 let fields = own.and(waiting);
-                self.write_fields(table, id, fields, fields.places().map(value))?
+                self.write_fields(table, key, fields, fields.places().map(value))?
             }
         };
         if found {

@@ -97,7 +97,6 @@ impl TokenCache {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::super::key_set::KeySet;

@@ -48,6 +48,26 @@ fn a_key_from_before_they_had_a_bound_is_served_and_may_be_replaced_by_a_shorter
 }
 
 #[test]
+fn rows_that_somebody_else_numbered_anew_are_found_by_their_ids() {
+    let store = TestStore::new(&sqlite(), &[Account::DEF]);
+    let ids = store.mutate(|db| ["ada", "bob", "cy"].map(|owner| open(db, owner, 1)).into_iter().collect());
+    let [ada, bob, cy] = <[_; 3]>::try_from(Result::<Vec<_>, StoreError>::unwrap(ids)).unwrap();
+    store.mutate(move |db| db.delete(ada).map(drop)).unwrap();
+    // The writer knows both now, with the numbers 2 and 3.
+    store.mutate(move |db| [bob, cy].iter().try_for_each(|id| db.get(*id).map(drop))).unwrap();
+    let file = rusqlite::Connection::open(store.folder.path().join("convoke.db")).unwrap();
+    // Each gets the number that the other one had.
+    let exchange = "UPDATE accounts SET rowid = -rowid; UPDATE accounts SET rowid = 5 + rowid";
+    file.execute_batch(exchange).unwrap();
+    drop(file);
+    store.mutate(move |db| db.patch(bob, |account| account.balance = 20)).unwrap();
+    store.mutate(move |db| db.patch(cy, |account| account.balance = 30)).unwrap();
+    assert_eq!(["bob", "cy"].map(|owner| store.read(|db| balance(db, owner))), [Some(20), Some(30)]);
+    store.mutate(move |db| db.patch(cy, |account| account.owner.push('n'))).unwrap();
+    assert_eq!(store.read(|db| balance(db, "cyn")), Some(30));
+}
+
+#[test]
 fn a_folder_is_served_once_and_the_message_names_it() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let again = || open_in(store.folder.path());
