@@ -89,14 +89,16 @@ impl Wal {
         pages * (self.page_bytes + FRAME_HEADER)
     }
 
-    /// After every commit, when the mutations are answered.
-    pub(crate) fn committed(&mut self, connection: &Connection) {
+    /// After every commit, when the mutations are answered. Says whether the log was tended, which it is now and then.
+    pub(crate) fn committed(&mut self, connection: &Connection) -> bool {
         self.dirty = true;
         let pages = PAGES.get();
         connection.counters.wal_bytes.store(self.bytes(pages), Relaxed);
-        if pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested()) {
+        let is_due = pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested());
+        if is_due {
             self.tend(connection, pages);
         }
+        is_due
     }
 
     /// When nothing waited for a while.
