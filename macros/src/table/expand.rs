@@ -43,6 +43,7 @@ fn definition(table: &Table) -> TokenStream {
         table.object.members.iter().zip(&table.defaults).map(|(member, default)| field(member, default.as_ref()));
     let indexes = table.indexes.iter().map(|index| index_definition(table, index));
     let encoded = table.object.members.iter().map(encode);
+    let changed = table.object.members.iter().enumerate().filter_map(|(place, member)| change(place, member));
     let decoded = table.object.members.iter().enumerate().filter_map(|(place, member)| decode(place, member));
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
@@ -62,6 +63,14 @@ fn definition(table: &Table) -> TokenStream {
             };
             fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
                 ::core::convert::From::from([#(#encoded),*])
+            }
+            fn changes(
+                &self,
+                before: &[::convoke::__private::Value],
+            ) -> ::std::vec::Vec<(::core::primitive::usize, ::convoke::__private::Value)> {
+                let mut changes = ::std::vec::Vec::new();
+                #(#changed)*
+                changes
             }
             fn decode(
                 row: &dyn ::convoke::__private::Row,
@@ -134,6 +143,18 @@ fn encode(member: &Member) -> TokenStream {
         Presence::Required | Presence::Optional | Presence::Or(_) => {
             let encode = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>::to_value);
             quote_spanned!(Span::mixed_site()=> #encode(&self.#field))
+        }
+    }
+}
+
+fn change(place: usize, member: &Member) -> Option<TokenStream> {
+    let (changes, before) = (Ident::new("changes", Span::mixed_site()), Ident::new("before", Span::mixed_site()));
+    let Member { field, ty, .. } = member;
+    match member.presence {
+        Presence::Retired => None,
+        Presence::Required | Presence::Optional | Presence::Or(_) => {
+            let add = quote_spanned!(ty.span()=> ::convoke::__private::add_change::<#ty>);
+            Some(quote_spanned!(Span::mixed_site()=> #add(&mut #changes, #before, #place, &self.#field);))
         }
     }
 }

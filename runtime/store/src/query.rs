@@ -219,12 +219,7 @@ impl DbMut {
     pub fn patch_doc<T: Table>(&mut self, mut doc: Doc<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
         let before = doc.encode();
         change(doc.fields_mut());
-        let changes: Vec<(usize, Value)> = doc
-            .encode()
-            .into_iter()
-            .enumerate()
-            .filter(|(place, after)| !T::DEF.fields[*place].retired && before[*place] != *after)
-            .collect();
+        let changes = doc.changes(&before);
         if !changes.is_empty() && !self.writer.update(T::DEF, doc.id().bits(), &before, &changes)? {
             return Err(missing(doc.id()));
         }

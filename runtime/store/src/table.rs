@@ -26,6 +26,12 @@ pub trait Table: Named + Clone + Serialize + Send + Sync + Sized + 'static {
     /// The values of the fields, in the order of [`TableDef::fields`], retired ones as null.
     fn encode(&self) -> Vec<Value>;
 
+    /// The fields that have another value than in `before`, which is of the form of [`Table::encode`]: places and values.
+    fn changes(&self, before: &[Value]) -> Vec<(usize, Value)> {
+        let fields = self.encode().into_iter().enumerate();
+        fields.filter(|(place, value)| !Self::DEF.fields[*place].retired && before.get(*place) != Some(value)).collect()
+    }
+
     /// The struct of a row whose columns are the fields in their order.
     ///
     /// # Errors
@@ -323,6 +329,11 @@ pub trait Column: Sized {
     /// The stored form.
     fn to_value(&self) -> Value;
 
+    /// Whether this is the stored form.
+    fn is(&self, value: &Value) -> bool {
+        self.to_value() == *value
+    }
+
     /// The Rust value of a stored one, or why it does not fit.
     fn from_value(value: ValueRef<'_>) -> Result<Self, String>;
 
@@ -404,8 +415,23 @@ scalar_columns! {
     u32, Integer, "an integer", |v| Value::Integer(i64::from(*v)),
         ValueRef::Integer(v) => u32::try_from(v).map_err(|error| error.to_string());
     f64, Float, "a number", |v| Value::Float(*v), ValueRef::Float(v) => Ok(v);
-    String, Text, "a text", |v| Value::Text(v.clone()), ValueRef::Text(v) => Ok(v.to_owned());
     Millis, Integer, "an integer", |v| Value::Integer(v.0), ValueRef::Integer(v) => Ok(Millis(v));
+}
+
+impl Column for String {
+    const TYPE: ColumnType = ColumnType::Text;
+    fn to_value(&self) -> Value {
+        Value::Text(self.clone())
+    }
+    fn is(&self, value: &Value) -> bool {
+        matches!(value, Value::Text(text) if text == self)
+    }
+    fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
+        match value {
+            ValueRef::Text(text) => Ok(text.to_owned()),
+            other => unfit("a text", other),
+        }
+    }
 }
 
 impl<T: Table> Column for Id<T> {
@@ -428,6 +454,9 @@ impl<T: Column> Column for Option<T> {
     const REFERENCES: Option<&'static str> = T::REFERENCES;
     fn to_value(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::to_value)
+    }
+    fn is(&self, value: &Value) -> bool {
+        self.as_ref().map_or(*value == Value::Null, |some| some.is(value))
     }
     fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
         match value {
@@ -490,6 +519,9 @@ impl Column for Bytes {
     const TYPE: ColumnType = ColumnType::Bytes;
     fn to_value(&self) -> Value {
         Value::Bytes(self.0.clone())
+    }
+    fn is(&self, value: &Value) -> bool {
+        matches!(value, Value::Bytes(bytes) if *bytes == self.0)
     }
     fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
         match value {
@@ -637,6 +669,13 @@ pub fn decode_field<T: Column>(row: &dyn Row, table: &'static TableDef, place: u
             None => Err(corrupt("null where a value is needed".to_owned())),
         },
         value => T::from_value(value).map_err(corrupt),
+    }
+}
+
+/// Adds field `place` to the changes of a row if it has another value than before: what `#[table]` calls for every field.
+pub fn add_change<T: Column>(changes: &mut Vec<(usize, Value)>, before: &[Value], place: usize, field: &T) {
+    if !before.get(place).is_some_and(|value| field.is(value)) {
+        changes.push((place, field.to_value()));
     }
 }
 

@@ -113,9 +113,7 @@ fn text(call: &CallLine<'_>, stamp: &mut Stamp, line: &mut String) {
 
 /// `"value"`, as `Debug` writes it. Nearly every value is written as it is, and that is seen at once.
 fn push_text(line: &mut String, value: &str) {
-    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
-    // Without a branch for each byte, several are looked at together.
-    if value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+    if is_plain(value.as_bytes()) {
         line.push('"');
         line.push_str(value);
         line.push('"');
@@ -123,6 +121,14 @@ fn push_text(line: &mut String, value: &str) {
         // Nothing fails that writes into a text.
         let _ = write!(line, "{value:?}");
     }
+}
+
+/// Whether `Debug` writes a text as it is: printable ASCII without quotes and backslashes. Texts are short here: without a
+/// branch for each byte, eight are looked at together.
+fn is_plain(value: &[u8]) -> bool {
+    let is_plain = |all, byte: &u8| all & (b' '..0x7f).contains(byte) & (*byte != b'"') & (*byte != b'\\');
+    let (eights, rest) = value.as_chunks::<8>();
+    eights.iter().all(|eight| eight.iter().fold(true, is_plain)) && rest.iter().fold(true, is_plain)
 }
 
 #[derive(serde::Serialize)]

@@ -129,6 +129,24 @@ fn a_row_survives_its_columns() {
 }
 
 #[test]
+fn the_changes_of_a_row_are_what_its_columns_say() {
+    let mut changed = entry();
+    changed.name.push('x');
+    let other =
+        Entry { status: Status::Matched, usage_count: 4, constraint: None, ended_at: Some(Millis(9)), ..changed };
+    let (before, after) = (entry().encode(), other.encode());
+    assert!(entry().changes(&before).is_empty());
+    // All but the meeting, and the field that is no more.
+    let expected: Vec<_> = [1, 2, 4, 5, 6].map(|place| (place, after[place].clone())).into();
+    assert_eq!(other.changes(&before), expected);
+    let mut gone = before.clone();
+    gone[3] = Value::Text("once".to_owned());
+    assert!(entry().changes(&gone).is_empty());
+    gone[4] = Value::Null;
+    assert_eq!(entry().changes(&gone), [(4, before[4].clone())]);
+}
+
+#[test]
 fn a_row_from_before_a_field_reads_its_default_and_is_corrupt_without_one() {
     let mut values = entry().encode();
     values[2] = Value::Null;
