@@ -92,6 +92,12 @@ pub(crate) fn list_accounts_once(ctx: &QueryCtx, args: ListAccountsOnce) -> Resu
     list_accounts(ctx, ListAccounts { owner: args.owner })
 }
 
+/// Lists the accounts of an owner, as JSON that was written out of the store.
+#[query]
+pub(crate) fn encode_accounts_once(ctx: &QueryCtx, args: ListAccountsOnce) -> Result<Encoded<Vec<Doc<Account>>>> {
+    Ok(ctx.db().query(Account::by_owner).eq(&args.owner).encode(usize::try_from(LISTED).unwrap_or(0))?)
+}
+
 #[args]
 pub(crate) struct Transfer {
     pub from: i64,

@@ -40,6 +40,8 @@ pub(crate) enum Work {
     ListHot,
     /// Fifty accounts, with arguments that no call had before.
     ListOnce,
+    /// The same, written without structs.
+    EncodedListOnce,
     /// Money from one account to another.
     Transfer,
     /// The same among accounts that nobody watches.
@@ -79,6 +81,7 @@ impl Work {
             Work::GetOnce => "getAccountOnce",
             Work::List | Work::ListHot => "listAccounts",
             Work::ListOnce => "listAccountsOnce",
+            Work::EncodedListOnce => "encodeAccountsOnce",
             Work::Transfer | Work::TransferUnwatched | Work::ContendedTransfer => "transfer",
             Work::Insert => "postMessage",
         }
@@ -86,7 +89,7 @@ impl Work {
 
     /// Whether each request has an argument `turn` that no other has.
     fn is_new_each_time(self) -> bool {
-        matches!(self, Work::GetOnce | Work::ListOnce)
+        matches!(self, Work::GetOnce | Work::ListOnce | Work::EncodedListOnce)
     }
 }
 
@@ -178,7 +181,7 @@ impl Load<'_> {
                         format!("{{\"id\":\"{}\"}}", ids[random.random_range(0..ids.len())])
                     }
                     Work::ListHot => "{\"owner\":\"owner-0\"}".to_owned(),
-                    Work::List | Work::ListOnce => {
+                    Work::List | Work::ListOnce | Work::EncodedListOnce => {
                         format!("{{\"owner\":\"owner-{}\"}}", random.random_range(0..accounts / LISTED))
                     }
                     Work::Transfer => transfer([(); 2].map(|()| random.random_range(0..accounts))),

@@ -150,6 +150,7 @@ impl<'a> Bench<'a> {
         self.against_peers(&peers, "", &TARGETS);
         let Peers { convoke, echo, .. } = &peers;
         let ours = |work| (convoke, work, Wire::Http1);
+        self.compare("list of 50 / the same by encode", 0.9, ours(Work::ListOnce), ours(Work::EncodedListOnce));
         self.compare("with a JWT / without", 0.95, ours(Work::GetWithToken), ours(Work::Get));
         convoke.teach_list(echo);
         self.compare("query by id, kept / query that does nothing", 0.95, ours(Work::GetHot), ours(Work::Nothing));
