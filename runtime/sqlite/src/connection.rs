@@ -363,18 +363,13 @@ fn assert_setting(
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::StatementStatus;
-
-    use super::*;
-    use convoke_core::clock::SystemClock;
-
-    #[test]
-    fn a_statement_is_planned_once_whatever_limit_is_bound() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("convoke.db");
+impl Common {
+    /// Of an empty database in a folder.
+    pub(crate) fn of_test(folder: &Path) -> Self {
+        let clock = Arc::new(convoke_core::clock::SystemClock::new());
+        let path = folder.join("convoke.db");
         convoke_store::private_file(&path).unwrap();
-        let common = Common {
+        Self {
             path: path.into(),
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
@@ -382,12 +377,25 @@ mod tests {
             row_bytes: 0,
             pages_max: None,
             wal_bytes_kept: 1 << 20,
-            clock: Arc::new(SystemClock::new()),
+            clock: clock.clone(),
             counters: Arc::default(),
             newest: Arc::default(),
-            commits: Arc::new(Commits::new(Arc::new(SystemClock::new()), &[])),
+            commits: Arc::new(Commits::new(clock, &[])),
             reads: Arc::default(),
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_planned_once_whatever_limit_is_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let common = Common::of_test(folder.path());
         let connection = Connection::open(&common, Purpose::Write).unwrap();
         connection.sqlite.execute_batch("CREATE TABLE t (a); CREATE INDEX i ON t (a)").unwrap();
         let mut statement =

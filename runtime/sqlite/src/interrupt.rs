@@ -74,13 +74,12 @@ impl Interrupt {
 
     /// Why the open transaction has to stop, if it has to.
     pub(crate) fn must_stop(&self) -> Option<Stop> {
-        if self.ordered() {
-            Some(Stop::Ordered)
-        } else if self.now_nanos() > self.deadline.load(Relaxed) {
-            Some(Stop::Deadline)
-        } else {
-            None
-        }
+        if self.ordered() { Some(Stop::Ordered) } else { self.is_late(self.now()).then_some(Stop::Deadline) }
+    }
+
+    /// Whether its time was over at `now`.
+    pub(crate) fn is_late(&self, now: Duration) -> bool {
+        nanos(now) > self.deadline.load(Relaxed)
     }
 
     /// Whether the open transaction was told to stop: cheap enough to ask for every row.
@@ -105,10 +104,6 @@ impl Interrupt {
     /// Monotonic time.
     pub(crate) fn now(&self) -> Duration {
         self.clock.monotonic()
-    }
-
-    fn now_nanos(&self) -> u64 {
-        nanos(self.now()).max(1)
     }
 }
 

@@ -7,6 +7,7 @@
 //! A snapshot stays open when its query is done, and serves the next one if nothing was committed in between. Before the
 //! log is copied back, the readers that nobody uses let go of theirs.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -14,34 +15,31 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use super::connection::{Common, Connection, Purpose, VFS};
-use super::failure::{self, Opening as _};
+use super::connection::{Common, Connection, Purpose};
+use super::failure;
 use super::interrupt::Interrupt;
 use super::transaction::{Source, SqliteTransaction};
-use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_core::priority::{Behind, stand_back};
 use convoke_store::engine::Read;
 use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, OpenError, Ran, ReadJob, StoreError};
 use parking_lot::{Condvar, Mutex};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
-use r2d2::ManageConnection;
-use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::OpenFlags;
 
-/// What stays as it is in the path of a URI.
-const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-
-/// The pool of readers.
+/// The readers.
 pub(crate) struct Readers {
-    pool: r2d2::Pool<Manager>,
+    common: Common,
     line: Arc<Line>,
-    interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>,
+    interrupts: Mutex<Vec<Arc<Interrupt>>>,
     count: usize,
     timeout: Duration,
-    clock: Arc<dyn Clock>,
 }
+
+/// A connection that reads. Boxed, since it is handed on at every turn.
+type Reader = Box<Connection>;
+
+/// A turn: the place that is served, and the connection that was free. There is none where one broke.
+type Turn = (Service, Option<Reader>);
 
 impl Readers {
     /// Opens all readers and starts their threads.
@@ -50,22 +48,11 @@ impl Readers {
     /// As [`Connection::open`]; the system has no thread.
     pub(crate) fn open(common: &Common, limits: &Limits) -> Result<Self, OpenError> {
         let count = limits.readers.max(1);
-        let interrupts = Arc::default();
-        let manager = Manager::new(common.clone(), Arc::clone(&interrupts));
-        // The pool reports a failed connection as a text, after a while: one is tried before, for its own error.
-        drop(manager.connect()?);
-        let size = u32::try_from(count).unwrap_or(u32::MAX);
-        let pool = r2d2::Pool::builder()
-            .max_size(size)
-            .min_idle(Some(size))
-            .test_on_check_out(false)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .build(manager)
-            .map_err(|error| OpenError::Engine(error.to_string()))?;
         let line = Arc::new(Line::new(count, limits.reader_queue_max));
-        let readers =
-            Self { pool, line, interrupts, count, timeout: limits.query_timeout, clock: common.clock.clone() };
+        let (common, interrupts) = (common.clone(), Mutex::default());
+        let readers = Self { common, line, interrupts, count, timeout: limits.query_timeout };
+        let idle = (0..count).map(|_| readers.connect()).collect::<Result<_, _>>()?;
+        readers.line.state.lock().idle = idle;
         for number in 0..count {
             let line = readers.line.clone();
             thread::Builder::new()
@@ -79,13 +66,22 @@ impl Readers {
         Ok(readers)
     }
 
+    fn connect(&self) -> Result<Reader, OpenError> {
+        let connection = Connection::open(&self.common, Purpose::Read)?;
+        let mut interrupts = self.interrupts.lock();
+        // One that nobody else holds was of a connection that is gone.
+        interrupts.retain(|interrupt| Arc::strong_count(interrupt) > 1);
+        interrupts.push(connection.interrupt.clone());
+        Ok(Box::new(connection))
+    }
+
     /// A reader for the caller's own thread, if one is free and nobody waits.
     ///
     /// # Errors
-    /// [`StoreError::Closed`]; the engine's, while a reader is being replaced.
+    /// [`StoreError::Closed`]; the engine's, where a reader is to be replaced.
     pub(crate) fn lease_at_once(self: &Arc<Self>, flow: Flow) -> Result<Option<Lease>, StoreError> {
-        let service = self.line.try_serve(flow)?;
-        service.map(|service| self.clone().lease(service, Place::Caller)).transpose()
+        let turn = self.line.try_serve(flow)?;
+        turn.map(|turn| self.clone().lease(turn, Place::Caller)).transpose()
     }
 
     /// Has a thread of the readers' run `job`, now or when it is the flow's turn. Another one may have to go for it,
@@ -109,19 +105,21 @@ impl Readers {
         if let Some(other) = self.line.push(flow, Waiting::Thread(reply))? {
             other.refuse(rejected(Rejection::Share));
         }
-        let service = answer.recv().map_err(|_| closed())??;
-        self.clone().lease(service, Place::Caller)
+        let turn = answer.recv().map_err(|_| closed())??;
+        self.clone().lease(turn, Place::Caller)
     }
 
-    fn lease(self: Arc<Self>, service: Service, place: Place) -> Result<Lease, StoreError> {
-        let turn = Turn { began: self.clock.monotonic(), readers: self, service, place };
-        // Who is served finds a connection, unless one broke and is being replaced.
-        let connection = turn
-            .readers
-            .pool
-            .try_get()
-            .ok_or_else(|| StoreError::Disk("a reader is being replaced after a failure".to_owned()))?;
-        Ok(Lease { connection, turn })
+    fn lease(self: Arc<Self>, (service, connection): Turn, place: Place) -> Result<Lease, StoreError> {
+        let began = self.common.clock.monotonic();
+        let connection = match connection {
+            Some(connection) => connection,
+            // One broke; whoever comes next replaces it.
+            None => self.connect().map_err(|error| {
+                self.line.end((service, None), Duration::ZERO, place);
+                StoreError::Disk(format!("a reader cannot be replaced after a failure: {error}"))
+            })?,
+        };
+        Ok(Lease { connection: Some(connection), readers: self, service, place, began, ended: Cell::new(None) })
     }
 
     /// Whether one more call of `flow` would get a reader or a place to wait.
@@ -135,22 +133,17 @@ impl Readers {
 
     /// Ends the snapshots that nobody uses: they would keep the log from being copied back, and from starting anew.
     pub(crate) fn release_snapshots(&self) {
-        // All of them are held until the last one is found: the pool would hand out the first one again.
+        // All of them are held until the last one is found: the first one would be handed out again.
         let mut held = Vec::with_capacity(self.count);
-        while let Ok(Some(service)) = self.line.try_serve(Flow::SYSTEM) {
-            let Some(connection) = self.pool.try_get() else {
-                self.line.end(service, Duration::ZERO, Place::Caller);
-                break;
-            };
-            if connection.end_snapshot().is_err() {
+        while let Ok(Some((service, connection))) = self.line.try_serve(Flow::SYSTEM) {
+            if let Some(connection) = &connection
+                && connection.end_snapshot().is_err()
+            {
                 connection.set_broken();
             }
-            held.push((connection, service));
+            held.push((service, connection));
         }
-        for (connection, service) in held {
-            drop(connection);
-            self.line.end(service, Duration::ZERO, Place::Caller);
-        }
+        held.into_iter().for_each(|turn| self.line.end(turn, Duration::ZERO, Place::Caller));
     }
 
     /// Tells the reader whose snapshot is the oldest to stop; says whether one was at work.
@@ -186,25 +179,25 @@ pub(crate) enum Waiting {
     /// A read, for a thread of the readers'.
     Job(Arc<Readers>, Box<dyn ReadJob>),
     /// A thread, which reads itself.
-    Thread(mpsc::Sender<Result<Service, StoreError>>),
+    Thread(mpsc::Sender<Result<Turn, StoreError>>),
 }
 
 impl Waiting {
     /// Its turn has come.
-    fn serve(self, service: Service) {
+    fn serve(self, turn: Turn) {
         match self {
             // Nobody waits for it any more.
             Waiting::Job(readers, job) if job.is_abandoned() => {
-                readers.line.end(service, Duration::ZERO, Place::Reader);
+                readers.line.end(turn, Duration::ZERO, Place::Reader);
             }
             Waiting::Job(readers, mut job) => {
-                let lease = readers.lease(service, Place::Reader);
+                let lease = readers.lease(turn, Place::Reader);
                 let ran = lease.map(|lease| lease.run(&mut |reader| job.run(reader)));
                 job.finish(ran);
             }
             Waiting::Thread(reply) => {
                 // It waits for this and nothing else.
-                let _ = reply.send(Ok(service));
+                let _ = reply.send(Ok(turn));
             }
         }
     }
@@ -230,6 +223,8 @@ struct State {
     queue: FairQueue<Waiting>,
     /// Whose turn it is, for the next thread.
     granted: VecDeque<(Service, Waiting)>,
+    /// The connections that nobody uses: one for each place that is free, but for those that broke.
+    idle: Vec<Reader>,
     closed: bool,
 }
 
@@ -244,14 +239,18 @@ enum Place {
 
 impl Line {
     fn new(count: usize, waiting_max: usize) -> Self {
-        let state = State { queue: FairQueue::new(count, waiting_max), granted: VecDeque::new(), closed: false };
+        let queue = FairQueue::new(count, waiting_max);
+        let state = State { queue, granted: VecDeque::new(), idle: Vec::new(), closed: false };
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
     /// Serves `flow` on the caller's thread, if that takes nobody's turn.
-    fn try_serve(&self, flow: Flow) -> Result<Option<Service>, StoreError> {
-        let mut state = self.state.lock();
-        if state.closed { Err(closed()) } else { Ok(state.queue.try_serve(flow)) }
+    fn try_serve(&self, flow: Flow) -> Result<Option<Turn>, StoreError> {
+        let state = &mut *self.state.lock();
+        if state.closed {
+            return Err(closed());
+        }
+        Ok(state.queue.try_serve(flow).map(|service| (service, state.idle.pop())))
     }
 
     /// Has a thread of the readers' serve `waiting`, now or when it is the flow's turn.
@@ -269,8 +268,11 @@ impl Line {
     }
 
     /// A reader is free again.
-    fn end(&self, service: Service, elapsed: Duration, place: Place) {
+    fn end(&self, (service, connection): Turn, elapsed: Duration, place: Place) {
+        // What broke is closed before anybody has to wait for it.
+        let whole = connection.filter(|connection| !connection.is_broken());
         let mut state = self.state.lock();
+        state.idle.extend(whole);
         state.queue.end(service, elapsed);
         while let Some(next) = state.queue.pop() {
             state.granted.push_back(next);
@@ -285,8 +287,9 @@ impl Line {
         let mut state = self.state.lock();
         loop {
             if let Some((service, waiting)) = state.granted.pop_front() {
+                let turn = (service, state.idle.pop());
                 drop(state);
-                if catch_unwind(AssertUnwindSafe(|| waiting.serve(service))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| waiting.serve(turn))).is_err() {
                     tracing::error!("the answer of a query panicked");
                 }
                 state = self.state.lock();
@@ -321,34 +324,45 @@ fn rejected(rejection: Rejection) -> StoreError {
     }
 }
 
-/// A reader in somebody's hands. It goes back when this is dropped.
+/// A reader in somebody's hands. It goes back when this is dropped, and its turn is the next one's.
 pub(crate) struct Lease {
-    connection: r2d2::PooledConnection<Manager>,
-    // Last: who is served next finds the connection in the pool.
-    turn: Turn,
+    /// There until then.
+    connection: Option<Reader>,
+    readers: Arc<Readers>,
+    service: Service,
+    place: Place,
+    began: Duration,
+    /// When what it was for was done.
+    ended: Cell<Option<Duration>>,
 }
 
 impl Lease {
     /// The connection.
     pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
+        self.connection.as_ref().expect("it goes back when the lease is dropped")
     }
 
-    /// How long it has been held.
+    /// What it is for was done at `now`.
+    pub(crate) fn end_at(&self, now: Duration) {
+        self.ended.set(Some(now));
+    }
+
+    /// How long it has been in use.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.turn.readers.clock.monotonic().saturating_sub(self.turn.began)
+        let now = self.ended.get().unwrap_or_else(|| self.readers.common.clock.monotonic());
+        now.saturating_sub(self.began)
     }
 
     /// Runs `read` in one snapshot. It does not run if none can be opened; what happens within is the function's to
     /// report.
     pub(crate) fn run(self, read: &mut Read<'_>) -> Ran {
-        let timeout = self.turn.readers.timeout;
-        self.connection.interrupt.begin_at(self.turn.began, timeout);
-        if let Err(error) = self.connection.open_snapshot() {
+        let (connection, timeout) = (self.connection(), self.readers.timeout);
+        connection.interrupt.begin_at(self.began, timeout);
+        if let Err(error) = connection.open_snapshot() {
             let failure = failure::of_engine(&error);
             match &failure {
-                StoreError::Disk(reason) => self.connection.reads.failed(reason, self.connection.interrupt.now()),
-                _ => self.connection.set_broken(),
+                StoreError::Disk(reason) => connection.reads.failed(reason, connection.interrupt.now()),
+                _ => connection.set_broken(),
             }
             return Ran { outcome: Err(failure), elapsed: self.elapsed() };
         }
@@ -373,61 +387,47 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         // An order to stop that comes too late must not reach the next read.
-        self.connection.interrupt.end();
+        self.connection().interrupt.end();
+        let elapsed = self.elapsed();
+        self.readers.line.end((self.service, self.connection.take()), elapsed, self.place);
     }
 }
 
-/// The turn of the call that holds a reader; its end is the next one's.
-struct Turn {
-    readers: Arc<Readers>,
-    service: Service,
-    place: Place,
-    began: Duration,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let elapsed = self.readers.clock.monotonic().saturating_sub(self.began);
-        self.readers.line.end(self.service, elapsed, self.place);
-    }
-}
+    #[test]
+    fn a_connection_that_broke_is_replaced_by_whoever_comes_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let common = Common::of_test(folder.path());
+        let writer = Connection::open(&common, Purpose::Write).unwrap();
+        writer.sqlite.execute_batch("CREATE TABLE t (a)").unwrap();
+        let limits = Limits { readers: 1, ..Limits::default() };
+        let readers = Arc::new(Readers::open(&common, &limits).unwrap());
+        let lease = || readers.lease_at_once(Flow::SYSTEM).map(Option::unwrap);
+        let idle = || readers.line.state.lock().idle.len();
+        let break_one = || lease().unwrap().connection().set_broken();
 
-/// Opens readers for the pool.
-pub(crate) struct Manager {
-    files: SqliteConnectionManager,
-    common: Common,
-    interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>,
-}
+        assert_eq!(idle(), 1);
+        break_one();
+        assert_eq!(idle(), 0);
+        let mut runs = 0;
+        lease().unwrap().run(&mut |_| runs += 1).outcome.unwrap();
+        assert_eq!((runs, idle()), (1, 1));
 
-impl Manager {
-    fn new(common: Common, interrupts: Arc<Mutex<Vec<Arc<Interrupt>>>>) -> Self {
-        // It takes no VFS but in the file's name, which is a URI then.
-        let path = percent_encode(common.path.as_os_str().as_encoded_bytes(), PATH);
-        let flags = Purpose::Read.flags() | OpenFlags::SQLITE_OPEN_URI;
-        let files = SqliteConnectionManager::file(format!("file:{path}?vfs={VFS}")).with_flags(flags);
-        Self { files, common, interrupts }
-    }
-}
-
-impl ManageConnection for Manager {
-    // Boxed, since the pool moves it at every turn.
-    type Connection = Box<Connection>;
-    type Error = OpenError;
-
-    fn connect(&self) -> Result<Box<Connection>, OpenError> {
-        let connection = Connection::settle(self.files.connect().opening()?, &self.common, Purpose::Read)?;
-        let mut interrupts = self.interrupts.lock();
-        // One that nobody else holds was of a connection that is gone.
-        interrupts.retain(|interrupt| Arc::strong_count(interrupt) > 1);
-        interrupts.push(connection.interrupt.clone());
-        Ok(Box::new(connection))
-    }
-
-    fn is_valid(&self, _: &mut Box<Connection>) -> Result<(), OpenError> {
-        Ok(())
-    }
-
-    fn has_broken(&self, connection: &mut Box<Connection>) -> bool {
-        connection.is_broken()
+        break_one();
+        let (path, aside) = (&common.path, folder.path().join("aside"));
+        std::fs::rename(path, &aside).unwrap();
+        let error = lease().err().unwrap();
+        assert!(
+            matches!(&error, StoreError::Disk(reason) if reason.starts_with("a reader cannot be replaced")),
+            "{error}"
+        );
+        assert_eq!(readers.busy(), (0, 0), "its place is free again");
+        std::fs::rename(&aside, path).unwrap();
+        lease().unwrap().run(&mut |_| runs += 1).outcome.unwrap();
+        assert_eq!((runs, idle()), (2, 1));
+        readers.close();
     }
 }

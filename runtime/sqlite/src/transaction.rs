@@ -117,8 +117,13 @@ impl SqliteTransaction {
 
     /// Its function returned: too late counts as not at all, also if the function has asked for nothing since.
     pub(crate) fn finish(&self) {
-        if self.source.interrupt.must_stop() == Some(Stop::Deadline) {
+        let interrupt = &self.source.interrupt;
+        let now = interrupt.now();
+        if !interrupt.ordered() && interrupt.is_late(now) {
             self.poison.borrow_mut().get_or_insert(Poison::Deadline);
+        }
+        if let Source::Reader(lease) = &self.source {
+            lease.end_at(now);
         }
     }
 
