@@ -154,6 +154,25 @@ const _: () = {
                 > as ::convoke::__private::Column>::to_value(&self.ended_at),
             ])
         }
+        fn changes(
+            &self,
+            before: &[::convoke::__private::Value],
+        ) -> ::std::vec::Vec<(::core::primitive::usize, ::convoke::__private::Value)> {
+            let mut changes = ::std::vec::Vec::new();
+            ::convoke::__private::add_change::<
+                Id<User>,
+            >(&mut changes, before, 0usize, &self.user_id);
+            ::convoke::__private::add_change::<
+                Status,
+            >(&mut changes, before, 1usize, &self.status);
+            ::convoke::__private::add_change::<
+                i64,
+            >(&mut changes, before, 2usize, &self.usage_count);
+            ::convoke::__private::add_change::<
+                Option<Millis>,
+            >(&mut changes, before, 4usize, &self.ended_at);
+            changes
+        }
         fn decode(
             row: &dyn ::convoke::__private::Row,
         ) -> ::core::result::Result<Self, ::convoke::__private::StoreError> {

@@ -426,7 +426,9 @@ impl<R: Send, F: Fn(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
     }
 
     fn finish(self: Box<Self>, ran: Result<Ran, StoreError>) {
-        let Self { result, waited, reply, .. } = *self;
+        let Self { read, result, waited, reply } = *self;
+        // It holds the store: whoever has the answer may close it, and open it again.
+        drop(read);
         // Whoever asked may be gone.
         let _ = reply.send(Answer { result, waited, ran });
     }
