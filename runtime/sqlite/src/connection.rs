@@ -191,11 +191,11 @@ impl Connection {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let bytes = self.sqlite.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))?;
         let kib = cache.of_writer(bytes.unsigned_abs());
-        if self.cache_kib.replace(kib) == kib {
-            Ok(())
-        } else {
-            self.sqlite.pragma_update(None, "cache_size", -kib.cast_signed())
+        if self.cache_kib.get() != kib {
+            self.sqlite.pragma_update(None, "cache_size", -kib.cast_signed())?;
+            self.cache_kib.set(kib);
         }
+        Ok(())
     }
 
     /// Opens a snapshot of the newest state, or goes on with one that still shows it: opening and ending one costs more

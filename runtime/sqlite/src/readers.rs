@@ -174,6 +174,16 @@ impl Readers {
     }
 }
 
+impl Drop for Readers {
+    /// Closes the connections before anybody believes that the database is closed; the threads may end later. Whoever has a
+    /// reader, or waits for one, holds this: all of them are idle.
+    fn drop(&mut self) {
+        self.line.close();
+        let idle = std::mem::take(&mut self.line.state.lock().idle);
+        drop(idle);
+    }
+}
+
 /// Whoever waits for a reader. Its flow may lose its place before its turn comes, and the store may close.
 pub(crate) enum Waiting {
     /// A read, for a thread of the readers'.
@@ -428,6 +438,9 @@ mod tests {
         std::fs::rename(&aside, path).unwrap();
         lease().unwrap().run(&mut |_| runs += 1).outcome.unwrap();
         assert_eq!((runs, idle()), (2, 1));
-        readers.close();
+
+        let line = readers.line.clone();
+        drop(readers);
+        assert!(line.state.lock().idle.is_empty(), "they are closed, whoever still holds the line");
     }
 }

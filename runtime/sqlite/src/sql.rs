@@ -251,7 +251,7 @@ pub(crate) fn count(plan: &Plan) -> String {
 /// was removed in between. Both ends are found without a walk.
 pub(crate) fn span_of_rows(table: &TableDef) -> String {
     let name = quoted(table.name);
-    format!("SELECT (SELECT max(rowid) FROM {name}) - (SELECT min(rowid) FROM {name}) + 1")
+    format!("SELECT (SELECT max({NUMBER}) FROM {name}) - (SELECT min({NUMBER}) FROM {name}) + 1")
 }
 
 fn parameters(first: usize, count: usize) -> String {
