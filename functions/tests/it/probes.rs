@@ -1,11 +1,14 @@
 //! Functions of the tests: what others write in production, and what a function costs.
 
 use convoke::prelude::*;
+use convoke::store::{Table, Value};
 use convoke::{args, mutation, query};
 use functions::meetings::lifecycle::OneMeeting;
 use functions::meetings::presence;
 use functions::meetings::queries::{ListUserMeetings, get_meeting, list_meeting_participants, list_user_meetings};
-use schema::{ClientToken, List, MediaSession, Meeting, OfflineOperation, Role, SessionState, User, VideoProvider};
+use schema::{
+    ClientToken, EmailAddress, List, MediaSession, Meeting, OfflineOperation, Role, SessionState, User, VideoProvider,
+};
 
 /// Runs the query and returns how many statements it took.
 #[query]
@@ -273,4 +276,27 @@ pub(crate) fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
         ctx.db_mut().patch_doc(row, |row| row.label_key = None)?;
     }
     Ok(())
+}
+
+/// What [`put_former_free_form`] takes.
+#[args]
+pub(crate) struct PutFormerFreeForm {
+    /// The JSON of the objects, as it was stored.
+    pub json: String,
+}
+
+/// Puts this object into every presence, session and signal, as a release did that took any key.
+#[mutation]
+pub(crate) fn put_former_free_form(ctx: &mut MutationCtx, args: PutFormerFreeForm) -> Result<()> {
+    fn put<T: Table>(ctx: &mut MutationCtx, field: &str, json: &str) -> Result<()> {
+        let place = T::DEF.field(field).ok_or_else(|| Error::internal("no such field"))?;
+        for row in ctx.db().scan::<T>().take(1_000)? {
+            let changes = [(place, Value::Text(json.to_owned()))];
+            ctx.db_mut().writer().update(T::DEF, row.id().bits(), &row.encode(), &changes)?;
+        }
+        Ok(())
+    }
+    put::<schema::Participant>(ctx, "presenceMetadata", &args.json)?;
+    put::<MediaSession>(ctx, "metadata", &args.json)?;
+    put::<schema::Signal>(ctx, "payload", &args.json)
 }

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 mod probes {
     pub(crate) mod values {
+        use std::collections::BTreeMap;
+
         use convoke::prelude::*;
         use convoke::store::table::Bytes;
 
@@ -105,6 +107,55 @@ mod probes {
                 None => drop(ctx.db_mut().insert(Counter { name: args.name, count })?),
             }
             Ok(count)
+        }
+
+        /// A map whose keys are what clients counted.
+        #[query]
+        pub(crate) fn counts(ctx: &QueryCtx, args: Counted) -> Result<BTreeMap<String, i64>> {
+            let counters = ctx.db().query(Counter::by_name).take(1_000)?;
+            let counters = counters.into_iter().filter(|counter| counter.name.starts_with(&args.name));
+            Ok(counters.map(|counter| (counter.name.clone(), counter.count)).collect())
+        }
+
+        /// Counts one more; returns a map with the name as its key.
+        #[mutation]
+        pub(crate) fn count_by_name(ctx: &mut MutationCtx, args: Counted) -> Result<BTreeMap<String, i64>> {
+            let name = args.name.clone();
+            let count = ctx.run::<count>(args)?;
+            Ok(BTreeMap::from([(name, count)]))
+        }
+
+        /// What a client attached to a name.
+        #[table(name = "attachments", prefix = "attachment")]
+        #[index(by_name(name), unique)]
+        pub(crate) struct Attachment {
+            pub name: String,
+            pub data: JsonObject,
+        }
+
+        /// What [`attach`] takes.
+        #[args]
+        pub(crate) struct Attach {
+            pub name: String,
+            pub data: JsonObject,
+        }
+
+        /// Attaches an object to a name, in place of the one before.
+        #[mutation]
+        pub(crate) fn attach(ctx: &mut MutationCtx, args: Attach) -> Result<()> {
+            let (name, data) = (args.name, args.data);
+            match ctx.db().query(Attachment::by_name).eq(&name).unique()? {
+                Some(row) => drop(ctx.db_mut().patch(row.id(), |row| row.data = data)?),
+                None => drop(ctx.db_mut().insert(Attachment { name, data })?),
+            }
+            Ok(())
+        }
+
+        /// The object that is attached to a name.
+        #[query]
+        pub(crate) fn attached(ctx: &QueryCtx, args: Counted) -> Result<Option<JsonObject>> {
+            let row = ctx.db().query(Attachment::by_name).eq(&args.name).unique()?;
+            Ok(row.map(|row| row.into_inner().data))
         }
 
         /// For operators alone.

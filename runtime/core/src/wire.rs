@@ -5,6 +5,7 @@
 //! before it. A sentence that does not begin with "must be" stands for itself (see `call::decode`). The attributes
 //! call what is here, so that what they write stays short.
 
+pub mod free_form;
 pub mod invalid;
 pub mod number;
 pub mod object;

@@ -1,8 +1,6 @@
 //! Media sessions: their states, how good their connection is, and what they signal to each other.
 
-use convoke::value;
-
-use super::json::JsonObject;
+use convoke::{JsonObject, value};
 
 /// Where the connection of a media session is.
 #[value]
@@ -54,7 +52,7 @@ pub enum SignalKind {
     Ice,
 }
 
-/// What a signal says: any object of at most 64 KiB. The server passes it on and does not look into it.
+/// The content of a signal: any object of at most 64 KiB. The server checks its keys and passes it on.
 pub type SignalPayload = JsonObject<{ 64 * 1024 }>;
 
 #[cfg(test)]

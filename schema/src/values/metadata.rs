@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
-use convoke::table::{json_from_value, json_to_value};
+use convoke::table::{json, json_from_value, json_to_value};
 use convoke::wire::Invalid;
-use convoke::{Column, ColumnType, Value, ValueRef};
+use convoke::wire::free_form::{self, KEY_CHARS_MAX, Reading, Under};
+use convoke::{Column, ColumnType, StoreError, Value, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 
 /// The most members. What is more than a handful of figures and labels belongs into a field of its own.
 pub(super) const MEMBERS_MAX: usize = 32;
-/// The longest key, in characters.
-pub(super) const KEY_CHARS_MAX: usize = 64;
 /// The most bytes of the whole as JSON: a session is listed with its metadata, and there are many of them.
 pub(super) const BYTES_MAX: usize = 4 * 1024;
 
-/// A flat object: at most 32 members, keys of 1 … 64 characters, values text, number or boolean, 4 KiB of JSON in all.
+/// A flat object: at most 32 members, keys of 1 … 64 printable ASCII characters without `$` first, values text, number
+/// or boolean, 4 KiB of JSON in all. Stored members with another key are left out: they are older than the rule.
 ///
 /// ```json
 /// {"packetLoss": 0.4, "latency": 80, "device": "laptop", "muted": false}
@@ -35,7 +35,7 @@ pub struct Metadata(BTreeMap<String, MetadataValue>);
 pub enum MetadataValue {
     /// A text.
     Text(String),
-    /// A number, kept as it was written.
+    /// A number: a double, written as an integer where it is a small one.
     Number(Number),
     /// True or false.
     Bool(bool),
@@ -95,11 +95,7 @@ impl Metadata {
     }
 
     fn add(&mut self, key: String, value: MetadataValue) -> Result<(), Invalid> {
-        if !(1..=KEY_CHARS_MAX).contains(&key.chars().count()) || key.contains('\0') {
-            let shown: String = key.chars().take(KEY_CHARS_MAX).collect();
-            let rule = format_args!("an object whose keys have 1 to {KEY_CHARS_MAX} characters");
-            return Err(Invalid::must_be(rule, format_args!("{shown:?}")));
-        }
+        free_form::require_key(&key)?;
         match self.0.entry(key) {
             Entry::Occupied(entry) => {
                 Err(Invalid::must_be("an object whose keys differ", format_args!("{:?} twice", entry.key())))
@@ -137,7 +133,8 @@ impl<'de> Deserialize<'de> for Metadata {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
                 let mut metadata = Metadata::default();
-                while let Some((key, value)) = map.next_entry()? {
+                while let Some(key) = map.next_key::<String>()? {
+                    let value = map.next_value_seed(Under(&key, Flat))?;
                     metadata.add(key, value).map_err(A::Error::custom)?;
                 }
                 metadata.checked().map_err(A::Error::custom)
@@ -148,37 +145,39 @@ impl<'de> Deserialize<'de> for Metadata {
     }
 }
 
-impl<'de> Deserialize<'de> for MetadataValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Flat;
+/// Reads one value.
+struct Flat;
 
-        impl Visitor<'_> for Flat {
-            type Value = MetadataValue;
+impl<'de> DeserializeSeed<'de> for Flat {
+    type Value = MetadataValue;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MetadataValue, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a number or a boolean")
-            }
-            fn visit_bool<E: Error>(self, truth: bool) -> Result<MetadataValue, E> {
-                Ok(MetadataValue::Bool(truth))
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<MetadataValue, E> {
-                Ok(MetadataValue::Number(number.into()))
-            }
-            fn visit_u64<E: Error>(self, number: u64) -> Result<MetadataValue, E> {
-                Ok(MetadataValue::Number(number.into()))
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<MetadataValue, E> {
-                Number::from_f64(number).map(MetadataValue::Number).ok_or_else(|| E::custom("must be a finite number"))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<MetadataValue, E> {
-                if text.contains('\0') {
-                    return Err(E::custom("must be a text without U+0000"));
-                }
-                Ok(MetadataValue::Text(text.to_owned()))
-            }
+impl Visitor<'_> for Flat {
+    type Value = MetadataValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string, a number or a boolean")
+    }
+    fn visit_bool<E: Error>(self, truth: bool) -> Result<MetadataValue, E> {
+        Ok(MetadataValue::Bool(truth))
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<MetadataValue, E> {
+        Reading::Given.integer(number.into()).map(MetadataValue::Number).map_err(E::custom)
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<MetadataValue, E> {
+        Reading::Given.integer(number.into()).map(MetadataValue::Number).map_err(E::custom)
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<MetadataValue, E> {
+        Number::from_f64(number).map(MetadataValue::Number).ok_or_else(|| E::custom("must be a finite number"))
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<MetadataValue, E> {
+        if text.contains('\0') {
+            return Err(E::custom("must be a text without U+0000"));
         }
-
-        deserializer.deserialize_any(Flat)
+        Ok(MetadataValue::Text(text.to_owned()))
     }
 }
 
@@ -212,8 +211,8 @@ impl JsonSchema for Metadata {
             "additionalProperties": { "type": ["string", "number", "boolean"] },
             "examples": [{ "muted": true }],
             "description": format!(
-                "At most {MEMBERS_MAX} members, keys of 1 … {KEY_CHARS_MAX} characters, values text, number or boolean, \
-                 {BYTES_MAX} bytes of JSON in all."
+                "At most {MEMBERS_MAX} members, keys of 1 … {KEY_CHARS_MAX} printable ASCII characters without $ first, \
+                 values text, number or boolean, {BYTES_MAX} bytes of JSON in all."
             ),
         })
     }
@@ -227,7 +226,33 @@ impl Column for Metadata {
     }
 
     fn from_value(value: ValueRef<'_>) -> Result<Self, String> {
-        json_from_value(value)
+        let ValueRef::Text(text) = value else { return json_from_value(value) };
+        let members = Reading::Stored.members(&mut serde_json::Deserializer::from_str(text));
+        let members = members.map_err(|error| error.to_string())?;
+        let flat = |(key, value)| MetadataValue::stored(value).map(|value| (key, value));
+        members.into_iter().map(flat).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn accept(value: ValueRef<'_>) -> Result<Value, String> {
+        json_from_value::<Self>(value).map(|metadata| metadata.to_value())
+    }
+
+    fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        match Option::<Self>::from_value(value) {
+            Ok(metadata) => json(&metadata, out),
+            Err(reason) => Err(StoreError::Engine(format!("a stored value is no metadata: {reason}"))),
+        }
+    }
+}
+
+impl MetadataValue {
+    fn stored(value: serde_json::Value) -> Result<Self, String> {
+        match value {
+            serde_json::Value::String(text) => Ok(Self::Text(text)),
+            serde_json::Value::Number(number) => Ok(Self::Number(number)),
+            serde_json::Value::Bool(truth) => Ok(Self::Bool(truth)),
+            other => Err(format!("expected a string, a number or a boolean, found {other}")),
+        }
     }
 }
 
@@ -247,7 +272,7 @@ mod tests {
 
     #[test]
     fn texts_numbers_and_booleans_come_back_as_they_were() {
-        let json = json!({"a": "x", "b": 1, "c": 0.5, "d": true, "e": -3, "größe": ""});
+        let json = json!({"a": "x", "b": 1, "c": 0.5, "d": true, "e": -3, "a key": ""});
         let metadata = read(json.clone()).unwrap();
         assert_eq!(serde_json::to_value(&metadata).unwrap(), json);
         assert_eq!(metadata.number("c"), Some(0.5));
@@ -269,8 +294,8 @@ mod tests {
     fn members_keys_and_bytes_are_bounded() {
         assert!(read(members(32)).is_ok());
         assert!(read(members(33)).unwrap_err().starts_with("must be an object of at most 32 members (got 33)"));
-        assert!(read(json!({"ä".repeat(64): 1})).is_ok());
-        assert!(read(json!({"ä".repeat(65): 1})).is_err());
+        assert!(read(json!({"a".repeat(64): 1})).is_ok());
+        assert!(read(json!({"a".repeat(65): 1})).is_err());
         assert!(read(json!({"": 1})).is_err());
         // {"a":"…"} is 8 bytes around the text.
         assert!(read(json!({"a": "x".repeat(BYTES_MAX - 8)})).is_ok());
@@ -281,6 +306,29 @@ mod tests {
     fn a_key_that_comes_twice_is_refused() {
         let refusal = from_str::<Metadata>(r#"{"a": 1, "a": 2}"#).unwrap_err().to_string();
         assert!(refusal.starts_with("must be an object whose keys differ (got \"a\" twice)"), "{refusal}");
+    }
+
+    #[test]
+    fn a_key_that_some_client_cannot_read_is_refused() {
+        for key in ["größe", "$x", "$integer", "a\u{7f}"] {
+            let refusal = read(json!({ key: 1 })).unwrap_err();
+            assert!(refusal.starts_with("must be a member whose key has 1 to 64 printable ASCII"), "{refusal}");
+            assert!(Metadata::new([(key.to_owned(), true.into())]).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn stored_metadata_loses_the_members_that_are_older_than_the_rule() {
+        let full =
+            format!(r#"{{"größe":1,"$integer":"AQAAAAAAIAA=","n":9007199254740993,"x":"{}"}}"#, "x".repeat(4_020));
+        let stored = Value::Text(full);
+        let kept = Metadata::from_value(stored.as_ref()).unwrap();
+        assert_eq!(kept.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["n", "x"]);
+        assert_eq!(kept.number("n"), Some(9_007_199_254_740_992.0));
+        let mut written = Vec::new();
+        Metadata::write_json(stored.as_ref(), &mut written).unwrap();
+        assert_eq!(Value::Text(String::from_utf8(written).unwrap()), kept.to_value());
+        assert!(Metadata::accept(stored.as_ref()).is_err());
     }
 
     #[test]

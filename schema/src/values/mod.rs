@@ -23,7 +23,7 @@ mod url;
 pub use email::{EmailAddress, ParticipantEmail};
 pub use insights::{ActionItemDetail, InsightLink, IsoDate, LinkSource, Recommendation, RecommendationKind};
 pub use interests::{IconName, InterestCategory, InterestId, InterestKey, InterestName, InterestRef};
-pub use json::{Details, JsonObject};
+pub use json::Details;
 pub use list::List;
 pub use matching::{
     Comments, MatchConstraints, MatchFeatures, MatchStatus, OrgConstraint, Outcome, QueueStatus, WantedInterest,

@@ -55,6 +55,22 @@ fn a_refusal_says_what_was_expected_and_what_came_and_where() {
             "emails: must be an array of at most 2 items (got 3 items)",
         ),
         (
+            json!({"metadata": {"größe": 1}}),
+            "metadata.größe",
+            "metadata.größe: must be a member whose key has 1 to 64 printable ASCII characters and no $ first (got \"größe\")",
+        ),
+        (
+            json!({"payload": {"a": [{"$integer": "AQAAAAAAIAA="}]}}),
+            "payload.a[0].$integer",
+            "payload.a[0].$integer: must be a member whose key has 1 to 64 printable ASCII characters and no $ first \
+             (got \"$integer\")",
+        ),
+        (
+            json!({"metadata": {"n": 9_007_199_254_740_993_i64}}),
+            "metadata.n",
+            "metadata.n: must be a number that a double holds exactly, or a string (got 9007199254740993)",
+        ),
+        (
             json!({"gender": "zzz"}),
             "gender",
             "gender: must be one of male, female, non-binary, prefer-not-to-say (got \"zzz\")",

@@ -175,3 +175,68 @@ fn others_in_the_meeting_read_what_somebody_says_with_the_presence() {
     assert_eq!(list(&bob).value()[1]["presence"], "left", "one who has left still reads it");
     list(&eve).assert_refused(Code::Forbidden, "Access denied: Not a meeting participant");
 }
+
+#[test]
+fn no_participant_can_send_a_key_that_the_clients_of_others_cannot_read() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    let session = with(json!({"meetingId": id, "sessionId": "s1", "state": "connected"}), json!({}));
+    for (key, value) in [
+        ("größe", json!(1)),
+        ("$x", json!("1")),
+        ("$bytes", json!("!")),
+        ("$map", json!(true)),
+        ("$integer", json!("AQAAAAAAIAA=")),
+        (&*"k".repeat(2_000), json!(1)),
+    ] {
+        let shown = |within: &str| format!("{within}.{}", &key[..key.len().min(64)]);
+        let metadata = json!({"metadata": {key: value}});
+        let refused = send(&ada, &id, "joined", metadata.clone());
+        assert_eq!(refused.code(), "INVALID_ARGUMENT", "{key}");
+        assert!(refused.field().unwrap().starts_with(&shown("metadata")), "{:?}", refused.field());
+        let refused = ada.call("meetings/webrtc/index/updateSessionState", with(session.clone(), metadata));
+        assert!(refused.field().unwrap().starts_with(&shown("metadata")), "{:?}", refused.field());
+        let signal = json!({
+            "meetingId": id, "sessionId": "s1", "toUserId": id_of(&ada), "kind": "ice", "payload": {"a": [{key: value}]},
+        });
+        let refused = ada.call("meetings/webrtc/signaling/sendSignal", signal);
+        assert!(refused.field().unwrap().starts_with(&shown("payload.a[0]")), "{:?}", refused.field());
+    }
+    assert_eq!(row(&app, "ada").presence_metadata, None);
+}
+
+#[test]
+fn what_is_stored_from_before_the_rule_of_keys_is_read_without_it() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    id_of(&bob);
+    let id = meeting(&ada, &["bob"]);
+    for caller in [&ada, &bob] {
+        let session = json!({"meetingId": id, "sessionId": caller_session(caller)});
+        caller.call("meetings/webrtc/signaling/createSession", session).value();
+    }
+    let signal = json!({
+        "meetingId": id, "sessionId": caller_session(&ada), "toUserId": id_of(&bob), "kind": "ice", "payload": {},
+    });
+    ada.call("meetings/webrtc/signaling/sendSignal", signal).value();
+    let stored = r#"{"größe":1,"$integer":"AQAAAAAAIAA=","muted":true,"n":9007199254740993}"#;
+    app.caller(convoke::identity::Caller::System).call("probes/putFormerFreeForm", json!({"json": stored})).value();
+
+    let kept = json!({"muted": true, "n": 9_007_199_254_740_992.0});
+    for (path, member) in [
+        ("meetings/queries/listPresence", "metadata"),
+        ("meetings/webrtc/signaling/getActiveSessions", "metadata"),
+        ("meetings/webrtc/signaling/listSignals", "payload"),
+    ] {
+        let reply = bob.call(path, json!({"meetingId": id}));
+        let rows = reply.value().as_array().unwrap();
+        assert!(!rows.is_empty(), "{path}");
+        assert!(rows.iter().all(|row| row[member] == kept), "{path}: {rows:?}");
+    }
+    send(&bob, &id, "joined", json!({"metadata": {"muted": false}})).value();
+}
+
+fn caller_session(caller: &TestCaller<'_>) -> String {
+    format!("session-{}", id_of(caller))
+}

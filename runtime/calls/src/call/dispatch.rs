@@ -177,7 +177,8 @@ impl Dispatcher {
         let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
         let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
         let mut is_replayed = false;
-        let mut result = self.steps(&function, args, sent, call.clone(), &capture).await.map(|(value, replayed)| {
+        let ran = self.steps(&function, args, format, sent, call.clone(), &capture).await;
+        let mut result = ran.map(|(value, replayed)| {
             is_replayed = replayed;
             value
         });
@@ -307,6 +308,7 @@ impl Dispatcher {
         &self,
         function: &Registered,
         args: Body<'_>,
+        format: Format,
         sent: Option<Sent>,
         call: Arc<Call>,
         capture: &Capture,
@@ -361,7 +363,12 @@ impl Dispatcher {
                 let run = move |ctx: &mut MutationCtx| {
                     let mut out = services.writer();
                     mutation.run(ctx, &mut out)?;
-                    out.finish()
+                    let value = out.finish()?;
+                    if format == Format::ConvexEncoded {
+                        // A result that the client cannot read is an error, and an error writes nothing.
+                        convex_json::require_encodable(&value.joined())?;
+                    }
+                    Ok(value)
                 };
                 let work = move |ctx: &mut MutationCtx| match &sent {
                     Some(sent) => ctx.once_sent(sent, &run),

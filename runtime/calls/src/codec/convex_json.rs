@@ -1,7 +1,12 @@
 //! The second transport, `convex_encoded_json`: values that plain JSON loses, as tagged objects.
 //!
 //! Integers beyond 2^53 are `{"$integer": base64 of 8 bytes, little-endian}`, bytes `{"$bytes": base64}`, NaN,
-//! infinities and −0 `{"$float": base64 of 8 bytes}`; every other number is a float (`1.0`).
+//! infinities and −0 `{"$float": base64 of 8 bytes}`; every other number is a float (`1.0`), in and out.
+//!
+//! The clients of this format stop reading for good at an object with a key that they do not allow. No such object is
+//! ever sent: the call fails instead, and its error names the key.
+
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +18,8 @@ use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 use convoke_core::wire::INTEGER_MAX;
+
+use super::decode::shortened;
 
 /// Plain JSON of encoded JSON.
 ///
@@ -26,9 +33,11 @@ pub(crate) fn decode(json: &str) -> Result<String> {
 /// Encoded JSON of plain JSON that our own functions wrote; `bytes` knows which of its texts are bytes.
 ///
 /// # Errors
-/// `INTERNAL` if it is not JSON, or larger than `out` takes; `OVERLOADED` where `out` finds no memory.
+/// `FAILED_PRECONDITION` with the path of a key that clients cannot read; `INTERNAL` if it is not JSON, or larger than
+/// `out` takes; `OVERLOADED` where `out` finds no memory.
 pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) -> Result<Pieces> {
     let value: Value = serde_json::from_slice(json).map_err(Error::internal)?;
+    require_readable(&value, &Path::Root)?;
     let value = match bytes {
         Some(bytes) => bytes.tagged(value, &bytes.schema),
         None => value,
@@ -38,9 +47,80 @@ pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) 
     out.finish()
 }
 
-/// Encoded JSON of an object that is one in itself: the data of an error.
+/// Checks that plain JSON can be encoded: for a mutation, before it commits.
+///
+/// # Errors
+/// As [`encode`].
+pub(crate) fn require_encodable(json: &[u8]) -> Result<()> {
+    require_readable(&serde_json::from_slice(json).map_err(Error::internal)?, &Path::Root)
+}
+
+/// Encoded JSON of an object that is one in itself: the data of an error. A member that clients cannot read is left out,
+/// so that they get the error.
 pub(crate) fn encode_members(members: &Map<String, Value>) -> Map<String, Value> {
-    members.iter().map(|(key, value)| (key.clone(), tagged(value.clone()))).collect()
+    let readable = |(key, value): &(&String, &Value)| {
+        unreadable(key).is_none() && require_readable(value, &Path::Member(&Path::Root, key)).is_ok()
+    };
+    members.iter().filter(readable).map(|(key, value)| (key.clone(), tagged(value.clone()))).collect()
+}
+
+/// The longest key that clients read, in characters.
+const KEY_CHARS_MAX: usize = 1_024;
+
+/// Why clients cannot read an object with this key, if they cannot (`validateObjectField` of npm's `convex`).
+fn unreadable(key: &str) -> Option<&'static str> {
+    if key.starts_with('$') {
+        Some("begins with $")
+    } else if !key.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        Some("has a character that is not printable ASCII")
+    } else if key.len() > KEY_CHARS_MAX {
+        Some("has more than 1,024 characters")
+    } else {
+        None
+    }
+}
+
+/// A place in a value.
+enum Path<'a> {
+    Root,
+    Item(&'a Path<'a>, usize),
+    Member(&'a Path<'a>, &'a str),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Item(within, place) => write!(f, "{within}[{place}]"),
+            Path::Member(Path::Root, name) => f.write_str(name),
+            Path::Member(within, name) => write!(f, "{within}.{name}"),
+        }
+    }
+}
+
+fn require_readable(value: &Value, path: &Path<'_>) -> Result<()> {
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().try_for_each(|(place, item)| require_readable(item, &Path::Item(path, place)))
+        }
+        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
+            let path = Path::Member(path, key);
+            match unreadable(key) {
+                Some(why) => Err(unencodable(&path, why)),
+                None => require_readable(value, &path),
+            }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+fn unencodable(path: &Path<'_>, why: &str) -> Error {
+    let path = shortened(&path.to_string());
+    let message = format!(
+        "The result cannot be sent as convex_encoded_json: the key at {path} {why}. Call it with the format \"json\", or \
+         return a list of pairs instead of a map"
+    );
+    Error::failed_precondition(message).with("path", path)
 }
 
 /// Where bytes are in the result of a function: plain JSON has them as base64, like any text.
@@ -136,8 +216,16 @@ fn plain(value: Value, path: &str) -> Result<Value> {
                 .collect::<Result<_>>()
                 .map(Value::Object),
         },
+        Value::Number(number) => Ok(Value::Number(float_where_large(number))),
         other => Ok(other),
     }
+}
+
+/// A number without a tag is a float in this format, also one whose spelling is that of an integer beyond 2^53.
+fn float_where_large(number: Number) -> Number {
+    let is_small = number.as_i64().is_some_and(|integer| integer.unsigned_abs() <= INTEGER_MAX.unsigned_abs());
+    let float = if is_small { None } else { number.as_f64().and_then(Number::from_f64) };
+    float.unwrap_or(number)
 }
 
 fn untagged(members: &Map<String, Value>, path: &str) -> Result<Option<Value>> {
@@ -192,7 +280,7 @@ mod tests {
     use convoke_core::answer::budget::Budget;
 
     fn encode(json: &[u8], bytes: Option<&BytesWithin>) -> Result<Vec<u8>> {
-        super::encode(json, bytes, Writer::new(Budget::new(1_000_000), 1_000))
+        super::encode(json, bytes, Writer::new(Budget::new(1_000_000), 10_000))
             .map(|pieces| pieces.joined().into_owned())
     }
 
@@ -229,6 +317,50 @@ mod tests {
         );
         let pair = BytesWithin { schema: json!({ "prefixItems": [true, bytes()] }), definitions: Map::new() };
         assert_eq!(encode(br#"["AQI=","AQI="]"#, Some(&pair)).unwrap(), br#"["AQI=",{"$bytes":"AQI="}]"#);
+    }
+
+    #[test]
+    fn a_number_without_a_tag_comes_back_as_a_number() {
+        for (sent, stored) in [
+            ("9007199254740992", "9007199254740992.0"),
+            ("-9223372036854775808", "-9.223372036854776e+18"),
+            ("18446744073709551615", "1.8446744073709552e+19"),
+            ("1e300", "1e+300"),
+        ] {
+            let plain = decode(&format!("{{\"n\":{sent}}}")).unwrap();
+            assert_eq!(plain, format!("{{\"n\":{stored}}}"));
+            assert_eq!(encode(plain.as_bytes(), None).unwrap(), plain.as_bytes());
+        }
+        assert_eq!(decode(r#"{"n":9007199254740991}"#).unwrap(), r#"{"n":9007199254740991}"#);
+    }
+
+    #[test]
+    fn a_key_that_clients_cannot_read_fails_with_its_path() {
+        let long = "x".repeat(1_025);
+        for (key, why) in [
+            ("größe", "has a character that is not printable ASCII"),
+            ("a\u{7f}", "has a character that is not printable ASCII"),
+            ("$map", "begins with $"),
+            ("$bytes", "begins with $"),
+            (&*long, "has more than 1,024 characters"),
+        ] {
+            let json = serde_json::json!({ "scores": [{ key: "AQI=" }] }).to_string();
+            let error = encode(json.as_bytes(), None).unwrap_err();
+            assert_eq!(error.code(), convoke_core::error::Code::FailedPrecondition);
+            let path = shortened(&format!("scores[0].{key}"));
+            assert_eq!(error.data()["path"], path);
+            assert!(error.message().contains(&format!("the key at {path} {why}. ")), "{error}");
+            assert_eq!(require_encodable(json.as_bytes()).unwrap_err().message(), error.message());
+        }
+        let good = serde_json::json!({ "": 0.5, "a b": 0.5, "x".repeat(1_024): 0.5 }).to_string();
+        assert_eq!(encode(good.as_bytes(), None).unwrap(), good.as_bytes());
+    }
+
+    #[test]
+    fn the_data_of_an_error_goes_without_what_clients_cannot_read() {
+        let data = serde_json::json!({ "größe": 1, "deep": { "$x": 1 }, "field": "a", "count": 1 });
+        let Value::Object(data) = data else { unreachable!("it is written as an object") };
+        assert_eq!(Value::Object(encode_members(&data)), serde_json::json!({ "field": "a", "count": 1.0 }));
     }
 
     #[test]

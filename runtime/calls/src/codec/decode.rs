@@ -239,7 +239,7 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
 }
 
 /// A name or path of the caller's as an error repeats it: an error is small, however large what was sent.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     const REPEATED_BYTES_MAX: usize = 200;
     match text.len() {
         0..=REPEATED_BYTES_MAX => text.to_owned(),

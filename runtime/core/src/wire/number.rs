@@ -109,12 +109,13 @@ impl Visitor<'_> for Integer<'_> {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "the value is integral and within the bounds of exact doubles")]
+    #[allow(clippy::cast_possible_truncation, reason = "the value is integral and within the type's bounds")]
     fn visit_f64<E: Error>(self, number: f64) -> Result<i64, E> {
+        const BOUND: f64 = 9_223_372_036_854_775_808.0;
         if number.fract() != 0.0 || !number.is_finite() {
             return Err(E::invalid_value(Unexpected::Float(number), &self));
         }
-        if number.abs() <= INTEGER_MAX as f64 {
+        if (-BOUND..BOUND).contains(&number) {
             return self.visit_i64(number as i64);
         }
         let sentence = if number > 0.0 { self.0.too_large } else { self.0.too_small };
@@ -238,6 +239,15 @@ mod tests {
         assert_eq!(read("-9007199254740991", &IntegerRule::ANY), Ok(-INTEGER_MAX));
         assert!(read("9007199254740992", &IntegerRule::ANY).is_err());
         assert!(read("18446744073709551615", &IntegerRule::ANY).is_err());
+        assert!(read("9007199254740992.0", &IntegerRule::ANY).is_err());
+    }
+
+    #[test]
+    fn a_type_of_wider_integers_takes_the_doubles_among_them() {
+        let wide = IntegerRule { min: i64::MIN, max: i64::MAX, ..IntegerRule::ANY };
+        assert_eq!(read("9007199254740992.0", &wide), Ok(1 << 53));
+        assert_eq!(read("-9223372036854775808.0", &wide), Ok(i64::MIN));
+        assert!(read("9223372036854775808.0", &wide).is_err());
     }
 
     #[test]

@@ -49,6 +49,54 @@ test("a result and each later one, values as they were sent, and errors with the
   await client.close();
 });
 
+test("a key that this client cannot read fails the query that has it, and no other", async () => {
+  const client = connected();
+  const maps = [];
+  const counts = [];
+  client.onUpdate(values.counts, { name: "map" }, (map) => maps.push(map), (error) => maps.push(error));
+  client.onUpdate(values.counted, { name: "map-a" }, (count) => counts.push(count));
+  await client.mutation(values.count, { name: "map-a" });
+  await until("the map", () => maps.at(-1)?.["map-a"] === 1 && counts.at(-1) === 1);
+  await server.call("mutation", "probes/values:count", { name: "map-größe" });
+  await until("the failure", () => maps.at(-1) instanceof ConvexError);
+  assert.deepEqual(maps.at(-1).data, { code: "FAILED_PRECONDITION", path: "map-größe" });
+  assert.match(maps.at(-1).message, /the key at map-größe has a character that is not printable ASCII/);
+  assert.equal(await client.mutation(values.count, { name: "map-a" }), 2);
+  assert.equal(counts.at(-1), 2, "the other query goes on");
+  const failed = await client.query(values.counts, { name: "map" }).catch((error) => error);
+  assert.equal(failed.data.path, "map-größe");
+
+  const refused = await client.mutation(values.countByName, { name: "$map" }).catch((error) => error);
+  assert.equal(refused.data.path, "$map");
+  assert.equal(await client.query(values.counted, { name: "$map" }), 0, "a mutation with such a result is rolled back");
+  await client.close();
+});
+
+test("a free-form object cannot stop its readers, and its numbers come back as numbers", async () => {
+  const client = connected();
+  const seen = [];
+  client.onUpdate(values.attached, { name: "object" }, (data) => seen.push(data));
+  await until("the first result", () => seen.length === 1);
+  for (const [key, value] of [["größe", 1], ["$x", "1"], ["$bytes", "!"], ["$map", []], ["$integer", "AQAAAAAAIAA="], ["x".repeat(2_000), 1]]) {
+    const init = {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ path: "probes/values:attach", args: { name: "object", data: { a: [{ [key]: value }] } } }),
+    };
+    const { errorData } = await (await fetch(`${server.url}/api/mutation`, init)).json();
+    assert.equal(errorData.code, "INVALID_ARGUMENT");
+    assert.ok(errorData.field.startsWith(`data.a[0].${key.slice(0, 64)}`), errorData.field);
+  }
+  const data = { large: 2 ** 53, larger: 2 ** 70, small: -1, share: 0.9478615091467453, zero: -0, text: "größe" };
+  await client.mutation(values.attach, { name: "object", data });
+  assert.deepEqual(seen.at(-1), data);
+  assert.ok(Object.is(seen.at(-1).zero, -0));
+  await server.call("mutation", "probes/values:attach", { name: "object", data: { large: 2 ** 53 } });
+  await until("the plain one", () => seen.at(-1).share === undefined);
+  assert.deepEqual(seen.at(-1), { large: 2 ** 53 }, "also as it was sent in plain JSON");
+  await client.close();
+});
+
 test("a long result arrives whole, in parts", async () => {
   const client = connected();
   const rows = await client.query(values.many, { rows: 70_000 });

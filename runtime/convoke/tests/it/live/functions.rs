@@ -1,5 +1,6 @@
 //! The functions that the tests of live queries call. Their path is `live/functions/<name>`.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::Receiver;
@@ -96,6 +97,21 @@ pub(super) fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
 pub(super) fn top(ctx: &QueryCtx, args: Top) -> Result<Vec<String>> {
     let rows = ctx.db().query(Tally::by_room_count).eq(&args.room).order(Order::Desc).take(args.rows as usize)?;
     Ok(rows.into_iter().map(|row| row.name.clone()).collect())
+}
+
+/// What was counted, by name.
+#[query]
+pub(super) fn by_name(ctx: &QueryCtx, args: InRoom) -> Result<BTreeMap<String, i64>> {
+    let rows = ctx.db().query(Tally::by_room_name).eq(&args.room).take(100)?;
+    Ok(rows.into_iter().map(|row| (row.name.clone(), row.count)).collect())
+}
+
+/// As [`add`] of one name; returns a map with the name as its key.
+#[mutation]
+pub(super) fn add_by_name(ctx: &mut MutationCtx, args: Named) -> Result<BTreeMap<String, i64>> {
+    let name = args.name.clone();
+    ctx.run::<add>(args)?;
+    Ok(BTreeMap::from([(name, 1)]))
 }
 
 /// Takes what was counted under this name out of the room.

@@ -114,6 +114,40 @@ impl Client {
 }
 
 #[test]
+fn a_key_that_clients_cannot_read_fails_its_query_and_mutation_alone() {
+    let app = TestApp::new();
+    let server = app.serve();
+    app.block_on(async {
+        let mut client = connected(&server, "5a40").await;
+        let first = client.watch(1, "live/functions:byName", json!({ "room": "r" })).await;
+        assert_eq!((&first["type"], &first["value"]), (&json!("QueryUpdated"), &json!({})));
+        client.watch(2, "live/functions:count", of("r", "x")).await;
+        let (_, transition) = client.mutate(0, "live/functions:add", of("r", "größe,x")).await;
+        let [map, count] = &transition["modifications"].as_array().unwrap()[..] else { panic!("{transition}") };
+        assert_eq!((&map["type"], &map["queryId"]), (&json!("QueryFailed"), &json!(1)));
+        assert_eq!(map["errorData"], json!({ "code": "FAILED_PRECONDITION", "path": "größe" }));
+        assert_eq!((&count["type"], &count["value"]), (&json!("QueryUpdated"), &json!(1.0)));
+
+        let (failed, transition) = client.mutate(1, "live/functions:addByName", of("r", "$map")).await;
+        assert_eq!((&failed["success"], &failed["errorData"]["path"]), (&json!(false), &json!("$map")));
+        assert_eq!(transition["modifications"], json!([]), "it wrote nothing");
+        client.mutate(2, "live/functions:forget", of("r", "größe")).await;
+        let (_, transition) = client.mutate(3, "live/functions:add", of("r", "x")).await;
+        let map = &transition["modifications"][0];
+        assert_eq!((&map["type"], &map["value"]), (&json!("QueryUpdated"), &json!({ "x": 2.0 })), "it recovers");
+    });
+    let plain = server.post(None, "/api/query", r#"{"path":"live/functions:byName","args":{"room":"r"}}"#);
+    assert_eq!(plain.value(), &json!({ "x": 2 }));
+    let body = json!({ "path": "live/functions:add", "args": of("r", "größe") }).to_string();
+    assert_eq!(server.post(None, "/api/mutation", body).value(), &json!(null));
+    let plain = server.post(None, "/api/query", r#"{"path":"live/functions:byName","args":{"room":"r"}}"#);
+    assert_eq!(plain.value(), &json!({ "x": 2, "größe": 1 }), "plain JSON has every key");
+    let body = r#"{"path":"live/functions:byName","args":[{"room":"r"}],"format":"convex_encoded_json"}"#;
+    let refused = server.post(None, "/api/query", body);
+    assert_eq!((refused.status, refused.code()), (200, "FAILED_PRECONDITION"));
+}
+
+#[test]
 fn one_reads_what_one_wrote_and_a_request_that_is_sent_again_is_done_once() {
     let app = TestApp::new();
     let server = app.serve();
