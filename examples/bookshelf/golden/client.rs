@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It needs `reqwest`, `serde` with `derive`, `serde_json` with
-//! `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, mutations (each
+//! `float_roundtrip` (else the last place of some doubles changes) and `raw_value`, and `tokio` with `time`. What is safe to repeat is repeated when it may pass: queries, mutations (each
 //! call carries a key of its own, by which the server does its work once), actions with an `idempotency_key`, and whatever
 //! certainly did not run. Nothing else is ever sent twice. Members of results that this file does not know are passed over,
 //! so that it outlives additions to the server.

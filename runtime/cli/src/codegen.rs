@@ -54,7 +54,7 @@ enum Language {
     ///
     ///   convoke codegen rust --out src/convoke.rs
     ///   cargo add reqwest && cargo add serde --features derive
-    ///   cargo add serde_json --features raw_value && cargo add tokio --features time
+    ///   cargo add serde_json --features float_roundtrip,raw_value && cargo add tokio --features time
     ///
     ///   mod convoke;
     ///   let client = convoke::Client::new("http://127.0.0.1:3210").token(token);

@@ -5,6 +5,7 @@ mod functions;
 mod arguments;
 mod codes;
 mod concurrency;
+mod doubles;
 mod failures;
 mod fairness;
 mod http;
