@@ -78,8 +78,16 @@ fn update(user: &mut User, identity: &Identity) {
     if let Some(picture) = identity.picture.as_deref().and_then(|url| HttpUrl::new(url).ok()) {
         user.avatar_url = Some(picture);
     }
-    user.org_id = identity.org_id.clone().filter(|org| !org.is_empty());
+    user.org_id = identity.org_id.clone().filter(|org| is_organization(org));
     user.roles = identity.roles.clone();
+}
+
+/// The longest id of an organization, in characters: users are found by it, and the keys of an index have a bound.
+const ORG_ID_CHARS_MAX: usize = 255;
+
+/// Whether a row can hold it. The runtime gives no other one; an identity made elsewhere must not lock its user out either.
+fn is_organization(org: &str) -> bool {
+    !org.contains('\0') && (1..=ORG_ID_CHARS_MAX).contains(&org.chars().count())
 }
 
 /// A name to show. Some providers put the e-mail address there, which nobody else may see.
@@ -126,6 +134,16 @@ mod tests {
         }
         let user = first_seen(&Identity { picture: Some("javascript:alert(1)".to_owned()), ..identity() }, Millis(1));
         assert_eq!(user.avatar_url, None);
+    }
+
+    #[test]
+    fn an_organization_that_no_row_can_hold_counts_as_absent() {
+        for org in ["", "a\0b", &"x".repeat(256)] {
+            let user = first_seen(&Identity { org_id: Some(org.to_owned()), ..identity() }, Millis(1));
+            assert_eq!(user.org_id, None, "{org:?}");
+        }
+        let org = Some("é".repeat(255));
+        assert_eq!(first_seen(&Identity { org_id: org.clone(), ..identity() }, Millis(1)).org_id, org);
     }
 
     #[test]

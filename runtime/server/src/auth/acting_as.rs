@@ -34,9 +34,8 @@ pub fn read(suffix: &str) -> Option<Identity> {
         .or_else(|_| GeneralPurpose::new(&URL_SAFE, CONFIG).decode(suffix))
         .ok()?;
     let ActingAs { issuer, subject } = serde_json::from_slice(&json).ok()?;
-    let fits = |text: &str| (1..=512).contains(&text.chars().count());
     let can_be_issuer = super::provider::is_issuer(&issuer);
-    (can_be_issuer && fits(&subject)).then(|| Identity { issuer, subject, ..Identity::default() })
+    (can_be_issuer && super::claims::is_subject(&subject)).then(|| Identity { issuer, subject, ..Identity::default() })
 }
 
 #[cfg(test)]
@@ -76,6 +75,7 @@ mod tests {
             "[]",
             r#"{"issuer":"i|s","subject":"t"}"#,
             r#"{"issuer":"","subject":"t"}"#,
+            r#"{"issuer":"https://id.example","subject":"a\u0000b"}"#,
         ] {
             assert_eq!(read(&general_purpose::STANDARD.encode(json)), None, "{json}");
         }

@@ -45,35 +45,73 @@ impl Default for ClaimNames {
     }
 }
 
-/// The longest subject, in characters (OpenID Connect Core §2).
-const SUBJECT_CHARS_MAX: usize = 255;
+/// The longest subject, in characters (OpenID Connect Core §2), and the longest text that tables find rows by: an
+/// organization, a role.
+const KEY_CHARS_MAX: usize = 255;
+/// The longest e-mail address, in characters (RFC 5321 §4.5.3.1.3, less the angle brackets).
+const EMAIL_CHARS_MAX: usize = 254;
 
-/// The identity that verified claims name. Texts that are empty count as absent.
+/// Returns whether every table can hold this subject: 1 to 255 characters, none of them U+0000.
+pub(super) fn is_subject(text: &str) -> bool {
+    !text.is_empty() && fits(text, KEY_CHARS_MAX)
+}
+
+fn fits(text: &str, chars_max: usize) -> bool {
+    !text.contains('\0') && text.chars().count() <= chars_max
+}
+
+/// The identity that verified claims name. Texts that are empty count as absent, and so do texts that a user's row cannot
+/// hold, with a line in the log: a claim must not lock its user out.
 ///
 /// # Errors
 /// [`TokenError::Subject`] without a subject of 1 … 255 characters.
 pub fn identity(provider: &ProviderConfig, times: Times, claims: Map<String, Value>) -> Result<Identity, TokenError> {
     let names = &provider.claims;
-    let text = |name: &str| find(&claims, name).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+    let given = |name: &str| find(&claims, name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let subject = given(&names.subject).filter(|subject| is_subject(subject)).ok_or(TokenError::Subject)?.to_owned();
+    let user = User { issuer: &provider.issuer, subject: &subject };
+    let text = |name: &str, chars_max| given(name).filter(|text| user.takes(name, text, chars_max)).map(str::to_owned);
 
-    let subject = text(&names.subject).filter(|subject| subject.chars().count() <= SUBJECT_CHARS_MAX);
-    let email = text(&names.email);
+    let email = text(&names.email, EMAIL_CHARS_MAX);
     // A claim that is absent is not one that is false: it takes nothing back.
     let claimed = find(&claims, &names.email_verified).map(is_true);
     let vouched = if provider.trusted_for_email { Some(true) } else { claimed };
     Ok(Identity {
         issuer: provider.issuer.clone(),
-        subject: subject.ok_or(TokenError::Subject)?,
         email_verified: vouched.filter(|_| email.is_some()),
         email,
-        name: text(&names.name),
-        picture: text(&names.picture),
-        org_id: text(&names.org_id),
-        roles: roles(&claims, &names.roles),
+        name: text(&names.name, usize::MAX),
+        picture: text(&names.picture, usize::MAX),
+        org_id: text(&names.org_id, KEY_CHARS_MAX),
+        roles: roles(&claims, &names.roles, &user),
+        subject,
         issued_at: times.issued_at.map(to_seconds),
         expires_at: Some(to_seconds(times.expires_at)),
         claims,
     })
+}
+
+/// The user whose claims are read, for the log.
+#[derive(Clone, Copy)]
+struct User<'a> {
+    issuer: &'a str,
+    subject: &'a str,
+}
+
+impl User<'_> {
+    /// Whether a claim's text fits. One that does not is logged: its user lacks what it says.
+    fn takes(&self, claim: &str, text: &str, chars_max: usize) -> bool {
+        let fits = fits(text, chars_max);
+        if !fits {
+            let Self { issuer, subject } = self;
+            let rule = match chars_max {
+                usize::MAX => "contains U+0000".to_owned(),
+                most => format!("contains U+0000 or has more than {most} characters"),
+            };
+            tracing::warn!(target: "convoke::auth", issuer, subject, claim, "ignored a claim of a token: it {rule}");
+        }
+        fits
+    }
 }
 
 fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
@@ -90,12 +128,12 @@ fn is_true(value: &Value) -> bool {
     value.as_bool() == Some(true) || value.as_str() == Some("true")
 }
 
-fn roles(claims: &Map<String, Value>, names: &[String]) -> Vec<String> {
+fn roles(claims: &Map<String, Value>, names: &[String], user: &User<'_>) -> Vec<String> {
     let mut roles: Vec<String> = Vec::new();
-    for value in names.iter().filter_map(|name| find(claims, name)) {
+    for (name, value) in names.iter().filter_map(|name| Some((name, find(claims, name)?))) {
         let listed = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for role in listed.iter().filter_map(Value::as_str).filter(|role| !role.is_empty()) {
-            if !roles.iter().any(|known| known == role) {
+            if user.takes(name, role, KEY_CHARS_MAX) && !roles.iter().any(|known| known == role) {
                 roles.push(role.to_owned());
             }
         }
@@ -178,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_subject_is_a_text_of_1_to_255_characters() {
-        for subject in [json!(null), json!(""), json!(7), json!("x".repeat(256))] {
+        for subject in [json!(null), json!(""), json!(7), json!("x".repeat(256)), json!("a\0b")] {
             assert_eq!(identity_of(&provider(), json!({ "sub": subject })), Err(TokenError::Subject));
         }
         assert_eq!(identity_of(&provider(), json!({})), Err(TokenError::Subject));
@@ -191,5 +229,23 @@ mod tests {
         let identity = identity_of(&provider(), claims).unwrap();
         assert_eq!((identity.email, identity.name, identity.org_id), (None, None, None));
         assert_eq!(identity.roles, ["x"]);
+    }
+
+    #[test]
+    fn a_claim_that_no_row_can_hold_counts_as_absent() {
+        let (long, nul) = ("x".repeat(256), "a\0b");
+        for org in [&*long, nul] {
+            let claims = json!({
+                "sub": "u", "org_id": org, "email": nul, "name": nul, "picture": nul, "roles": [nul, "admin", &*long],
+            });
+            let identity = identity_of(&provider(), claims).unwrap();
+            assert_eq!((identity.org_id, identity.email), (None, None), "{org:?}");
+            assert_eq!((identity.name, identity.picture), (None, None));
+            assert_eq!(identity.roles, ["admin"]);
+        }
+        let org = "é".repeat(255);
+        let email = format!("a@{}.org", "x".repeat(249));
+        let identity = identity_of(&provider(), json!({"sub": "u", "org_id": org, "email": email})).unwrap();
+        assert_eq!((identity.org_id, identity.email), (Some(org), None));
     }
 }
