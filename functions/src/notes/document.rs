@@ -118,9 +118,14 @@ impl Document {
         quotas: &Quotas,
     ) -> Result<Applied, Failure> {
         let shape = operation.shape;
+        let is_made_on_this = course.behind() == 0;
         let walked = course.walk(shape, pieces::length(&self.pieces))?;
         let pieces = walked.moved.pieces(operation.content);
-        if let Err(failure) = self.check(db, &pieces, quotas) {
+        let mut checked = self.check(db, &pieces, quotas);
+        if is_made_on_this && checked.is_ok() {
+            checked = pieces::check_retained(&self.pieces, &self.texts.within(db, self.row.meeting_id), shape);
+        }
+        if let Err(failure) = checked {
             course.refuse();
             return Err(failure);
         }

@@ -61,10 +61,22 @@ pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) ->
                 check_edge(pieces, store, today.end(), "length")?;
                 deleted += shape.length;
             }
-            Kind::Retain => {}
+            Kind::Retain => check_edge(pieces, store, today.position, "position")?,
         }
     }
     Ok(())
+}
+
+/// Checks that a retain does not end inside a surrogate pair of the document that it was made on. Its length is not
+/// transformed, so it says nothing about a later document; nor does a length that reaches behind the end.
+///
+/// # Errors
+/// [`Rejection`], or what the store says.
+pub fn check_retained<S: Store>(pieces: &[Piece<S::Key>], store: &S, shape: Shape) -> Result<(), S::Error> {
+    match shape.kind {
+        Kind::Retain => check_edge(pieces, store, shape.end(), "length"),
+        Kind::Insert | Kind::Delete => Ok(()),
+    }
 }
 
 /// Applies one operation to the list and to the store.

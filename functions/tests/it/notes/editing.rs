@@ -92,6 +92,34 @@ fn a_delete_whose_text_is_gone_is_logged_as_a_retain_of_nothing() {
 }
 
 #[test]
+fn a_retain_that_cuts_a_surrogate_pair_is_refused_and_not_logged() {
+    let app = TestApp::new();
+    let room = Room::new(&app);
+    let retain = |position: usize, length: usize| json!({"type": "retain", "position": position, "length": length});
+    room.apply(&room.ada, 0, insert(0, "a😀b")).value();
+    for (position, length, field) in [(2, 0, "position"), (2, 1, "position"), (0, 2, "length")] {
+        let refused = room.apply(&room.ben, 1, retain(position, length));
+        refused.assert_refused(Code::InvalidArgument, "Position splits a surrogate pair");
+        assert_eq!(refused.field(), Some(&*format!("operation.{field}")), "{position}, {length}");
+    }
+    assert_eq!(room.log().len(), 1);
+    // Both edges of the pair, and a length that reaches behind the end.
+    for (sequence, (position, length)) in (1..).zip([(1, 2), (3, 1), (1, 9)]) {
+        room.apply(&room.ben, sequence, retain(position, length)).value();
+    }
+    // Its length means the text that it was made on, not the one that it meets.
+    room.apply(&room.ada, 4, insert(1, "é")).value();
+    let moved = room.apply(&room.ben, 4, retain(0, 3));
+    assert_eq!(
+        moved.value()["transformedOperation"],
+        json!({"type": "retain", "position": 0, "content": "", "length": 3})
+    );
+    // Nor does a pair that is met on the way move a place into it.
+    room.apply(&room.ada, 6, insert(1, "😀")).value();
+    assert_eq!(room.apply(&room.ben, 6, retain(1, 0)).value()["transformedOperation"]["position"], 3);
+}
+
+#[test]
 fn what_a_type_does_not_need_is_ignored() {
     let app = TestApp::new();
     let room = alphabet(&app);
