@@ -20,7 +20,9 @@ use crate::logs::Capture;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Access, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer};
+use convoke_store::{
+    Access, Commit, Flow, LatencyClass, Nodes, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer,
+};
 
 /// Runs a query's work on one snapshot, and again on another one where that does not fit between the mutations beside it.
 ///
@@ -50,6 +52,41 @@ pub(crate) async fn recorded_query<R: Send + 'static>(
         let reader = Rc::new(RecordingReader::new(reader, noted_max));
         let value = work(&query_ctx(call, reader.clone()))?;
         Ok((value, reader.take()))
+    };
+    on_reader(call, capture, function, &function.latency, work).await
+}
+
+/// As [`query`], as of a commit that was the newest one before: on the newest snapshot, where no commit in between has
+/// touched what the query reads. Older snapshots are not held open, since they would keep the log from being copied back.
+///
+/// # Errors
+/// As [`query`]; `FAILED_PRECONDITION` if a commit in between has touched it, if the commits in between are not known, or
+/// where several nodes serve the database, whose commits are numbered by each node.
+pub(crate) async fn query_as_of<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    as_of: Commit,
+    work: impl Fn(&QueryCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    if !matches!(call.services.store().nodes(), Nodes::Alone) {
+        return Err(Error::failed_precondition(
+            "Several nodes may serve this database, and no `ts` names a state of all of them. Use POST /api/query_batch, \
+             which runs all its queries on one snapshot",
+        ));
+    }
+    let noted_max = call.services.limits().live_reads_noted_max;
+    let work = move |call: &Arc<Call>, reader: Rc<dyn Reader>| {
+        let shown = reader.pin()?;
+        let reader = Rc::new(RecordingReader::new(reader, noted_max));
+        let result = work(&query_ctx(call, reader.clone()));
+        match call.services.store().commits().stood(&reader.take(), as_of, shown) {
+            true => result,
+            false => Err(Error::failed_precondition(
+                "What this query reads has changed since `ts`, or `ts` is too old. Get a new `ts` from POST /api/query_ts \
+                 and run all queries again; npm's ConvexHttpClient does so if a new client is made",
+            )),
+        }
     };
     on_reader(call, capture, function, &function.latency, work).await
 }

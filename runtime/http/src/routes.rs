@@ -174,10 +174,6 @@ pub(super) enum Leads<E> {
 
 const ANY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NOT_A_ROUTE: Rejection = Rejection { code: Code::RouteNotFound, message: "There is no such route." };
-const NO_TIMESTAMPS: Rejection = Rejection {
-    code: Code::RouteNotFound,
-    message: "Queries read the present; there is no reading at a timestamp. Use query().",
-};
 const NO_ANY_KIND: Rejection = Rejection {
     code: Code::RouteNotFound,
     message: "A call names its kind. Use query(), mutation() or action(), or POST /api/run/{module/path}/{function}.",
@@ -249,11 +245,7 @@ impl<E: Copy> Routes<E> {
         routes.insert(Method::GET, "/healthz", Class::PROBE, Leads::Alive);
         routes.insert(Method::GET, "/readyz", Class::PROBE, Leads::Ready);
         // What the clients of the widespread convention can ask for and is not served here.
-        for (path, why) in
-            [("/api/query_ts", NO_TIMESTAMPS), ("/api/query_at_ts", NO_TIMESTAMPS), ("/api/function", NO_ANY_KIND)]
-        {
-            routes.path(path, Class::NOTHING).otherwise = Some(Leads::Nowhere(why));
-        }
+        routes.path("/api/function", Class::NOTHING).otherwise = Some(Leads::Nowhere(NO_ANY_KIND));
         routes
     }
 
@@ -469,11 +461,9 @@ mod tests {
 
     #[test]
     fn what_clients_of_the_convention_ask_for_in_vain_is_told_apart() {
-        for path in ["/api/query_ts", "/api/query_at_ts", "/api/function"] {
-            let (routes, uri) = (table(), path.parse::<Uri>().unwrap());
-            let why = routes.find(Listener::Calls, false, &Method::GET, &uri).next.unwrap_err();
-            assert!(why.code == Code::RouteNotFound && why != NOT_A_ROUTE, "{path}");
-        }
+        let (routes, uri) = (table(), "/api/function".parse::<Uri>().unwrap());
+        let why = routes.find(Listener::Calls, false, &Method::GET, &uri).next.unwrap_err();
+        assert!(why.code == Code::RouteNotFound && why != NOT_A_ROUTE);
         leads("POST", "/api/run/sync", "run sync");
     }
 

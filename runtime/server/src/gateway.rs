@@ -24,6 +24,7 @@ use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
 use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
+use convoke_calls::call::timestamp;
 use convoke_calls::function::Kind;
 use convoke_calls::live::AskedQuery;
 use convoke_calls::logs::LogLines;
@@ -111,10 +112,39 @@ impl Gateway {
 
     /// Queries whose results are told as they change.
     async fn live(&self, incoming: &Incoming<Endpoint>) -> Reply {
-        let (caller, key) = match self.function_caller(incoming).await {
+        let (watcher, queries) = match self.watcher(incoming, "live").await {
             Ok(found) => found,
             Err(reply) => return reply,
         };
+        match live::answer(&self.runtime, &self.authenticator, watcher, &queries).await {
+            Ok(reply) => self.while_logged_in(reply, incoming),
+            Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
+        }
+    }
+
+    /// Queries that are run once, on one snapshot.
+    async fn query_batch(&self, incoming: &Incoming<Endpoint>) -> Reply {
+        let (watcher, queries) = match self.watcher(incoming, "query").await {
+            Ok(found) => found,
+            Err(reply) => return reply,
+        };
+        match live::once(&self.runtime, watcher, queries).await {
+            Ok(body) => Reply::json(200, body),
+            Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
+        }
+    }
+
+    /// The newest state of the database, as a text by which queries can be run on it.
+    fn query_ts(&self) -> Reply {
+        let commits = self.runtime.store().commits();
+        // Rows one by one: otherwise a change anywhere in a table would be one of all its rows.
+        commits.watch_all_for_a_while();
+        Reply::json(200, serde_json::json!({ "ts": timestamp::write(commits.newest()) }).to_string())
+    }
+
+    /// The queries that a request names, and who asks for them. `what` is the word for it in the record of a key's uses.
+    async fn watcher(&self, incoming: &Incoming<Endpoint>, what: &str) -> Result<(Watcher, Vec<AskedQuery>), Reply> {
+        let (caller, key) = self.function_caller(incoming).await?;
         let limits = self.runtime.limits();
         let asked = match incoming.method {
             Method::GET => {
@@ -122,16 +152,13 @@ impl Gateway {
             }
             _ => AskedQuery::read_all(&incoming.body, limits),
         };
-        let queries = match asked {
-            Ok(queries) => queries,
-            Err(error) => {
-                self.rejected(incoming, Stage::Envelope, &caller, &error);
-                return failed(&error);
-            }
-        };
+        let queries = asked.map_err(|error| {
+            self.rejected(incoming, Stage::Envelope, &caller, &error);
+            failed(&error)
+        })?;
         if let Some(key) = &key {
             for query in &queries {
-                let used = self.used(incoming, key, format!("live {}", shortened(&query.path)), None);
+                let used = self.used(incoming, key, format!("{what} {}", shortened(&query.path)), None);
                 self.admin.audit.record(self.runtime.database(), used);
             }
         }
@@ -145,10 +172,7 @@ impl Gateway {
             last_event: incoming.last_event.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned),
             caller,
         };
-        match live::answer(&self.runtime, &self.authenticator, watcher, &queries).await {
-            Ok(reply) => self.while_logged_in(reply, incoming),
-            Err(error) => Reply { retry_after_s: Some(1), ..failed(&error) },
-        }
+        Ok((watcher, queries))
     }
 
     /// A connection for live results and calls. Who calls is said on it.
@@ -343,6 +367,9 @@ impl Handler for Gateway {
                 self.function(&incoming, Request::Run { path: incoming.param(0), body: &incoming.body }).await
             }
             Endpoint::Kind(kind) => self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await,
+            Endpoint::QueryAtTs => self.function(&incoming, Request::QueryAtTs { body: &incoming.body }).await,
+            Endpoint::QueryTs => self.query_ts(),
+            Endpoint::QueryBatch => Box::pin(self.query_batch(&incoming)).await,
             // What most calls are not stands on the heap: each call's future is as large as the largest of these.
             Endpoint::Live => Box::pin(self.live(&incoming)).await,
             Endpoint::Sync => self.sync(incoming),
@@ -376,8 +403,9 @@ impl Handler for Gateway {
         let kind = match incoming.endpoint {
             Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
             Endpoint::Kind(kind) => Some(kind),
-            Endpoint::Live => Some(Kind::Query),
+            Endpoint::Live | Endpoint::QueryAtTs | Endpoint::QueryBatch => Some(Kind::Query),
             Endpoint::Sync
+            | Endpoint::QueryTs
             | Endpoint::Forget
             | Endpoint::Admin(_)
             | Endpoint::NoAdminRoute
@@ -433,14 +461,18 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
     match incoming.endpoint {
         Endpoint::Run => incoming.param(0).into(),
         Endpoint::Kind(kind) => kind.as_str().into(),
+        Endpoint::QueryAtTs | Endpoint::QueryBatch => Kind::Query.as_str().into(),
         Endpoint::Live => "live".into(),
         Endpoint::Sync => "sync".into(),
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
         // A ticket is as good as its download until it is spent.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
-        Endpoint::Forget | Endpoint::Metrics | Endpoint::OpenApi | Endpoint::Docs | Endpoint::Console(_) => {
-            incoming.uri.path().trim_start_matches('/').into()
-        }
+        Endpoint::QueryTs
+        | Endpoint::Forget
+        | Endpoint::Metrics
+        | Endpoint::OpenApi
+        | Endpoint::Docs
+        | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),
     }
 }
 

@@ -25,6 +25,12 @@ pub enum Endpoint {
     Run,
     /// To the function of this kind that the body names.
     Kind(Kind),
+    /// To the query that the body names, on the state that the body names.
+    QueryAtTs,
+    /// To a text that names the newest state.
+    QueryTs,
+    /// To the queries that the body names, on one snapshot.
+    QueryBatch,
     /// To the results of queries, as they change.
     Live,
     /// To a connection for live results and calls.
@@ -83,6 +89,9 @@ pub(crate) fn table(console: Audience) -> Routes<Endpoint> {
     routes.add(Method::POST, "/api/query", Class::CALL, Endpoint::Kind(Kind::Query));
     routes.add(Method::POST, "/api/mutation", Class::CALL, Endpoint::Kind(Kind::Mutation));
     routes.add(Method::POST, "/api/action", Class::CALL, Endpoint::Kind(Kind::Action));
+    routes.add(Method::POST, "/api/query_ts", Class { body: BodyRule::None, ..Class::CALL }, Endpoint::QueryTs);
+    routes.add(Method::POST, "/api/query_at_ts", Class::CALL, Endpoint::QueryAtTs);
+    routes.add(Method::POST, "/api/query_batch", Class::CALL, Endpoint::QueryBatch);
     routes.add(Method::POST, "/api/live", Class::LIVE, Endpoint::Live);
     routes.add(Method::GET, "/api/live", Class::LIVE, Endpoint::Live);
     routes.add(Method::GET, "/api/sync", Class::SYNC, Endpoint::Sync);

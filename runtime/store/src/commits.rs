@@ -297,6 +297,18 @@ impl Commits {
         Some(log.commits.iter().skip(first).cloned().collect())
     }
 
+    /// Returns whether no commit behind `since`, up to `until`, has touched what was read: what was read as of `until` is
+    /// then what `since` shows. False where that is not known.
+    pub fn stood(&self, reads: &ReadSet, since: Commit, until: Commit) -> bool {
+        let touched = |committed: &Arc<Committed>| reads.is_touched_by(&committed.changes);
+        since == until
+            || since < until
+                && !reads.is_unannounced
+                && self
+                    .since(since)
+                    .is_some_and(|later| !later.iter().take_while(|committed| committed.commit <= until).any(touched))
+    }
+
     /// A number that is the same as long as no commit is begun or published.
     pub fn moment(&self) -> u64 {
         self.moment.load(Ordering::Acquire)
@@ -338,6 +350,14 @@ impl Commits {
     pub fn watch(&self, table: &'static str) {
         if let Some(watched) = self.watched.get(table) {
             watched.by.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// From now on the rows of every table are told one by one, for a minute.
+    pub fn watch_all_for_a_while(&self) {
+        for table in self.watched.keys() {
+            self.watch(table);
+            self.unwatch(table);
         }
     }
 

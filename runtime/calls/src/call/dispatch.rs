@@ -14,6 +14,7 @@ use tracing::dispatcher;
 use super::flow::flow_of;
 use super::idempotency::{Repeatable, Replayed, Sent};
 use super::provision::{self, IdentityCache, provision_identity};
+use super::timestamp;
 use crate::cache::{Kept, Plan, ResultCache};
 use crate::codec::decode::{self, Body, Envelope};
 use crate::codec::{Format, convex_json};
@@ -29,7 +30,7 @@ use crate::services::Services;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::Flow;
+use convoke_store::{Commit, Flow};
 
 /// How a call ended: the value as JSON in the call's format, or an error; and what the function logged.
 #[derive(Debug)]
@@ -55,6 +56,11 @@ pub enum Request<'a> {
     OfKind {
         /// The kind the route names.
         kind: Kind,
+        /// The whole body.
+        body: &'a [u8],
+    },
+    /// `/api/query_at_ts`: as the query route, and the envelope has the commit on whose state the query is run.
+    QueryAtTs {
         /// The whole body.
         body: &'a [u8],
     },
@@ -84,8 +90,18 @@ impl Request<'_> {
         match self {
             Request::Run { path, .. } | Request::Args { path, .. } | Request::Parts { path, .. } => path,
             Request::OfKind { kind, .. } => kind.as_str(),
+            Request::QueryAtTs { .. } => Kind::Query.as_str(),
         }
     }
+}
+
+/// What a call asks of its function.
+struct Wanted<'a> {
+    args: Body<'a>,
+    format: Format,
+    sent: Option<Sent>,
+    /// The commit on whose state a query is run, if it is not the newest one.
+    as_of: Option<Commit>,
 }
 
 /// How a call of a function ended.
@@ -153,19 +169,19 @@ impl Dispatcher {
         let read = match &request {
             Request::Args { args, .. } => Ok((Format::Json, *args)),
             Request::Parts { args, format, .. } => Ok((*format, *args)),
-            Request::Run { body, .. } | Request::OfKind { body, .. } => self.read(body),
+            Request::Run { body, .. } | Request::OfKind { body, .. } | Request::QueryAtTs { body } => self.read(body),
         };
         let (format, found) = match read {
             Ok((format, text)) => (
                 format,
-                self.look_up(&request, text).and_then(|(function, args)| {
+                self.look_up(&request, text).and_then(|(function, args, as_of)| {
                     let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
-                    Ok((function, args, sent))
+                    Ok((function, Wanted { args, format, sent, as_of }))
                 }),
             ),
             Err(error) => (Format::Json, Err(error)),
         };
-        let (function, args, sent) = match found {
+        let (function, wanted) = match found {
             Ok(found) => found,
             Err(error) => {
                 let rejection = Rejection { stage: Stage::Envelope, asked: request.asked(), peer: None };
@@ -177,7 +193,7 @@ impl Dispatcher {
         let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
         let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
         let mut is_replayed = false;
-        let ran = self.steps(&function, args, format, sent, call.clone(), &capture).await;
+        let ran = self.steps(&function, wanted, call.clone(), &capture).await;
         let mut result = ran.map(|(value, replayed)| {
             is_replayed = replayed;
             value
@@ -253,24 +269,38 @@ impl Dispatcher {
         Ok((Format::named(Envelope::read(text)?.format.as_deref())?, text))
     }
 
-    /// The function that a request names, and its arguments in `text`, which is the request's.
-    fn look_up<'a>(&self, request: &Request<'a>, text: &'a str) -> Result<(Registered, Body<'a>)> {
+    /// The function that a request names, its arguments in `text`, which is the request's, and the commit that it names.
+    fn look_up<'a>(&self, request: &Request<'a>, text: &'a str) -> Result<(Registered, Body<'a>, Option<Commit>)> {
         match *request {
-            Request::Run { path, .. } => Ok((self.find(path)?.clone(), Body::Envelope(text))),
+            Request::Run { path, .. } => Ok((self.find(path)?.clone(), Body::Envelope(text), None)),
             Request::Args { path, .. } => {
                 decode::strict(text.as_bytes(), self.services.limits().json_depth_max)?;
-                Ok((self.find(path)?.clone(), Body::Args(text, Format::Json)))
+                Ok((self.find(path)?.clone(), Body::Args(text, Format::Json), None))
             }
-            Request::Parts { kind, path, format, .. } => Ok((self.find_of(kind, path)?, Body::Args(text, format))),
+            Request::Parts { kind, path, format, .. } => {
+                Ok((self.find_of(kind, path)?, Body::Args(text, format), None))
+            }
             Request::OfKind { kind, .. } => {
-                let envelope = Envelope::read(text)?;
-                let format = Format::named(envelope.format.as_deref())?;
-                let path = envelope.path.as_deref().ok_or_else(|| {
-                    Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
+                self.look_up_of(kind, text).map(|(function, args, _)| (function, args, None))
+            }
+            Request::QueryAtTs { .. } => {
+                let (function, args, ts) = self.look_up_of(Kind::Query, text)?;
+                let as_of = ts.as_deref().and_then(timestamp::read).ok_or_else(|| {
+                    Error::new(Code::InvalidEnvelope, "ts must be the text that POST /api/query_ts returned")
                 })?;
-                Ok((self.find_of(kind, path)?, Body::Args(envelope.args_or_array()?, format)))
+                Ok((function, args, Some(as_of)))
             }
         }
+    }
+
+    /// The function that the envelope of a generic route names, its arguments, and its `ts`.
+    fn look_up_of<'a>(&self, kind: Kind, text: &'a str) -> Result<(Registered, Body<'a>, Option<String>)> {
+        let envelope = Envelope::read(text)?;
+        let format = Format::named(envelope.format.as_deref())?;
+        let path = envelope.path.as_deref().ok_or_else(|| {
+            Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
+        })?;
+        Ok((self.find_of(kind, path)?, Body::Args(envelope.args_or_array()?, format), envelope.ts))
     }
 
     /// The function of this kind at a path in either notation.
@@ -307,13 +337,12 @@ impl Dispatcher {
     async fn steps(
         &self,
         function: &Registered,
-        args: Body<'_>,
-        format: Format,
-        sent: Option<Sent>,
+        wanted: Wanted<'_>,
         call: Arc<Call>,
         capture: &Capture,
     ) -> Result<Replayed> {
-        let asked = self.cache.asked(function, args);
+        let Wanted { args, format, sent, as_of } = wanted;
+        let asked = if as_of.is_none() { self.cache.asked(function, args) } else { None };
         if let Some(asked) = &asked
             && let Some(kept) = self.cache.find(asked, &call.caller)
         {
@@ -341,6 +370,9 @@ impl Dispatcher {
                     query.run(ctx, &mut out)?;
                     out.finish()
                 };
+                if let Some(as_of) = as_of {
+                    return execute::query_as_of(call, capture, function, as_of, work).await.map(anew);
+                }
                 let Some(asked) = asked else { return execute::query(call, capture, function, work).await.map(anew) };
                 let result = match self.cache.plan(asked, &call.caller).await {
                     Err(kept) => self.kept(&kept, &call, &capture),

@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod flow;
 pub mod idempotency;
 pub mod provision;
+pub mod timestamp;
 
 pub use crate::codec::Format;
 pub use dispatch::{Dispatcher, Outcome};

@@ -141,6 +141,8 @@ pub(crate) struct Envelope<'a> {
     args: Option<&'a RawValue>,
     pub(crate) path: Option<String>,
     pub(crate) format: Option<String>,
+    /// The state that a query is to be run on, as `/api/query_ts` named it.
+    pub(crate) ts: Option<String>,
 }
 
 impl<'a> Envelope<'a> {
@@ -157,12 +159,17 @@ impl<'a> Envelope<'a> {
             path: Option<&'a RawValue>,
             #[serde(borrow)]
             format: Option<&'a RawValue>,
+            #[serde(borrow)]
+            ts: Option<&'a RawValue>,
         }
         let wire: Wire<'a> = match body.bytes().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => serde_json::from_str(body).map_err(|_| envelope("The body is not a call's envelope"))?,
             _ => return Err(envelope("The body must be an object such as {\"args\": {}}")),
         };
-        Ok(Self { args: wire.args, path: text("path", wire.path)?, format: text("format", wire.format)? })
+        let (path, format) = (text("path", wire.path)?, text("format", wire.format)?);
+        // Another route's member is one that is not known.
+        let ts = wire.ts.and_then(|ts| serde_json::from_str(ts.get()).ok());
+        Ok(Self { args: wire.args, path, format, ts })
     }
 
     /// The arguments' JSON: an object, or the one-element array around it that some clients send.
@@ -179,14 +186,24 @@ impl<'a> Envelope<'a> {
     /// # Errors
     /// `INVALID_ENVELOPE`.
     pub(crate) fn args_or_array(&self) -> Result<&'a str> {
-        let raw = self.args.map_or("", RawValue::get);
-        if !raw.starts_with('[') {
-            return self.args();
+        match self.args {
+            Some(args) if args.get().starts_with('[') => object_or_array(args.get()),
+            _ => self.args(),
         }
-        match serde_json::from_str::<Vec<&RawValue>>(raw).as_deref() {
-            Ok([one]) if one.get().starts_with('{') => Ok(one.get()),
-            _ => Err(envelope("args must be an object, or an array that holds one object")),
-        }
+    }
+}
+
+/// Arguments as an object, or as the one-element array around it that some clients send.
+///
+/// # Errors
+/// `INVALID_ENVELOPE`.
+pub(crate) fn object_or_array(raw: &str) -> Result<&str> {
+    if raw.starts_with('{') {
+        return Ok(raw);
+    }
+    match serde_json::from_str::<Vec<&RawValue>>(raw).as_deref() {
+        Ok([one]) if one.get().starts_with('{') => Ok(one.get()),
+        _ => Err(envelope("args must be an object, or an array that holds one object")),
     }
 }
 

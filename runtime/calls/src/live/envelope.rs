@@ -64,9 +64,7 @@ impl AskedQuery {
     }
 
     fn of(path: String, args: &str, format: Option<&str>) -> Result<Self> {
-        if !args.starts_with('{') {
-            return Err(Error::new(Code::InvalidEnvelope, "args must be an object of named arguments"));
-        }
-        Ok(Self { path, args: args.to_owned(), format: Format::named(format)?, journal: None })
+        let args = decode::object_or_array(args)?.to_owned();
+        Ok(Self { path, args, format: Format::named(format)?, journal: None })
     }
 }

@@ -18,6 +18,11 @@ pub(super) fn paths(of_kind: impl Fn(Kind) -> Vec<String>) -> Map<String, Value>
         let named = of_kind(kind);
         if !named.is_empty() {
             paths.insert(format!("/api/{}", kind.as_str()), json!({ "post": of_body(kind, &named) }));
+            if kind == Kind::Query {
+                paths.insert("/api/query_batch".to_owned(), json!({ "post": batch(&named) }));
+                paths.insert("/api/query_ts".to_owned(), json!({ "post": newest_ts() }));
+                paths.insert("/api/query_at_ts".to_owned(), json!({ "post": at_ts(&named) }));
+            }
         }
     }
     paths.insert("/healthz".to_owned(), json!({ "get": alive() }));
@@ -25,8 +30,8 @@ pub(super) fn paths(of_kind: impl Fn(Kind) -> Vec<String>) -> Map<String, Value>
     paths
 }
 
-fn of_body(kind: Kind, functions: &[String]) -> Value {
-    let name = kind.as_str();
+/// A call as the body names it: the function, its arguments, and what else `members` has.
+fn named_call(functions: &[String], mut members: Map<String, Value>) -> Value {
     let object = json!({ "type": "object", "additionalProperties": true });
     let args = json!({
         "description": "The arguments of the function that `path` names: an object, or an array that holds it.",
@@ -36,6 +41,85 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
         "type": "string", "enum": functions,
         "description": "The function, as `module/path:function`; `module/path/function` means the same.",
     });
+    members.insert("path".to_owned(), path);
+    common::call(args, members)
+}
+
+/// The route that runs one query on the state that `ts` names.
+fn at_ts(functions: &[String]) -> Value {
+    let mut operation = of_body(Kind::Query, functions);
+    let ts = json!({ "type": "string", "description": "The text that `POST /api/query_ts` returned." });
+    operation["operationId"] = "server_queryAtTs".into();
+    operation["summary"] = "Runs a query on an earlier state".into();
+    operation["description"] = "As `POST /api/query`, on the state that `ts` names: all queries with the same `ts` see \
+                                one state. `FAILED_PRECONDITION`: a commit after `ts` has touched what the query reads, \
+                                `ts` is too old, or several nodes may serve the database. Then get a new `ts`, or use \
+                                `POST /api/query_batch`."
+        .into();
+    let content = &mut operation["requestBody"]["content"]["application/json"];
+    content["schema"] = named_call(functions, Map::from_iter([("ts".to_owned(), ts)]));
+    content["example"]["ts"] = "AAAAAAAAAAA=".into();
+    operation
+}
+
+/// The route that names the newest state.
+fn newest_ts() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["ts"],
+        "properties": { "ts": { "type": "string", "description": "Names the newest state. Opaque." } },
+    });
+    let mut responses = Map::new();
+    responses.insert("200".to_owned(), answered("The newest state.", schema, &json!({ "ts": "AAAAAAAAAAA=" })));
+    common::add_refusals(&mut responses);
+    json!({
+        "tags": [TAG],
+        "operationId": "server_queryTs",
+        "summary": "Names the newest state of the database",
+        "description": "Returns the `ts` for `POST /api/query_at_ts`. It needs no body and no credentials.",
+        "security": [],
+        "responses": responses,
+    })
+}
+
+/// The route that runs several queries on one snapshot.
+fn batch(functions: &[String]) -> Value {
+    let anything = json!({ "nullable": true, "description": "What the function returns." });
+    let success = json!({
+        "type": "object", "title": "Success", "required": ["status", "value"],
+        "properties": { "status": { "type": "string", "enum": ["success"] }, "value": anything },
+    });
+    let results = json!({ "type": "array", "items": { "oneOf": [success, common::refused(Code::ALL)] } });
+    let schema = json!({ "type": "object", "required": ["results"], "properties": { "results": results } });
+    let answer = json!({ "results": [{ "status": "success", "value": null }] });
+    let mut responses = Map::new();
+    responses.insert("200".to_owned(), answered("A result for each query, in their order.", schema, &answer));
+    common::add_refusals(&mut responses);
+    let queries = json!({ "type": "array", "minItems": 1, "items": named_call(functions, Map::new()) });
+    let schema = json!({ "type": "object", "required": ["queries"], "properties": { "queries": queries } });
+    let example = json!({ "queries": [{ "path": functions.first(), "args": {} }] });
+    json!({
+        "tags": [TAG],
+        "operationId": "server_queryBatch",
+        "summary": "Runs several queries on one snapshot",
+        "description": "The results are of one commit. Each query has an error of its own; one that fails does not fail the \
+                        others.",
+        "security": common::security(),
+        "requestBody": { "required": true, "content": { "application/json": { "schema": schema, "example": example } } },
+        "responses": responses,
+    })
+}
+
+/// An answer with this body.
+fn answered(meaning: &str, schema: Value, example: &Value) -> Value {
+    json!({
+        "description": meaning,
+        "headers": { "X-Request-Id": common::header("RequestId") },
+        "content": { "application/json": { "schema": schema, "example": example } },
+    })
+}
+
+fn of_body(kind: Kind, functions: &[String]) -> Value {
+    let name = kind.as_str();
     let codes: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.status() == 200).collect();
     let anything = json!({ "nullable": true, "description": "What the function returns." });
     let mut responses = Map::new();
@@ -49,7 +133,6 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
         }),
     );
     common::add_refusals(&mut responses);
-    let members = Map::from_iter([("path".to_owned(), path)]);
     let example = json!({ "path": functions.first(), "args": {} });
     json!({
         "tags": [TAG],
@@ -60,7 +143,7 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
         "security": common::security(),
         "requestBody": {
             "required": true,
-            "content": { "application/json": { "schema": common::call(args, members), "example": example } },
+            "content": { "application/json": { "schema": named_call(functions, Map::new()), "example": example } },
         },
         "responses": responses,
     })
@@ -97,9 +180,5 @@ fn state(meaning: &str, word: &str) -> Value {
     let schema = json!({
         "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": status },
     });
-    json!({
-        "description": meaning,
-        "headers": { "X-Request-Id": common::header("RequestId") },
-        "content": { "application/json": { "schema": schema, "example": { "status": word } } },
-    })
+    answered(meaning, schema, &json!({ "status": word }))
 }

@@ -1,10 +1,10 @@
 //! The messages of the protocol, as JSON.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use convoke_calls::call::timestamp;
 use convoke_calls::live::Told;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
+use convoke_store::Commit;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -196,7 +196,7 @@ fn as_base64<S: serde::Serializer>(ts: &u64, serializer: S) -> Result<S::Ok, S::
 }
 
 fn encoded(ts: u64) -> String {
-    STANDARD.encode(ts.to_le_bytes())
+    timestamp::write(Commit(ts))
 }
 
 /// From one version to the next; `modifications` are whole objects.

@@ -88,9 +88,35 @@ test("an error before or beside the function says its code and sentence", async 
   await assert.rejects(there.mutation(failures.mutation, { code: "COMMIT_UNKNOWN", message: "Who knows" }), told("COMMIT_UNKNOWN"));
 });
 
+test("consistent queries see one state until what they read changes", async () => {
+  const there = client();
+  await there.mutation(values.count, { name: "consistent" });
+  assert.equal(await there.consistentQuery(values.counted, { name: "consistent" }), 1);
+  await there.mutation(values.count, { name: "another" });
+  assert.equal(await there.consistentQuery(values.counted, { name: "consistent" }), 1);
+  assert.equal(await there.consistentQuery(values.counted, { name: "none" }), 0);
+  await there.mutation(values.count, { name: "consistent" });
+  const gone = await convexError(there.consistentQuery(values.counted, { name: "consistent" }));
+  assert.equal(gone.data.code, "FAILED_PRECONDITION");
+  assert.match(gone.message, /POST \/api\/query_ts/);
+  assert.equal(await client().consistentQuery(values.counted, { name: "consistent" }), 2, "a new client has a new state");
+  assert.equal(await client({ auth: PROBES_TOKEN }).consistentQuery(values.who), "ada");
+});
+
+test("a batch of queries is one snapshot", async () => {
+  const queries = [
+    { path: "probes/values:counted", format: "convex_encoded_json", args: [{ name: "none" }] },
+    { path: "probes/failures:query", format: "convex_encoded_json", args: [{ code: "FORBIDDEN", message: "No" }] },
+  ];
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ queries }) };
+  const { results } = await (await fetch(`${PROBES}/api/query_batch`, init)).json();
+  assert.deepEqual(results.map(({ status }) => status), ["success", "error"]);
+  assert.equal(results[0].value, 0);
+  assert.equal(results[1].errorData.code, "FORBIDDEN");
+});
+
 test("what cannot be served is refused in clear words", async () => {
   const there = client();
-  await assert.rejects(there.consistentQuery(values.who), /no reading at a timestamp/);
   await assert.rejects(there.function(values.who), /Use query\(\), mutation\(\) or action\(\)/);
 });
 

@@ -4,6 +4,7 @@ mod exactness;
 mod functions;
 mod http;
 mod pages;
+mod snapshots;
 mod sync;
 
 use std::sync::atomic::Ordering::Relaxed;
