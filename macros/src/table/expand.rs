@@ -10,6 +10,7 @@ use super::index::{Index, Is};
 use super::literal::Literal;
 use crate::attributes;
 use crate::object::{self, Member, Presence};
+use crate::types;
 
 /// All implementations.
 pub(super) fn expand(table: &Table) -> TokenStream {
@@ -92,6 +93,8 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
         None => quote!(::core::option::Option::None),
     };
     let retired = matches!(member.presence, Presence::Retired);
+    let inner = types::option(ty).unwrap_or(ty);
+    let schema = quote_spanned!(ty.span()=> ::convoke::__private::field_schema::<#inner>);
     quote! {
         ::convoke::__private::FieldDef {
             name: #name,
@@ -100,6 +103,7 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
             default: #default,
             references: #column::REFERENCES,
             retired: #retired,
+            schema: #schema,
             write_json: #column::write_json,
             check: #column::check,
             accept: #column::accept,

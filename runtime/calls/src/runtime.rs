@@ -27,7 +27,7 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{
-    Disk, EngineFactory, Flow, Nodes, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
+    Disk, EngineFactory, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
 };
 
 /// A running runtime. Clones share it; it offers its [`Services`] as its own.
@@ -73,6 +73,8 @@ pub struct RuntimeOptions {
     pub settings: toml::Table,
     /// Where the line of each call goes; without it, it is an event of `tracing`.
     pub call_lines: Option<Arc<dyn CallLines>>,
+    /// Told what takes long before the database serves.
+    pub on_opening: OnOpening,
 }
 
 impl RuntimeOptions {
@@ -88,6 +90,7 @@ impl RuntimeOptions {
             stuck: Stuck::Report,
             settings: toml::Table::new(),
             call_lines: None,
+            on_opening: OnOpening::default(),
         }
     }
 }
@@ -129,8 +132,18 @@ impl Runtime {
     /// # Errors
     /// [`StartError`], each saying what to change.
     pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
-        let RuntimeOptions { data, engine, limits, clock, predictable_ids, disk, settings, stuck, call_lines } =
-            options;
+        let RuntimeOptions {
+            data,
+            engine,
+            limits,
+            clock,
+            predictable_ids,
+            disk,
+            settings,
+            stuck,
+            call_lines,
+            on_opening,
+        } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         if let Some(problem) = section_problems(&settings).into_iter().next() {
@@ -141,7 +154,7 @@ impl Runtime {
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store_key = StoreKey::read(&data);
         let agreed = store_key.as_ref().ok().map(StoreKey::fingerprint);
-        let options = StoreOptions { data: data.clone(), stuck, disk, agreed };
+        let options = StoreOptions { data: data.clone(), stuck, disk, agreed, on_opening };
         let store = Store::open(engine, options, &limits, clock.clone(), tables);
         let (store, store_key) = match (store, store_key) {
             (Ok(store), store_key) => match store.nodes() {

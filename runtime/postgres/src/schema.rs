@@ -10,13 +10,15 @@ use super::server::Server;
 use super::session::Session;
 use super::sql::{self, quoted};
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
-use super::value::Bits;
+use super::value::{self, Bits};
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::schema::{
-    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, log_changes, steps,
+    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes, steps,
 };
 use convoke_store::{Commits, IndexDef, OpenError, StoreError, TableDef, Value, Writer};
 
+/// Rows that are fetched together when all rows of a table are read.
+const ROWS_OF_A_PART: usize = 1_000;
 /// How often a change of the schema is begun anew that is in conflict with writes.
 const ATTEMPTS: u32 = 20;
 
@@ -185,6 +187,33 @@ impl Catalog for SchemaUpkeep<'_> {
 
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {
         self.is_true(&format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)", quoted(table), quoted(field)))
+    }
+
+    fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError> {
+        let columns: String = places.iter().map(|place| format!(", {}", quoted(table.fields[*place].name))).collect();
+        let sql = format!(
+            "SELECT {id}{columns} FROM {} WHERE {id} > $1 ORDER BY {id} LIMIT {ROWS_OF_A_PART}",
+            quoted(table.name),
+            id = sql::ID
+        );
+        let mut last = 0;
+        loop {
+            let rows = self.0.own_rows(&sql, vec![Value::Id(last).into()])?;
+            for row in &rows {
+                last = row.try_get::<_, Bits>(0).map_err(|error| Failure::of(&error))?.0;
+                let mut values = Vec::with_capacity(places.len());
+                for (column, place) in places.iter().enumerate() {
+                    let value = value::value(row, column + 1, table.fields[*place].column);
+                    values.push(value.map_err(|error| Failure::of(&error))?);
+                }
+                if visit(last, &values).is_break() {
+                    return Ok(());
+                }
+            }
+            if rows.len() < ROWS_OF_A_PART {
+                return Ok(());
+            }
+        }
     }
 
     fn has_default(&self, table: &str, field: &str) -> Result<bool, OpenError> {

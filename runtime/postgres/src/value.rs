@@ -139,20 +139,26 @@ impl Row for PgRow<'_> {
     }
 
     fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
-        let (column, field) = (place + 2, &self.table.fields[place]);
-        let row = self.row;
-        let value = match field.column {
-            ColumnType::Bool => row.try_get::<_, Option<bool>>(column).map(|value| value.map(ValueRef::Bool)),
-            ColumnType::Integer => row.try_get::<_, Option<i64>>(column).map(|value| value.map(ValueRef::Integer)),
-            ColumnType::Float => row.try_get::<_, Option<f64>>(column).map(|value| value.map(ValueRef::Float)),
-            ColumnType::Text | ColumnType::Json => {
-                row.try_get::<_, Option<&str>>(column).map(|value| value.map(ValueRef::Text))
-            }
-            ColumnType::Bytes => row.try_get::<_, Option<&[u8]>>(column).map(|value| value.map(ValueRef::Bytes)),
-            ColumnType::Id => row.try_get::<_, Option<Bits>>(column).map(|value| value.map(|id| ValueRef::Id(id.0))),
-        };
-        value.map(|value| value.unwrap_or(ValueRef::Null)).map_err(|error| self.corrupt(field.name, &error))
+        let field = &self.table.fields[place];
+        value(self.row, place + 2, field.column).map_err(|error| self.corrupt(field.name, &error))
     }
+}
+
+/// The value at a place of a row, of a column of this type.
+pub(crate) fn value(
+    row: &tokio_postgres::Row,
+    place: usize,
+    column: ColumnType,
+) -> Result<ValueRef<'_>, tokio_postgres::Error> {
+    let value = match column {
+        ColumnType::Bool => row.try_get::<_, Option<bool>>(place)?.map(ValueRef::Bool),
+        ColumnType::Integer => row.try_get::<_, Option<i64>>(place)?.map(ValueRef::Integer),
+        ColumnType::Float => row.try_get::<_, Option<f64>>(place)?.map(ValueRef::Float),
+        ColumnType::Text | ColumnType::Json => row.try_get::<_, Option<&str>>(place)?.map(ValueRef::Text),
+        ColumnType::Bytes => row.try_get::<_, Option<&[u8]>>(place)?.map(ValueRef::Bytes),
+        ColumnType::Id => row.try_get::<_, Option<Bits>>(place)?.map(|id| ValueRef::Id(id.0)),
+    };
+    Ok(value.unwrap_or(ValueRef::Null))
 }
 
 /// All values of a row, by the place of their fields.

@@ -16,8 +16,8 @@ use super::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    DatabaseBuilder, OfflineDatabase as _, OfflineError, StoreError, TableDef, Thoroughness, Value, Writer as _,
-    private_file, sync_folder,
+    DatabaseBuilder, OfflineDatabase as _, OfflineError, OnOpening, StoreError, TableDef, Thoroughness, Value,
+    Writer as _, private_file, sync_folder,
 };
 
 /// A new database that is being filled. Dropped before it is finished, it leaves no file.
@@ -43,7 +43,8 @@ impl FileBuilder {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags(path, flags).offline()?;
         let connection = Rc::new(Connection::settle(sqlite, &common(path, clock.clone()), Purpose::Build)?);
-        if let Some(refused) = schema::apply(&connection, tables, Extent::Whole, clock.now())? {
+        let way = schema::Way { large_rows: i64::MAX.unsigned_abs(), on_opening: OnOpening::default() };
+        if let Some(refused) = schema::apply(&connection, tables, Extent::Whole, clock.now(), &way)? {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }
         connection.run("BEGIN IMMEDIATE").offline()?;

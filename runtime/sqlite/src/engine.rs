@@ -42,6 +42,7 @@ pub(crate) struct SqliteEngine {
     readers: Arc<Readers>,
     common: Common,
     tables: Arc<[&'static TableDef]>,
+    way: schema::Way,
     clock: Arc<dyn Clock>,
     wal_bytes_max: u64,
     greatest_id: u128,
@@ -58,7 +59,7 @@ impl SqliteEngine {
     /// # Errors
     /// [`OpenError`]: the folder is locked or unusable, the engine fails.
     pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits } = start;
+        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits, on_opening } = start;
         schema::require_free_names(&tables)?;
         let tables: Arc<[_]> = tables.into();
         let folder = DataDir::open(data)?;
@@ -78,7 +79,8 @@ impl SqliteEngine {
             reads: shared.reads.clone(),
         };
         let connection = Rc::new(Connection::open(&common, Purpose::Write)?);
-        shared.gate.set_schema(schema::apply(&connection, &tables, Extent::Whole, clock.now())?);
+        let way = schema::Way { large_rows: settings.large_rows, on_opening };
+        shared.gate.set_schema(schema::apply(&connection, &tables, Extent::Whole, clock.now(), &way)?);
         let greatest_id = schema::greatest_id(&connection)?;
         let connection = Rc::into_inner(connection)
             .ok_or_else(|| OpenError::Engine("the schema is still being applied".to_owned()))?;
@@ -105,6 +107,7 @@ impl SqliteEngine {
             readers,
             common,
             tables,
+            way,
             clock,
             wal_bytes_max: limits.wal_bytes_max,
             greatest_id,
@@ -190,11 +193,12 @@ impl Engine for SqliteEngine {
 
     fn follow_schema(&self, extent: Extent) -> Result<(), OpenError> {
         let (shared, newest, commits) = (self.shared.clone(), self.common.newest.clone(), self.common.commits.clone());
-        let (tables, clock) = (self.tables.clone(), self.clock.clone());
+        let (tables, clock, way) = (self.tables.clone(), self.clock.clone(), self.way.clone());
         let (done, applied) = mpsc::channel();
         // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
         let work = Box::new(move |connection: &Rc<Connection>| {
-            let apply = || newest.change(Changed::Anything, || schema::apply(connection, &tables, extent, clock.now()));
+            let apply = || schema::apply(connection, &tables, extent, clock.now(), &way);
+            let apply = || newest.change(Changed::Anything, apply);
             let difference = commits.change_everything(apply);
             // Whoever asked may be gone; the state is everybody's.
             let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));

@@ -54,6 +54,8 @@ pub struct Sqlite {
     /// Bytes of the log after which it is copied back into the database. A page that was written many times is copied
     /// once: 10 MiB instead of 32 MiB make a fifth more bytes written.
     pub checkpoint_bytes: u64,
+    /// Rows from which a table is large: each new index of it is made in a transaction of its own.
+    pub large_rows: u64,
     /// Pages that the database may have; none = as many as the disk holds. For tests of a full disk.
     pub pages_max: Option<u32>,
 }
@@ -64,6 +66,7 @@ impl Default for Sqlite {
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
             checkpoint_bytes: 32 * 1_024 * 1_024,
+            large_rows: 50_000,
             pages_max: None,
         }
     }

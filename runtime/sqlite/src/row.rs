@@ -54,19 +54,21 @@ impl Row for SqliteRow<'_> {
     fn value(&self, place: usize) -> std::result::Result<ValueRef<'_>, StoreError> {
         let raw = self.raw(place + 2)?;
         let field = &self.table.fields[place];
-        let value = match (field.column, raw) {
-            (_, Raw::Null) => Some(ValueRef::Null),
-            (ColumnType::Bool, Raw::Integer(number)) => Some(ValueRef::Bool(number != 0)),
-            (ColumnType::Integer, Raw::Integer(number)) => Some(ValueRef::Integer(number)),
-            (ColumnType::Float, Raw::Real(number)) => Some(ValueRef::Float(number)),
-            (ColumnType::Text | ColumnType::Json, Raw::Text(text)) => {
-                std::str::from_utf8(text).ok().map(ValueRef::Text)
-            }
-            (ColumnType::Bytes, Raw::Blob(bytes)) => Some(ValueRef::Bytes(bytes)),
-            (ColumnType::Id, raw) => id(raw).map(ValueRef::Id),
-            _ => None,
-        };
-        value.ok_or_else(|| self.corrupt(field.name, raw))
+        value(field.column, raw).ok_or_else(|| self.corrupt(field.name, raw))
+    }
+}
+
+/// The value that a column of this type stores so.
+pub(crate) fn value(column: ColumnType, raw: Raw<'_>) -> Option<ValueRef<'_>> {
+    match (column, raw) {
+        (_, Raw::Null) => Some(ValueRef::Null),
+        (ColumnType::Bool, Raw::Integer(number)) => Some(ValueRef::Bool(number != 0)),
+        (ColumnType::Integer, Raw::Integer(number)) => Some(ValueRef::Integer(number)),
+        (ColumnType::Float, Raw::Real(number)) => Some(ValueRef::Float(number)),
+        (ColumnType::Text | ColumnType::Json, Raw::Text(text)) => std::str::from_utf8(text).ok().map(ValueRef::Text),
+        (ColumnType::Bytes, Raw::Blob(bytes)) => Some(ValueRef::Bytes(bytes)),
+        (ColumnType::Id, raw) => id(raw).map(ValueRef::Id),
+        _ => None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! The schema in the file: where it is kept, and the SQL of each step towards the one in code.
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension as _, params};
+use tracing::debug;
 
 use super::connection::Connection;
 use super::failure::Opening as _;
@@ -12,9 +14,9 @@ use super::sql::{self, quoted};
 use super::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Millis;
 use convoke_store::schema::{
-    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, log_changes,
+    Applied, Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes,
 };
-use convoke_store::{IndexDef, OpenError, TableDef, Writer};
+use convoke_store::{IndexDef, OnOpening, OpenError, TableDef, Writer};
 
 const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
     (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
@@ -35,8 +37,18 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
     }
 }
 
-/// Applies what the code adds, in a transaction of its own. Returns the difference that cannot be applied, in plain
-/// words; then nothing was, in the application's tables.
+/// How a schema is applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// Rows from which a table is large.
+    pub large_rows: u64,
+    /// Told what takes long.
+    pub on_opening: OnOpening,
+}
+
+/// Applies what the code adds, in a transaction, or in several where a table is large: each leaves a schema that the next
+/// start goes on from. Returns the difference that cannot be applied, in plain words; then at most indexes were made, in the
+/// application's tables.
 ///
 /// # Errors
 /// The engine's.
@@ -45,10 +57,39 @@ pub(crate) fn apply(
     tables: &[&'static TableDef],
     extent: Extent,
     now: Millis,
+    way: &Way,
 ) -> Result<Option<String>, OpenError> {
+    loop {
+        let applied = apply_part(connection, tables, extent, now, way)?;
+        log_changes(&applied);
+        if applied.changed() {
+            // Otherwise the log has the bytes of all parts at the end, and reads and writes meet it.
+            copy_back(connection);
+        }
+        if !matches!(applied, Applied::Part(_)) {
+            return Ok(applied.into_difference());
+        }
+    }
+}
+
+/// Copies the log back as far as readers let it.
+fn copy_back(connection: &Connection) {
+    connection.counters.checkpoints.fetch_add(1, Relaxed);
+    if let Err(error) = connection.sqlite.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        debug!("the log was not copied back: {error}");
+    }
+}
+
+fn apply_part(
+    connection: &Rc<Connection>,
+    tables: &[&'static TableDef],
+    extent: Extent,
+    now: Millis,
+    way: &Way,
+) -> Result<Applied, OpenError> {
     connection.run("BEGIN IMMEDIATE").opening()?;
     let transaction = SqliteTransaction::new(Source::Writer(connection.clone()), Duration::MAX);
-    let upkeep = SchemaUpkeep { file: SchemaFile(&connection.sqlite), transaction };
+    let upkeep = SchemaUpkeep { file: SchemaFile { sqlite: &connection.sqlite, way: Some(way) }, transaction };
     let applied = connection
         .sqlite
         .execute_batch(OWN_TABLE)
@@ -59,9 +100,7 @@ pub(crate) fn apply(
     if connection.in_transaction() {
         connection.run(end).opening()?;
     }
-    let applied = applied?;
-    log_changes(&applied);
-    Ok(applied.into_difference())
+    applied
 }
 
 /// Compares a file with the tables in code and changes nothing; `None` if the file holds no schema of ours.
@@ -82,7 +121,7 @@ pub(crate) fn inspect(
     }
     let last = "SELECT coalesce(max(\"appliedAt\"), 0) FROM \"_schema\"";
     let applied_at = connection.query_row(last, [], |row| row.get(0)).opening()?;
-    convoke_store::schema::inspect(&SchemaFile(connection), tables, applied_at).map(Some)
+    convoke_store::schema::inspect(&SchemaFile { sqlite: connection, way: None }, tables, applied_at).map(Some)
 }
 
 /// The greatest id of any row.
@@ -108,11 +147,16 @@ pub(crate) fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
 }
 
 /// The schema that is kept in a file, and its rows.
-struct SchemaFile<'a>(&'a rusqlite::Connection);
+struct SchemaFile<'a> {
+    sqlite: &'a rusqlite::Connection,
+    /// None if it is only compared.
+    way: Option<&'a Way>,
+}
 
 impl Catalog for SchemaFile<'_> {
     fn stored(&self) -> Result<(i64, Definition), OpenError> {
-        let last = self.0.query_row(sql::LAST_SCHEMA, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional();
+        let last =
+            self.sqlite.query_row(sql::LAST_SCHEMA, [], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional();
         let Some((version, definition)) = last.opening()? else { return Ok((0, Definition::default())) };
         Ok((version, Definition::read(&definition)?))
     }
@@ -123,12 +167,44 @@ impl Catalog for SchemaFile<'_> {
 
     fn is_empty(&self, table: &str) -> Result<bool, OpenError> {
         let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table));
-        self.0.query_row(&sql, [], |row| row.get(0)).opening()
+        self.sqlite.query_row(&sql, [], |row| row.get(0)).opening()
+    }
+
+    fn is_large(&self, table: &str) -> Result<bool, OpenError> {
+        let Some(way) = self.way else { return Ok(false) };
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {} LIMIT 1 OFFSET {})", quoted(table), way.large_rows);
+        self.sqlite.query_row(&sql, [], |row| row.get(0)).opening()
+    }
+
+    fn begins(&self, step: &str) {
+        if let Some(way) = self.way {
+            way.on_opening.begins(step);
+        }
     }
 
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)", quoted(table), quoted(field));
-        self.0.query_row(&sql, [], |row| row.get(0)).opening()
+        self.sqlite.query_row(&sql, [], |row| row.get(0)).opening()
+    }
+
+    fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError> {
+        let columns: String = places.iter().map(|place| format!(", {}", quoted(table.fields[*place].name))).collect();
+        let mut statement =
+            self.sqlite.prepare(&format!("SELECT {}{columns} FROM {}", sql::ID, quoted(table.name))).opening()?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().opening()? {
+            let corrupt = || OpenError::Engine(format!("a row of table {} cannot be read", table.name));
+            let id = row::id(row.get_ref(0).opening()?).ok_or_else(corrupt)?;
+            let mut values = Vec::with_capacity(places.len());
+            for (column, place) in places.iter().enumerate() {
+                let raw = row.get_ref(column + 1).opening()?;
+                values.push(row::value(table.fields[*place].column, raw).ok_or_else(corrupt)?);
+            }
+            if visit(id, &values).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -155,7 +231,7 @@ impl Upkeep for SchemaUpkeep<'_> {
                 return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
             }
         };
-        match self.file.0.execute_batch(&sql) {
+        match self.file.sqlite.execute_batch(&sql) {
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
                 Ok(Stepped::Collides)
             }
@@ -170,6 +246,6 @@ impl Upkeep for SchemaUpkeep<'_> {
     fn keep(&self, version: i64, at: Millis, changes: &str, definition: &str) -> Result<(), OpenError> {
         let sql = "INSERT INTO \"_schema\" (\"version\", \"appliedAt\", \"changes\", \"definition\") \
                    VALUES (?1, ?2, ?3, ?4)";
-        self.file.0.execute(sql, params![version, at.0, changes, definition]).opening().map(drop)
+        self.file.sqlite.execute(sql, params![version, at.0, changes, definition]).opening().map(drop)
     }
 }

@@ -436,6 +436,7 @@ mod tests {
             default: None,
             references: None,
             retired: false,
+            schema: |_| true.into(),
             write_json: |_, _| Ok(()),
             check: |_| Ok(()),
             accept: |value| Ok(value.to_value()),

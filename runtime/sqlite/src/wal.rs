@@ -3,6 +3,9 @@
 //! A snapshot that stays open keeps the log from starting anew. The bounds, in order: past some pages the log is copied
 //! back without waiting for anybody; past four times that, readers are waited for, for a few milliseconds; past
 //! `wal_bytes_interrupt` the oldest reader is told to stop; past `wal_bytes_max` writes are refused (by the store).
+//!
+//! A transaction that is larger than `wal_bytes_interrupt` by itself (an index, an import) is no reason to stop readers: its
+//! bytes do not count until the log starts anew, which it does when the readers from before it have ended.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -48,6 +51,10 @@ pub(crate) struct Wal {
     /// Pages at which the next attempt is due.
     due_pages: u64,
     last_attempt: Duration,
+    /// Pages in the log after the commit before.
+    last_pages: u64,
+    /// Pages of transactions that are larger than the bound by themselves.
+    excused_pages: u64,
     /// Whether pages stand in the log that are not copied back.
     dirty: bool,
 }
@@ -75,6 +82,8 @@ impl Wal {
             readers,
             due_pages: 0,
             last_attempt: Duration::ZERO,
+            last_pages: 0,
+            excused_pages: 0,
             dirty: true,
         };
         wal.due_pages = wal.pages_between();
@@ -94,11 +103,25 @@ impl Wal {
         self.dirty = true;
         let pages = PAGES.get();
         connection.counters.wal_bytes.store(self.bytes(pages), Relaxed);
+        self.excuse(pages);
         let is_due = pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested());
         if is_due {
             self.tend(connection, pages);
         }
         is_due
+    }
+
+    /// Takes note of a commit after which the log has so many pages.
+    fn excuse(&mut self, pages: u64) {
+        if pages < self.last_pages {
+            // The log started anew.
+            (self.last_pages, self.excused_pages) = (0, 0);
+        }
+        let written = pages - self.last_pages;
+        if self.bytes(written) > self.bounds.interrupt_bytes {
+            self.excused_pages += written;
+        }
+        self.last_pages = pages;
     }
 
     /// When nothing waited for a while.
@@ -130,13 +153,15 @@ impl Wal {
         }
         if whole {
             PAGES.set(0);
+            (self.last_pages, self.excused_pages) = (0, 0);
             self.dirty = false;
             self.due_pages = self.pages_between();
             connection.counters.wal_bytes.store(0, Relaxed);
             return;
         }
         self.due_pages = pages + self.pages_between();
-        if self.bytes(pages) > self.bounds.interrupt_bytes && self.readers.stop_oldest() {
+        let counted = pages.saturating_sub(self.excused_pages);
+        if self.bytes(counted) > self.bounds.interrupt_bytes && self.readers.stop_oldest() {
             connection.counters.readers_stopped.fetch_add(1, Relaxed);
             warn!("the oldest reader was told to stop: the log has {} bytes", self.bytes(pages));
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use super::shape::Shape;
 use super::table::{FieldDef, IndexDef, TableDef};
 
 /// All tables.
@@ -35,6 +36,9 @@ pub struct FieldShape {
     /// Whether no code reads it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retired: bool,
+    /// What its values may be; none if a release before shapes were kept has written it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
 }
 
 /// The schema that a database keeps, and that of the code in the same words.
@@ -94,6 +98,13 @@ impl FieldShape {
             holds: field.references.map_or(column.clone(), |prefix| format!("{column} of {prefix}")),
             nullable: field.nullable,
             retired: field.retired,
+            shape: Some(Shape::of(field)),
         }
+    }
+
+    /// True if both are the same as far as is known: one of them may have no shape.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let is_same_shape = self.shape.is_none() || other.shape.is_none() || self.shape == other.shape;
+        is_same_shape && (&self.holds, self.nullable, self.retired) == (&other.holds, other.nullable, other.retired)
     }
 }

@@ -86,6 +86,36 @@ pub struct EngineStart<'a> {
     pub gate: Arc<Gate>,
     /// Where every commit is made that may change a row, so that it is numbered and published ([`Commits::commit`]).
     pub commits: Arc<Commits>,
+    /// Told what takes long before the database serves.
+    pub on_opening: OnOpening,
+}
+
+/// Receives a line of text for each long step of opening a database. It must be quick.
+#[derive(Clone)]
+pub struct OnOpening(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl OnOpening {
+    /// Hands each line to `receive`.
+    pub fn new(receive: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(receive))
+    }
+
+    /// Begins a step.
+    pub fn begins(&self, step: &str) {
+        (self.0)(step);
+    }
+}
+
+impl Default for OnOpening {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl fmt::Debug for OnOpening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnOpening")
+    }
 }
 
 /// What happens when a mutation runs ten times as long as it may. It stops everybody, and cannot be stopped itself.

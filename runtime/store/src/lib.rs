@@ -34,6 +34,7 @@ mod pages;
 pub mod query;
 pub mod read_set;
 pub mod schema;
+pub mod shape;
 pub mod shared;
 pub mod stats;
 pub mod store;
@@ -50,8 +51,8 @@ pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
 pub use database::Database;
 pub use disk::{Disk, HeldDisk, Room, SystemDisk};
 pub use engine::{
-    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck,
-    WriteJob,
+    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob,
+    Stuck, WriteJob,
 };
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};

@@ -14,8 +14,8 @@ use super::change_recorder::RecordedJob;
 use super::commits::Commits;
 use super::disk::{Disk, SystemDisk};
 use super::engine::{
-    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, Progress, Ran, ReadJob, Stuck,
-    WriteJob,
+    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob,
+    Stuck, WriteJob,
 };
 use super::error::{OpenError, StoreError};
 use super::flow::Flow;
@@ -42,12 +42,20 @@ pub struct StoreOptions {
     pub disk: Arc<dyn Disk>,
     /// See [`EngineStart::agreed`].
     pub agreed: Option<String>,
+    /// See [`EngineStart::on_opening`].
+    pub on_opening: OnOpening,
 }
 
 impl StoreOptions {
     /// The defaults, in this folder.
     pub fn new(data: impl Into<PathBuf>) -> Self {
-        Self { data: data.into(), stuck: Stuck::Report, disk: Arc::new(SystemDisk), agreed: None }
+        Self {
+            data: data.into(),
+            stuck: Stuck::Report,
+            disk: Arc::new(SystemDisk),
+            agreed: None,
+            on_opening: OnOpening::default(),
+        }
     }
 }
 
@@ -96,7 +104,7 @@ impl Store {
     ) -> Result<Self, OpenError> {
         schema::check(&tables)?;
         tables.sort_unstable_by_key(|table| table.name);
-        let StoreOptions { data, stuck, disk, agreed } = options;
+        let StoreOptions { data, stuck, disk, agreed, on_opening } = options;
         let gate = Arc::new(Gate::default());
         let commits = Arc::new(Commits::new(clock.clone(), &tables));
         let engine = factory.open(EngineStart {
@@ -109,6 +117,7 @@ impl Store {
             stuck,
             gate: gate.clone(),
             commits: commits.clone(),
+            on_opening,
         })?;
         // An id begins with the milliseconds at which it was made.
         commits.advance_past(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));

@@ -17,6 +17,7 @@ use super::transaction::Row;
 use super::value::{ColumnType, Value, ValueRef};
 use convoke_core::clock::Millis;
 use convoke_core::id::{self, Id, Named};
+use convoke_core::wire::object::OutMember;
 
 /// A table: a struct with `#[table]` above it.
 pub trait Table: Named + Clone + Serialize + Send + Sync + Sized + 'static {
@@ -147,6 +148,8 @@ pub struct FieldDef {
     pub references: Option<&'static str>,
     /// Whether it was removed from the struct and stays in old databases only.
     pub retired: bool,
+    /// The JSON schema of its Rust type, without null: what its values may be.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
     /// Writes a stored value as JSON, as `Serialize` of its Rust type would.
     pub write_json: fn(ValueRef<'_>, &mut Vec<u8>) -> Result<(), StoreError>,
     /// Whether its Rust type takes a stored value; says why not.
@@ -670,6 +673,11 @@ pub fn decode_field<T: Column>(row: &dyn Row, table: &'static TableDef, place: u
         },
         value => T::from_value(value).map_err(corrupt),
     }
+}
+
+/// The JSON schema of a field's type: what `#[table]` names for every field.
+pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
+    T::schema(generator, false)
 }
 
 /// Adds field `place` to the changes of a row if it has another value than before: what `#[table]` calls for every field.

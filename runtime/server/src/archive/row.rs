@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use convoke_store::table::{Bytes, Column};
 
-    const fn field<C: Column>(name: &'static str) -> FieldDef {
+    const fn field<C: Column + schemars::JsonSchema>(name: &'static str) -> FieldDef {
         FieldDef {
             name,
             column: C::TYPE,
@@ -263,6 +263,7 @@ mod tests {
             default: None,
             references: C::REFERENCES,
             retired: false,
+            schema: C::json_schema,
             write_json: C::write_json,
             check: C::check,
             accept: C::accept,

@@ -89,6 +89,9 @@ macro_rules! conformance_tests {
                 the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations
                 in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest
                 a_default_fills_every_row_without_a_value_and_its_indexes
+                stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migration_changes_them
+                a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost
+                a_type_that_takes_more_may_be_taken_back_while_no_row_needs_it
             }
         }
     };

@@ -2,13 +2,15 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use schemars::JsonSchema;
+
 use super::support::{Factory, TestStore, down, field, key, start};
 use crate::table::Bytes;
 use crate::transaction::LIST_MAX;
 use crate::{Column, FieldDef, IndexDef, Plan, Reader, StoreError, TableDef, Value};
 
 /// A table of one field, with an index that lies upward and one that lies downward.
-fn of<C: Column>() -> &'static TableDef {
+fn of<C: Column + JsonSchema>() -> &'static TableDef {
     let fields: &[FieldDef] = Box::leak(Box::new([field::<C>("value")]));
     let index = |name, key| IndexDef { name, keys: Vec::leak(vec![key]), unique: false, when: None };
     let indexes = Vec::leak(vec![index("up", key(0)), index("down", down(0))]);
@@ -16,7 +18,7 @@ fn of<C: Column>() -> &'static TableDef {
 }
 
 /// A store with these values, in rows of ascending ids.
-fn with_values<C: Column>(engine: &Factory, values: &[Value]) -> (TestStore, &'static TableDef) {
+fn with_values<C: Column + JsonSchema>(engine: &Factory, values: &[Value]) -> (TestStore, &'static TableDef) {
     let table = of::<C>();
     let (store, values) = (TestStore::new(engine, &[table]), values.to_vec());
     start(&store, move |transaction| {
@@ -39,7 +41,7 @@ fn found(reader: &dyn Reader, plan: &Plan) -> Vec<Value> {
 }
 
 /// Values come in this order through the index that lies upward, in the other one through the other, and each way back.
-fn ordered<C: Column>(engine: &Factory, ascending: &[Value]) {
+fn ordered<C: Column + JsonSchema>(engine: &Factory, ascending: &[Value]) {
     let mut mixed = ascending.to_vec();
     // Any order but that of the ids.
     mixed.sort_by_key(|value| format!("{value:?}").bytes().rev().collect::<Vec<_>>());

@@ -412,3 +412,180 @@ pub fn a_default_fills_every_row_without_a_value_and_its_indexes(engine: &Factor
     assert_eq!((count(7), count(30)), (833, 1_667));
     assert_eq!(rows(&store, &Plan::new(required, None))[0], [Value::Integer(30), text("t"), Value::Null]);
 }
+
+/// Types of values as a release has them.
+mod release_1 {
+    #[crate::value]
+    pub(super) enum Severity {
+        Minor,
+        Major,
+    }
+
+    #[crate::value(text, max = 5)]
+    pub(super) struct Code(String);
+
+    #[crate::value]
+    pub(super) struct Place {
+        pub city: String,
+        pub code: Option<Code>,
+    }
+}
+
+/// The same types as the next release has them: a variant renamed, a member added and a bound tightened, none of which takes
+/// every value of before.
+mod release_2 {
+    #[crate::value]
+    pub(super) enum Severity {
+        Low,
+        Major,
+    }
+
+    #[crate::value(text, max = 3)]
+    pub(super) struct Code(String);
+
+    #[crate::value]
+    pub(super) struct Place {
+        pub city: String,
+        pub code: Option<Code>,
+        pub floor: i64,
+    }
+
+    #[crate::value]
+    pub(super) struct Coded {
+        pub city: String,
+        pub code: Option<Code>,
+    }
+
+    /// Takes more than before.
+    #[crate::value]
+    pub(super) enum Wider {
+        Minor,
+        Low,
+        Major,
+    }
+}
+
+/// The id of row `id` of `meetings`, as text.
+fn row_id(id: u128) -> String {
+    format!("meeting_{}", String::from_utf8_lossy(&convoke_core::id::encode(id)))
+}
+
+pub fn stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migration_changes_them(engine: &Factory) {
+    type Old = release_1::Severity;
+    let named = "if row.get::<String>(\"value\")? == \"minor\" { row.set(\"value\", &\"low\".to_owned())?; }";
+    let nested = "if row.get::<New>(\"value\").is_err() { let old: Old = row.get(\"value\")?; \
+                  row.set(\"value\", &New { … })?; }";
+    let change = |field: FieldDef| table(vec![field, self::field::<Option<i64>>("number")], vec![]);
+    for (old, new, fitting, misfit, why, code) in [
+        (
+            field::<Old>("value"),
+            field::<release_2::Severity>("value"),
+            "major",
+            "minor",
+            "must be one of low, major (got \"minor\")",
+            named,
+        ),
+        (
+            field::<Option<Old>>("value"),
+            field::<Option<release_2::Severity>>("value"),
+            "major",
+            "minor",
+            "must be one of low, major (got \"minor\")",
+            "if row.get::<Option<String>>(\"value\")?.as_deref() == Some(\"minor\") { row.set(\"value\", \
+             &\"low\".to_owned())?; }",
+        ),
+        (
+            field::<release_1::Place>("value"),
+            field::<release_2::Place>("value"),
+            "{\"city\":\"Ulm\",\"floor\":1}",
+            "{\"city\":\"Ulm\"}",
+            "missing field `floor`",
+            nested,
+        ),
+        (
+            field::<release_1::Place>("value"),
+            field::<release_2::Coded>("value"),
+            "{\"city\":\"Ulm\",\"code\":\"abc\"}",
+            "{\"city\":\"Ulm\",\"code\":\"abcd\"}",
+            "must",
+            nested,
+        ),
+        (
+            field::<Vec<Option<Old>>>("value"),
+            field::<Vec<Option<release_2::Severity>>>("value"),
+            "[\"major\",null]",
+            "[null,\"minor\"]",
+            "must be one of low, major",
+            nested,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (change(old), change(new));
+        let store = open(engine, folder.path(), &[old]);
+        insert(&store, old, 1, vec![text(fitting), Value::Null]).unwrap();
+        insert(&store, old, 2, vec![text(misfit), Value::Null]).unwrap();
+        drop(store);
+        let store = open(engine, folder.path(), &[new]);
+        let reason = reason(&store);
+        let begin = format!("table meetings: field value: row {} holds a value that does not fit: {why}", row_id(2));
+        assert!(reason.starts_with(&begin), "{reason}");
+        let end = format!(
+            "; write a migration that changes such rows: `ctx.migrate::<T>(&args, |row| {{ {code} Ok(()) }})`, where T is \
+             the struct at lib.rs:7"
+        );
+        assert!(reason.ends_with(&end), "{reason}");
+        assert!(store.read_blocking(Access::Everyone, |_| ()).is_err());
+        // Whatever compares says the same: a look at the schema, a second comparison, a migration that may begin.
+        let seen = store.snapshot(|_| {}).unwrap().schema(store.tables()).unwrap();
+        assert_eq!(seen.refused, std::slice::from_ref(&reason));
+        assert_eq!(store.apply_schema().unwrap(), State::Closed { reason: reason.clone() });
+        store.apply_schema_in_part().unwrap();
+        assert_eq!(store.difference(), Some(reason));
+        let migrated =
+            start_as(&store, Access::Admin, move |transaction| transaction.update(new, 2, &[], &[(0, text(fitting))]));
+        assert!(migrated.wait().unwrap());
+        assert_eq!(store.apply_schema().unwrap(), State::Open);
+        drop(store);
+        let store = open(engine, folder.path(), &[new]);
+        let schema = store.snapshot(|_| {}).unwrap().schema(store.tables()).unwrap();
+        assert_eq!((schema.pending, schema.refused), (vec![], vec![]));
+    }
+}
+
+pub fn a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost(engine: &Factory) {
+    let severity = |field: FieldDef| table(vec![field, self::field::<Option<i64>>("number")], vec![]);
+    let (old, new) = (severity(field::<release_1::Severity>("value")), severity(field::<release_2::Severity>("value")));
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(engine, folder.path(), &[old]);
+    insert(&store, old, 1, vec![text("major"), Value::Null]).unwrap();
+    drop(store);
+    let store = open(engine, folder.path(), &[new]);
+    assert_eq!(reason(&store), "open");
+    let tables = store.tables().to_vec();
+    let Schemas { stored, code } =
+        store.read_blocking(Access::Everyone, move |transaction| transaction.schemas(&tables)).unwrap().unwrap();
+    assert_eq!(stored, code);
+    let shape = stored.tables["meetings"].fields["value"].shape.clone().unwrap();
+    assert_eq!(shape.variants(), ["low", "major"]);
+}
+
+pub fn a_type_that_takes_more_may_be_taken_back_while_no_row_needs_it(engine: &Factory) {
+    let severity = |field: FieldDef| table(vec![field], vec![]);
+    let (old, new) = (severity(field::<release_1::Severity>("value")), severity(field::<release_2::Wider>("value")));
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(engine, folder.path(), &[old]);
+    insert(&store, old, 1, vec![text("minor")]).unwrap();
+    drop(store);
+    let store = open(engine, folder.path(), &[new]);
+    assert_eq!(reason(&store), "open");
+    insert(&store, new, 2, vec![text("low")]).unwrap();
+    drop(store);
+    let store = open(engine, folder.path(), &[old]);
+    let said = reason(&store);
+    assert!(said.contains(&row_id(2)) && said.contains("must be one of minor, major"), "{said}");
+    drop(store);
+    let store = open(engine, folder.path(), &[new]);
+    start(&store, move |transaction| transaction.delete(new, 2)).wait().unwrap();
+    drop(store);
+    assert_eq!(reason(&open(engine, folder.path(), &[old])), "open");
+}

@@ -14,10 +14,11 @@ use crate::{
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_core::id::{Id, IdGenerator, Named};
 use convoke_core::limits::Limits;
+use schemars::JsonSchema;
 use tempfile::TempDir;
 
 /// A field of a test table.
-pub const fn field<C: Column>(name: &'static str) -> FieldDef {
+pub const fn field<C: Column + JsonSchema>(name: &'static str) -> FieldDef {
     FieldDef {
         name,
         column: C::TYPE,
@@ -25,6 +26,7 @@ pub const fn field<C: Column>(name: &'static str) -> FieldDef {
         default: None,
         references: C::REFERENCES,
         retired: false,
+        schema: C::json_schema,
         write_json: C::write_json,
         check: C::check,
         accept: C::accept,

@@ -1,17 +1,21 @@
 //! The way from the schema in the database to the one in code: steps where nothing is lost, words where something would
 //! be.
 
-use super::Catalog;
+use super::misfit::misfits;
 use super::releases::needs_value;
+use super::{Catalog, Extent};
 use crate::definition::{Definition, FieldShape, TableShape};
 use crate::error::OpenError;
-use crate::table::{FieldDef, IndexDef, TableDef};
+use crate::shape::Shape;
+use crate::table::{Condition, FieldDef, IndexDef, TableDef};
 
 /// What there is to do, or why it is not done.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
     /// The steps to take, in order.
     pub steps: Vec<Described>,
+    /// What changes in what is kept beside the steps, in words.
+    pub noted: Vec<String>,
     /// What cannot be applied, a sentence each.
     pub refused: Vec<String>,
     /// The schema when the steps are taken: what is refused stands in it as it is in the database.
@@ -19,7 +23,7 @@ pub(super) struct Difference {
 }
 
 /// One step, and what it does in words.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Described {
     /// The step.
     pub step: Step,
@@ -82,6 +86,102 @@ pub(super) fn difference(
 }
 
 impl Difference {
+    /// The part of it that is to be taken and committed by itself, before the rest is compared again; none if all of it is
+    /// one part. In a large table each index is a part, so that a start that is killed goes on behind the last one that was
+    /// made. What may still be refused comes before what the former release does not read.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(super) fn first_part(
+        &self,
+        catalog: &dyn Catalog,
+        stored: &Definition,
+        extent: Extent,
+    ) -> Result<Option<Difference>, OpenError> {
+        let (mut now, mut later) = (None, Vec::new());
+        for described in &self.steps {
+            let Step::CreateIndex(table, index) = &described.step else { continue };
+            if self.makes(table) || !catalog.is_large(table.name)? {
+                continue;
+            }
+            match self.needs_change(table, index) {
+                // In part, one in which rows collide is passed over; it would be tried again and again.
+                false if extent == Extent::Part && index.unique => {}
+                false => now = now.or(Some((*table, *index, described))),
+                // Those that are unique may still be refused, with everything that they rest on.
+                true if index.unique => {}
+                true => later.push((table.name, index.name)),
+            }
+        }
+        if let Some((table, index, described)) = now {
+            return Ok(Some(self.one_index(stored, table, index, described)));
+        }
+        let is_later =
+            |step: &Step| matches!(step, Step::CreateIndex(table, index) if later.contains(&(table.name, index.name)));
+        let steps: Vec<Described> = self.steps.iter().filter(|described| !is_later(&described.step)).cloned().collect();
+        if later.is_empty() || steps.is_empty() {
+            return Ok(None);
+        }
+        let mut result = self.result.clone();
+        for (table, index) in later {
+            if let Some(table) = result.tables.get_mut(table) {
+                table.indexes.remove(index);
+            }
+        }
+        Ok(Some(Difference { steps, noted: self.noted.clone(), refused: Vec::new(), result }))
+    }
+
+    /// The change of one index alone.
+    fn one_index(
+        &self,
+        stored: &Definition,
+        table: &'static TableDef,
+        index: &'static IndexDef,
+        described: &Described,
+    ) -> Difference {
+        let drops = |step: &Step| matches!(step, Step::DropIndex(of, name) if of == table.name && name == index.name);
+        let mut steps: Vec<Described> = self.steps.iter().filter(|described| drops(&described.step)).cloned().collect();
+        steps.push(described.clone());
+        let mut result = stored.clone();
+        let text = self.result.tables.get(table.name).and_then(|table| table.indexes.get(index.name));
+        if let (Some(table), Some(text)) = (result.tables.get_mut(table.name), text) {
+            table.indexes.insert(index.name.to_owned(), text.clone());
+        }
+        // Shapes too, so that the rows are not read again before each index: the former release only widens them again.
+        for (name, table) in &mut result.tables {
+            for (field, kept) in &mut table.fields {
+                let new = self.result.tables.get(name).and_then(|table| table.fields.get(field));
+                if let Some(new) = new.filter(|new| new.holds == kept.holds) {
+                    kept.shape.clone_from(&new.shape);
+                }
+            }
+        }
+        Difference { steps, noted: self.noted.clone(), refused: Vec::new(), result }
+    }
+
+    /// True if it makes the table.
+    fn makes(&self, table: &TableDef) -> bool {
+        self.steps.iter().any(|described| matches!(described.step, Step::CreateTable(made) if made.name == table.name))
+    }
+
+    /// True if the index rests on a field that it adds or fills.
+    fn needs_change(&self, table: &TableDef, index: &IndexDef) -> bool {
+        let condition = index.when.map(Condition::field);
+        let rests_on = |field: &str| {
+            condition == Some(field) || index.keys.iter().any(|key| table.fields[key.field].name == field)
+        };
+        self.steps.iter().any(|described| match &described.step {
+            Step::AddField(of, field) => of.name == table.name && rests_on(field.name),
+            Step::Fill(of, place) => of.name == table.name && rests_on(table.fields[*place].name),
+            _ => false,
+        })
+    }
+
+    /// What it changes, in words.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.steps.iter().map(|described| &described.what).chain(&self.noted).cloned().collect()
+    }
+
     fn add(&mut self, step: Step, what: String) {
         self.steps.push(Described { step, what });
     }
@@ -103,7 +203,7 @@ impl Difference {
         old: &TableShape,
     ) -> Result<TableShape, OpenError> {
         let mut shape = TableShape::of(table, |index| catalog.index_text(table, index));
-        let mut change = TableChange { table, catalog, fields: Vec::new(), fills: Vec::new(), refused: Vec::new() };
+        let mut change = TableChange::new(table, catalog);
         if old.prefix != table.prefix {
             shape.prefix.clone_from(&old.prefix);
             change.refuse(&format!(
@@ -114,6 +214,7 @@ impl Difference {
         for (place, field) in table.fields.iter().enumerate() {
             change.field(place, field, old.fields.get(field.name), &mut shape)?;
         }
+        change.shapes(old, &mut shape)?;
         for (name, field) in
             old.fields.iter().filter(|(name, _)| table.field(name).is_none_or(|place| table.fields[place].retired))
         {
@@ -133,8 +234,9 @@ impl Difference {
             self.add(Step::DropTable(table.name.to_owned()), what);
             return Ok(self.create(catalog, table));
         }
-        let TableChange { fields, fills, refused, .. } = change;
+        let TableChange { fields, fills, noted, refused, .. } = change;
         self.refused.extend(refused);
+        self.noted.extend(noted);
         if catalog.has_company()? {
             for (name, text) in &old.indexes {
                 shape.indexes.entry(name.clone()).or_insert_with(|| text.clone());
@@ -174,10 +276,15 @@ struct TableChange<'a> {
     catalog: &'a dyn Catalog,
     fields: Vec<Described>,
     fills: Vec<Described>,
+    noted: Vec<String>,
     refused: Vec<String>,
 }
 
-impl TableChange<'_> {
+impl<'a> TableChange<'a> {
+    fn new(table: &'static TableDef, catalog: &'a dyn Catalog) -> Self {
+        Self { table, catalog, fields: Vec::new(), fills: Vec::new(), noted: Vec::new(), refused: Vec::new() }
+    }
+
     fn described(&self, step: Step, what: &str) -> Described {
         Described { step, what: format!("table {}: {what}", self.table.name) }
     }
@@ -208,6 +315,45 @@ impl TableChange<'_> {
             FieldShape::of(field).without_values(field.name, shape);
         }
         self.fields.push(self.described(Step::AddField(self.table, field), &format!("field {} added", field.name)));
+        Ok(())
+    }
+
+    /// Compares the shapes of values. Where the one that is kept may have others than the one in code, the rows decide; a
+    /// field with a row that does not fit stays as it is kept.
+    fn shapes(&mut self, old: &TableShape, shape: &mut TableShape) -> Result<(), OpenError> {
+        let (mut doubtful, mut is_recorded) = (Vec::new(), false);
+        for (place, field) in self.table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {
+            let (Some(kept), new) = (old.fields.get(field.name), Shape::of(field)) else { continue };
+            if kept.holds != FieldShape::of(field).holds {
+                continue;
+            }
+            let is_known = match &kept.shape {
+                None => {
+                    is_recorded = true;
+                    new.takes_every(field.column)
+                }
+                Some(former) => {
+                    if *former != new {
+                        self.noted.push(format!("table {}: field {}: its values change", self.table.name, field.name));
+                    }
+                    new.takes_all_of(former)
+                }
+            };
+            if !is_known {
+                doubtful.push(place);
+            }
+        }
+        if is_recorded {
+            self.noted.push(format!("table {}: what its values may be is recorded", self.table.name));
+        }
+        for misfit in misfits(self.catalog, self.table, &doubtful)? {
+            let name = self.table.fields[misfit.place].name;
+            let former = old.fields.get(name).and_then(|kept| kept.shape.clone());
+            self.refuse(&misfit.refusal(self.table, former.as_ref()));
+            if let Some(field) = shape.fields.get_mut(name) {
+                field.shape = former;
+            }
+        }
         Ok(())
     }
 

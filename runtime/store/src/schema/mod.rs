@@ -4,14 +4,20 @@
 //! Only what loses nothing is applied: new tables, indexes (also changed and dropped ones, since an index holds nothing
 //! of its own), fields that are optional or have a default, and `T` to `Option<T>`. A table without rows may change in
 //! any way. Everything else is refused in plain words, and nothing is applied then.
+//!
+//! What the values of a field may be is kept too ([`super::shape`]). Where it may have narrowed, the rows are read: one whose
+//! value does not fit the type in code is refused like everything else.
 
 mod check;
+mod misfit;
 mod releases;
 mod difference;
 mod upkeep;
 
 pub use check::check;
 pub use difference::Step;
-pub use upkeep::{Applied, Catalog, Extent, Inspected, Stepped, Upkeep, bring_up_to_date, inspect, log_changes, steps};
+pub use upkeep::{
+    Applied, Catalog, Extent, Inspected, Stepped, Upkeep, VisitValues, bring_up_to_date, inspect, log_changes, steps,
+};
 
 pub use super::definition::{Definition, FieldShape, Schemas, TableShape};

@@ -5,6 +5,7 @@
 //! and changes nothing.
 
 use super::Catalog;
+use super::misfit::misfits;
 use crate::definition::{Definition, FieldShape, TableShape};
 use crate::error::OpenError;
 use crate::table::TableDef;
@@ -27,16 +28,22 @@ pub(super) fn is_older(
 
 /// Whether these are the tables of `code`, but for fields that were retired before.
 fn is_same(code: &Definition, kept: &Definition) -> bool {
-    let in_use = |table: &TableShape| -> Vec<_> {
-        let fields = table.fields.iter().filter(|(_, field)| !field.retired);
-        fields.map(|(name, field)| (name.clone(), field.clone())).collect()
-    };
     code.tables.len() == kept.tables.len()
         && code.tables.iter().all(|(name, table)| {
             kept.tables.get(name).is_some_and(|kept| {
-                kept.prefix == table.prefix && kept.indexes == table.indexes && in_use(kept) == in_use(table)
+                kept.prefix == table.prefix && kept.indexes == table.indexes && have_like_fields(kept, table)
             })
         })
+}
+
+fn have_like_fields(one: &TableShape, other: &TableShape) -> bool {
+    let in_use = |table: &'_ TableShape| table.fields.values().filter(|field| !field.retired).count();
+    in_use(one) == in_use(other)
+        && one
+            .fields
+            .iter()
+            .filter(|(_, field)| !field.retired)
+            .all(|(name, field)| other.fields.get(name).is_some_and(|other| field.is_like(other)))
 }
 
 /// Why the code of an older release cannot serve beside the newer one, a sentence each.
@@ -55,7 +62,7 @@ pub(super) fn hindrances(
             refuse("a newer release has dropped it".to_owned());
             continue;
         };
-        for field in table.fields.iter().filter(|field| !field.retired) {
+        for (place, field) in table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {
             let (name, code) = (field.name, FieldShape::of(field));
             match shape.fields.get(name) {
                 Some(kept) if kept.holds != code.holds => {
@@ -68,6 +75,19 @@ pub(super) fn hindrances(
                     if (kept.nullable || kept.retired) && !code.nullable && catalog.has_null(table.name, name)? =>
                 {
                     refuse(format!("a newer release leaves field {name} empty"));
+                }
+                Some(FieldShape { shape: Some(kept), .. }) if code.shape.as_ref() != Some(kept) => {
+                    if code.shape.is_some_and(|own| !kept.takes_all_of(&own)) {
+                        refuse(format!(
+                            "a newer release does not take every value that this one writes into field {name}"
+                        ));
+                    }
+                    for misfit in misfits(catalog, table, &[place])? {
+                        let (row, reason) = (misfit.row(table), &misfit.reason);
+                        refuse(format!(
+                            "a newer release wrote a value into field {name} of row {row} that does not fit: {reason}"
+                        ));
+                    }
                 }
                 Some(_) => {}
                 None => refuse(format!("a newer release has no field {name}")),

@@ -11,8 +11,11 @@ use crate::definition::Definition;
 use crate::error::{OpenError, StoreError};
 use crate::table::{IndexDef, TableDef};
 use crate::transaction::{Plan, Writer};
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 use convoke_core::clock::Millis;
+
+/// Handed the id of a row and values of it.
+pub type VisitValues<'a> = dyn FnMut(u128, &[ValueRef<'_>]) -> ControlFlow<()> + 'a;
 
 /// What an engine knows of the schema in its database.
 pub trait Catalog {
@@ -31,11 +34,30 @@ pub trait Catalog {
     /// The engine's.
     fn is_empty(&self, table: &str) -> Result<bool, OpenError>;
 
+    /// True if an index of a table takes so long that it is made in a transaction of its own: never in an engine that makes
+    /// indexes beside its writes.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn is_large(&self, _table: &str) -> Result<bool, OpenError> {
+        Ok(false)
+    }
+
+    /// A long step begins.
+    fn begins(&self, _step: &str) {}
+
     /// Whether a row of a table has no value for a field.
     ///
     /// # Errors
     /// The engine's.
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError>;
+
+    /// Visits these fields of every row, in no particular order, until the visitor breaks off; the database has the fields,
+    /// and may lack others of the table. Reads in parts: its memory does not grow with the table.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError>;
 
     /// Whether a row that is written without a value for a field gets one.
     ///
@@ -106,6 +128,8 @@ pub enum Extent {
 pub enum Applied {
     /// It is what the code says; these changes were made.
     All(Vec<String>),
+    /// These changes were made, and there are more: to be committed and called again.
+    Part(Vec<String>),
     /// Not all of it was changed: this stands in the way, in plain words.
     Rejected {
         /// What stands in the way.
@@ -118,13 +142,13 @@ pub enum Applied {
 impl Applied {
     /// Whether there is anything to commit.
     pub fn changed(&self) -> bool {
-        matches!(self, Applied::All(_) | Applied::Rejected { changed: true, .. })
+        matches!(self, Applied::All(_) | Applied::Part(_) | Applied::Rejected { changed: true, .. })
     }
 
     /// The difference that keeps the store closed, if there is one.
     pub fn into_difference(self) -> Option<String> {
         match self {
-            Applied::All(_) => None,
+            Applied::All(_) | Applied::Part(_) => None,
             Applied::Rejected { reason, .. } => Some(reason),
         }
     }
@@ -149,11 +173,17 @@ pub fn bring_up_to_date(
         return Ok(if is_served { Applied::All(Vec::new()) } else { Applied::Rejected { reason, changed: false } });
     }
     let difference = difference(upkeep.catalog(), &stored, tables)?;
+    if extent == Extent::Whole && !difference.refused.is_empty() {
+        return refuse(upkeep, version, &stored, tables, difference.refused.join("; "), now);
+    }
+    if let Some(first) = difference.first_part(upkeep.catalog(), &stored, extent)? {
+        if let Some(collision) = take_all(upkeep, &first)? {
+            return Ok(Applied::Rejected { reason: collision, changed: false });
+        }
+        return Ok(Applied::Part(keep(upkeep, version, first, now)?));
+    }
     if extent == Extent::Part {
         return part(upkeep, version, &stored, difference, now);
-    }
-    if !difference.refused.is_empty() {
-        return refuse(upkeep, version, &stored, tables, difference.refused.join("; "), now);
     }
     if version > 0 && difference.steps.is_empty() && difference.result == stored {
         return Ok(Applied::All(Vec::new()));
@@ -181,7 +211,7 @@ pub fn steps(catalog: &dyn Catalog, tables: &[&'static TableDef], extent: Extent
 
 /// Says in the log what was changed, once it is committed.
 pub fn log_changes(applied: &Applied) {
-    let Applied::All(changes) = applied else { return };
+    let (Applied::All(changes) | Applied::Part(changes)) = applied else { return };
     if !changes.is_empty() {
         let tables_added = changes.iter().filter(|what| what.ends_with(" added") && !what.contains(": ")).count();
         info!(changes = changes.len(), tables_added, "the schema was brought up to date");
@@ -249,7 +279,7 @@ fn refuse(
 /// Notes in the database what it holds from now on; the changes in words.
 fn keep(upkeep: &dyn Upkeep, version: i64, difference: Difference, now: Millis) -> Result<Vec<String>, OpenError> {
     let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
-    let changes: Vec<String> = difference.steps.into_iter().map(|described| described.what).collect();
+    let changes = difference.words();
     upkeep.keep(version + 1, now, &changes.join("\n"), &definition)?;
     Ok(changes)
 }
@@ -277,9 +307,8 @@ pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: 
         let refused = hindrances(catalog, &stored, tables)?;
         return Ok(Inspected { version, applied_at, pending: Vec::new(), refused });
     }
-    let Difference { steps, refused, .. } = difference(catalog, &stored, tables)?;
-    let pending = steps.into_iter().map(|described| described.what).collect();
-    Ok(Inspected { version, applied_at, pending, refused })
+    let difference = difference(catalog, &stored, tables)?;
+    Ok(Inspected { version, applied_at, pending: difference.words(), refused: difference.refused })
 }
 
 /// Takes the steps; rows that collide in a new unique index are a difference, not a failure.
@@ -294,8 +323,21 @@ fn take_all(upkeep: &dyn Upkeep, difference: &Difference) -> Result<Option<Strin
 
 fn take(upkeep: &dyn Upkeep, step: &Step) -> Result<Stepped, OpenError> {
     match step {
-        Step::Fill(table, place) => fill(upkeep.writer(), table, *place).map_err(OpenError::from),
-        step => upkeep.take(step),
+        Step::Fill(table, place) => {
+            let field = table.fields[*place].name;
+            upkeep.catalog().begins(&format!("table {}: filling field {field}", table.name));
+            fill(upkeep.writer(), table, *place).map_err(OpenError::from)
+        }
+        step => {
+            if let Step::CreateIndex(table, index) = step
+                && upkeep.catalog().is_large(table.name)?
+            {
+                let step = format!("table {}: making index {}", table.name, index.name);
+                info!("{step}");
+                upkeep.catalog().begins(&step);
+            }
+            upkeep.take(step)
+        }
     }
 }
 
@@ -312,7 +354,7 @@ fn fill(writer: &dyn Writer, table: &'static TableDef, place: usize) -> Result<S
         let (mut without, mut last) = (Vec::new(), None);
         writer.select(&plan, &mut |row| {
             let id = row.id()?;
-            if row.value(place)? == crate::ValueRef::Null {
+            if row.value(place)? == ValueRef::Null {
                 without.push(id);
             }
             last = Some(id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::schema::{
-    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, bring_up_to_date, inspect, log_changes,
+    Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, inspect, log_changes,
 };
 use convoke_store::{IndexDef, OpenError, TableDef, Value, Writer};
 
@@ -53,6 +53,16 @@ impl Catalog for Kept {
         let null = |row: &Arc<StoredRow>| *row.value(field) == Value::Null;
         Ok(self.0.tables.get(table).is_some_and(|table| table.rows.values().any(null)))
     }
+
+    fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError> {
+        for (id, row) in self.0.tables.get(table.name).into_iter().flat_map(|table| &table.rows) {
+            let values: Vec<_> = places.iter().map(|place| row.value(table.fields[*place].name).as_ref()).collect();
+            if visit(*id, &values).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 struct Work(Transaction);
@@ -72,6 +82,10 @@ impl Catalog for Work {
 
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {
         Kept(self.0.database()).has_null(table, field)
+    }
+
+    fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError> {
+        Kept(self.0.database()).values(table, places, visit)
     }
 }
 
