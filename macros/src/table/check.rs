@@ -11,12 +11,6 @@ use crate::names;
 use crate::object::{Member, Object, Presence};
 use crate::types;
 
-/// More columns than this are a sign of something else than a row, and SQLite and PostgreSQL end at 2,000 and 1,600.
-const FIELDS_MAX: usize = 200;
-
-/// SQLite and PostgreSQL take 32 keys and more; a longer index costs more than it finds.
-const KEYS_MAX: usize = 16;
-
 /// A table without mistakes that its text shows.
 pub(super) struct Table {
     /// The struct's name.
@@ -147,11 +141,6 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
     if object.present().next().is_none() {
         errors.at(ident, "a table has at least one field");
     }
-    if object.members.len() > FIELDS_MAX {
-        let message =
-            format!("a table has at most {FIELDS_MAX} fields; keep what belongs together in a #[value] struct");
-        errors.at(&object.members[FIELDS_MAX].field, message);
-    }
     for (at, member) in object.members.iter().enumerate() {
         if member.name.starts_with('_') || member.field.to_string().starts_with('_') {
             errors.at(&member.field, "names with a leading `_` belong to the row itself: `_id`, `_creationTime`");
@@ -173,9 +162,6 @@ fn check_indexes(table: &Table, errors: &mut Errors) {
     for (at, index) in table.indexes.iter().enumerate() {
         if table.indexes[..at].iter().any(|first| first.name == index.name) {
             errors.at(&index.name, format!("a second index is called `{}`", index.name));
-        }
-        if index.keys.len() > KEYS_MAX {
-            errors.at(&index.keys[KEYS_MAX].field, format!("an index has at most {KEYS_MAX} fields"));
         }
         for (at, key) in index.keys.iter().enumerate() {
             known(table, &key.field, errors);
@@ -222,7 +208,7 @@ fn condition(when: &index::When, member: &Member, errors: &mut Errors) {
 
 #[cfg(test)]
 mod tests {
-    use quote::{format_ident, quote};
+    use quote::quote;
 
     use super::*;
 
@@ -260,15 +246,9 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_field_and_not_too_many() {
-        let fields = |count: usize| {
-            let names = (0..count).map(|number| format_ident!("f{number}"));
-            quote!(#(#names: i64),*)
-        };
+    fn a_table_has_a_field() {
         let options = quote!(name = "rows", prefix = "row");
-        assert_eq!(mistakes(options.clone(), fields(FIELDS_MAX)), Vec::<String>::new());
-        assert!(mistakes(options.clone(), fields(FIELDS_MAX + 1))[0].starts_with("a table has at most 200 fields"));
-        assert_eq!(mistakes(options, fields(0)), ["a table has at least one field"]);
+        assert_eq!(mistakes(options, quote!()), ["a table has at least one field"]);
     }
 
     #[test]

@@ -61,7 +61,8 @@ fn definition(table: &Table) -> TokenStream {
                 indexes: &[#(#indexes),*],
                 file: ::core::file!(),
                 line: ::core::line!(),
-            };
+            }
+            .checked();
             fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
                 ::core::convert::From::from([#(#encoded),*])
             }

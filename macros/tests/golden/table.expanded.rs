@@ -29,6 +29,7 @@ const _: () = {
                     default: ::core::option::Option::None,
                     references: <Id<User> as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
+                    schema: ::convoke::__private::field_schema::<Id<User>>,
                     write_json: <Id<User> as ::convoke::__private::Column>::write_json,
                     check: <Id<User> as ::convoke::__private::Column>::check,
                     accept: <Id<User> as ::convoke::__private::Column>::accept,
@@ -47,6 +48,7 @@ const _: () = {
                     ),
                     references: <Status as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
+                    schema: ::convoke::__private::field_schema::<Status>,
                     write_json: <Status as ::convoke::__private::Column>::write_json,
                     check: <Status as ::convoke::__private::Column>::check,
                     accept: <Status as ::convoke::__private::Column>::accept,
@@ -58,6 +60,7 @@ const _: () = {
                     default: ::core::option::Option::None,
                     references: <i64 as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
+                    schema: ::convoke::__private::field_schema::<i64>,
                     write_json: <i64 as ::convoke::__private::Column>::write_json,
                     check: <i64 as ::convoke::__private::Column>::check,
                     accept: <i64 as ::convoke::__private::Column>::accept,
@@ -71,6 +74,7 @@ const _: () = {
                         String,
                     > as ::convoke::__private::Column>::REFERENCES,
                     retired: true,
+                    schema: ::convoke::__private::field_schema::<String>,
                     write_json: <Option<
                         String,
                     > as ::convoke::__private::Column>::write_json,
@@ -86,6 +90,7 @@ const _: () = {
                         Millis,
                     > as ::convoke::__private::Column>::REFERENCES,
                     retired: false,
+                    schema: ::convoke::__private::field_schema::<Millis>,
                     write_json: <Option<
                         Millis,
                     > as ::convoke::__private::Column>::write_json,
@@ -142,7 +147,8 @@ const _: () = {
             ],
             file: ::core::file!(),
             line: ::core::line!(),
-        };
+        }
+            .checked();
         fn encode(&self) -> ::std::vec::Vec<::convoke::__private::Value> {
             ::core::convert::From::from([
                 <Id<User> as ::convoke::__private::Column>::to_value(&self.user_id),

@@ -61,14 +61,42 @@ pub struct TableDef {
     pub line: u32,
 }
 
-/// Keys of an index at most.
-pub const KEYS_MAX: usize = 32;
-/// Fields of a table at most.
-pub const FIELDS_MAX: usize = 128;
+/// A bound, and the sentence that names it: written once for the compiler's message and the engines.
+macro_rules! bound {
+    ($(#[$doc:meta])* $name:ident = $max:literal, $sentence:ident = $before:literal, $after:literal) => {
+        $(#[$doc])*
+        pub const $name: usize = $max;
+        const $sentence: &str = concat!($before, $max, $after);
+    };
+}
+
+bound! {
+    /// Keys of an index at most. SQLite and PostgreSQL take 32 and more; a longer index costs more than it finds.
+    KEYS_MAX = 16, TOO_MANY_KEYS = "an index has at most ", " fields"
+}
+bound! {
+    /// Fields of a table at most, retired ones too. SQLite and PostgreSQL end at 2,000 and 1,600 columns; more fields than
+    /// this are a sign of something else than a row.
+    FIELDS_MAX = 128, TOO_MANY_FIELDS = "a table has at most ", " fields; keep what belongs together in a #[value] struct"
+}
 /// Bytes of a row's keys in one index at most: what every engine takes, so that rows can go from each to each.
 pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
+    /// The definition, if it keeps [`FIELDS_MAX`] and [`KEYS_MAX`]: what `#[table]` calls.
+    ///
+    /// # Panics
+    /// At compile time, if it does not.
+    pub const fn checked(self) -> Self {
+        assert!(self.fields.len() <= FIELDS_MAX, "{}", TOO_MANY_FIELDS);
+        let mut place = 0;
+        while place < self.indexes.len() {
+            assert!(self.indexes[place].keys.len() <= KEYS_MAX, "{}", TOO_MANY_KEYS);
+            place += 1;
+        }
+        self
+    }
+
     /// Refuses a new row, by its values, that some engine could not store as it is.
     ///
     /// # Errors
@@ -108,6 +136,7 @@ impl TableDef {
             return Ok(());
         }
         let longest = index.keys.iter().max_by_key(|key| bytes(key)).map_or("_id", |key| self.fields[key.field].name);
+        const { assert!(INDEX_KEY_BYTES_MAX == 2_000, "the sentence below names the bound") };
         let reason = "must have at most 2,000 bytes, together with the other keys of its index";
         Err(StoreError::Unstorable { table: self.name, field: longest, reason })
     }
@@ -741,5 +770,54 @@ impl<T: TextColumn> TextColumn for Option<T> {}
 impl<T: TextColumn> KeyOf<T> for &str {
     fn key_of(&self) -> Value {
         Value::Text((*self).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table with so many fields, and one index over so many of them.
+    fn table(fields: usize, keys: usize) -> TableDef {
+        let field = |_| FieldDef {
+            name: "f",
+            column: ColumnType::Integer,
+            nullable: false,
+            default: None,
+            references: None,
+            retired: false,
+            schema: field_schema::<i64>,
+            write_json: i64::write_json,
+            check: i64::check,
+            accept: i64::accept,
+        };
+        let keys = (0..keys).map(|field| KeyDef { field, descending: false }).collect::<Vec<_>>().leak();
+        let index = IndexDef { name: "by_all", keys, unique: false, when: None };
+        TableDef {
+            name: "rows",
+            prefix: "row",
+            fields: (0..fields).map(field).collect::<Vec<_>>().leak(),
+            indexes: vec![index].leak(),
+            file: "lib.rs",
+            line: 1,
+        }
+    }
+
+    fn refusal(table: impl FnOnce() -> TableDef + std::panic::UnwindSafe) -> Option<String> {
+        let panic = std::panic::catch_unwind(|| table().checked()).err()?;
+        Some(
+            panic
+                .downcast_ref::<String>()
+                .cloned()
+                .unwrap_or_else(|| (*panic.downcast_ref::<&str>().unwrap()).to_owned()),
+        )
+    }
+
+    #[test]
+    fn a_definition_with_too_many_fields_or_keys_does_not_compile_and_names_the_bound_of_the_store() {
+        assert_eq!(refusal(|| table(FIELDS_MAX, KEYS_MAX)), None);
+        let fields = refusal(|| table(FIELDS_MAX + 1, 1)).unwrap();
+        assert!(fields.starts_with(&format!("a table has at most {FIELDS_MAX} fields; ")), "{fields}");
+        assert_eq!(refusal(|| table(100, KEYS_MAX + 1)), Some(format!("an index has at most {KEYS_MAX} fields")));
     }
 }
