@@ -24,6 +24,30 @@ mod naps {
     }
 }
 
+mod entries {
+    use convoke::mutation;
+    use convoke::prelude::*;
+
+    /// Rows enough that an index of them is a step of its own.
+    #[table(name = "entries", prefix = "entry")]
+    #[index(by_number(number))]
+    pub(crate) struct Entry {
+        pub number: i64,
+    }
+
+    #[args]
+    pub(crate) struct Fill {
+        pub count: i64,
+    }
+
+    /// Adds entries.
+    #[mutation]
+    pub(crate) fn fill(ctx: &mut MutationCtx, args: Fill) -> Result<()> {
+        (0..args.count).try_for_each(|number| ctx.db_mut().insert(Entry { number }).map(|_| ()))?;
+        Ok(())
+    }
+}
+
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return convoke::cli::main();
@@ -31,6 +55,7 @@ fn main() -> ExitCode {
     the_supervisor_hears_ready_alive_and_stopping();
     the_watchdog_is_not_fed_while_a_mutation_does_not_return();
     without_a_supervisor_nothing_is_told();
+    the_supervisor_hears_of_a_long_start_and_is_asked_for_time();
     eprintln!("supervised: all is well");
     ExitCode::SUCCESS
 }
@@ -45,7 +70,10 @@ struct Supervised {
 
 impl Supervised {
     fn start(watchdog: Duration) -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::start_in(TempDir::new().unwrap(), watchdog)
+    }
+
+    fn start_in(folder: TempDir, watchdog: Duration) -> Self {
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -136,4 +164,33 @@ fn without_a_supervisor_nothing_is_told() {
     let id = process.id().to_string();
     assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
     assert!(process.wait().unwrap().success());
+}
+
+/// Removes an index from a database, and from the schema that it keeps.
+fn remove_index(folder: &TempDir, table: &str, index: &str) {
+    let file = rusqlite::Connection::open(folder.path().join("data/convoke.db")).unwrap();
+    file.execute_batch(&format!("DROP INDEX \"{table}.{index}\"")).unwrap();
+    let last = "SELECT definition FROM _schema ORDER BY version DESC LIMIT 1";
+    let definition: String = file.query_row(last, [], |row| row.get(0)).unwrap();
+    let mut definition: serde_json::Value = serde_json::from_str(&definition).unwrap();
+    definition["tables"][table]["indexes"].as_object_mut().unwrap().remove(index).unwrap();
+    file.execute("UPDATE _schema SET definition = ?1", [definition.to_string()]).unwrap();
+}
+
+fn the_supervisor_hears_of_a_long_start_and_is_asked_for_time() {
+    let folder = TempDir::new().unwrap();
+    let (mut process, url) = started(&mut server(&folder));
+    for _ in 0..15 {
+        let request = ureq::post(format!("{url}/api/run/entries/fill")).content_type("application/json");
+        assert!(request.send("{\"args\":{\"count\":4000}}").unwrap().status().is_success());
+    }
+    let id = process.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+    assert!(process.wait().unwrap().success());
+    remove_index(&folder, "entries", "by_number");
+
+    let server = Supervised::start_in(folder, Duration::from_millis(200));
+    let said = ["EXTEND_TIMEOUT_USEC=60000000", "STATUS=opening the database: table entries: making index by_number"];
+    assert_eq!(server.hear(), said);
+    assert_eq!(server.hear()[0], "READY=1");
 }

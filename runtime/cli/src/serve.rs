@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::operator_log::OperatorLog;
 use super::{Failure, executor, supervisor};
@@ -14,7 +16,7 @@ use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
-use convoke_http::{CONTROL, Server};
+use convoke_http::{CONTROL, HttpOptions, Listening, Server};
 use convoke_server::admin::Admin;
 use convoke_server::admin::settings::{self, SettingInForce};
 use convoke_server::auth::development::DevelopmentIssuer;
@@ -22,9 +24,13 @@ use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
 use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::gateway::Gateway;
+use convoke_server::opening::Opening;
 use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::rows;
-use convoke_store::{Engines, Stuck};
+use convoke_store::{Engines, OnOpening, Stuck};
+
+/// Longest wait for connections from while the database was opened.
+const OPENING_DRAIN: Duration = Duration::from_secs(1);
 
 /// Serve the functions of this program over HTTP
 ///
@@ -88,6 +94,43 @@ pub(super) fn use_small_pages() {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn use_small_pages() {}
 
+/// The listener while the database is opened, and what the supervisor is sent meanwhile. Dropped, both end.
+struct StillOpening {
+    answers: Arc<Opening>,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+    supervisor: Option<AbortOnDrop>,
+}
+
+impl StillOpening {
+    fn begin(executor: &tokio::runtime::Runtime, listening: Listening, http: &HttpOptions) -> Result<Self, Failure> {
+        let answers = Arc::new(Opening::default());
+        let mut options = HttpOptions { control: None, ..http.clone() };
+        options.limits.drain_timeout = options.limits.drain_timeout.min(OPENING_DRAIN);
+        let server = executor.block_on(Server::on(listening, options, answers.clone()))?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = executor.spawn(async {
+            server.run(async { stopped.await.unwrap_or_default() }).await;
+        });
+        let supervisor = supervisor::watch_opening(answers.clone()).map(AbortOnDrop);
+        Ok(Self { answers, stop, server, supervisor })
+    }
+
+    /// Ends when the listener accepts nothing more.
+    async fn end(self) {
+        drop((self.stop, self.supervisor));
+        let _ = self.server.await;
+    }
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// What the caller of [`Serving::start`] may want to show.
 pub(super) struct Started {
     pub(super) functions: usize,
@@ -109,9 +152,19 @@ impl Serving {
         http.control = Some(config.data.join(CONTROL));
         let drain = config.limits.drain_timeout;
         let (limits, environment, console) = (config.limits.clone(), config.environment, config.console.clone());
+        let listening = Listening::open(&http)?;
+        let opening = StillOpening::begin(&executor, listening.share()?, &http)?;
+        let answers = opening.answers.clone();
         // Nothing acknowledged is lost, and its supervisor starts it again.
-        let options = config.into_options(engines)?;
-        let options = RuntimeOptions { stuck: Stuck::EndProcess, call_lines: log.calls.clone(), ..options };
+        let options = RuntimeOptions {
+            stuck: Stuck::EndProcess,
+            call_lines: log.calls.clone(),
+            on_opening: OnOpening::new(move |step| {
+                answers.begins(step);
+                supervisor::opening(&answers.step());
+            }),
+            ..config.into_options(engines)?
+        };
         let runtime = Runtime::start(options)?;
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
@@ -119,7 +172,10 @@ impl Serving {
         let host = console.hosts.first().cloned();
         let admin = Admin::new(runtime, environment).with_console(console).with_settings(settings);
         let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
-        let server = executor.block_on(Server::bind(http, gateway))?;
+        let server = executor.block_on(async {
+            opening.end().await;
+            Server::on(listening, http, gateway).await
+        })?;
         let main = || (scheme, server.local_addr());
         let served = server.ops_addr().map(|ops| ("http", ops)).or_else(|| is_on_main.then(main));
         if let Some((scheme, address)) = served {
@@ -141,6 +197,11 @@ impl Serving {
         }
         let _ = writeln!(out, "convoke: listening on {}", self.url());
         supervisor::ready(&self.admin.runtime, &self.url());
+    }
+
+    /// What keeps the database closed, if its schema does not fit.
+    pub(super) fn difference(&self) -> Option<String> {
+        self.admin.runtime.store().difference()
     }
 
     /// Where the console is, if it is served.

@@ -2,15 +2,37 @@
 //!
 //! Without `NOTIFY_SOCKET` in the environment nobody is told, and nothing here does anything.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
 use tokio::task::JoinHandle;
 
 use convoke_calls::runtime::Runtime;
+use convoke_server::opening::Opening;
 
 /// Between two looks at the store for the status line, if the supervisor keeps no watch of its own.
 const STATUS: Duration = Duration::from_secs(5);
+
+/// Between two messages while the database is opened, and the time that each of them asks for.
+const OPENING: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+
+/// Tells which step of opening the database takes long, and asks for more time.
+pub(super) fn opening(step: &str) {
+    let more = u32::try_from(OPENING.1.as_micros()).unwrap_or(u32::MAX);
+    notify(&[NotifyState::ExtendTimeoutUsec(more), NotifyState::Status(step)]);
+}
+
+/// Repeats [`opening`] until it is aborted.
+pub(super) fn watch_opening(opening: Arc<Opening>) -> Option<JoinHandle<()>> {
+    std::env::var_os("NOTIFY_SOCKET")?;
+    Some(tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(OPENING.0).await;
+            self::opening(&opening.step());
+        }
+    }))
+}
 
 /// Calls are served from now on at `url`.
 pub(super) fn ready(runtime: &Runtime, url: &str) {

@@ -43,7 +43,9 @@ pub use convoke_http as http;
 pub use convoke_postgres as postgres;
 #[cfg(feature = "server")]
 #[doc(inline)]
-pub use convoke_server::{admin, archive, auth, backup, config, console, doctor, gateway, metrics, openapi, settings};
+pub use convoke_server::{
+    admin, archive, auth, backup, config, console, doctor, gateway, metrics, openapi, opening, settings,
+};
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use convoke_sqlite as sqlite;

@@ -43,7 +43,7 @@ pub use local::operator_request;
 pub use options::{HttpOptions, TlsFiles};
 pub use response_body::{Body, BodySender, Broken, Ending, Gone};
 pub use routes::{Audience, BodyRule, Caching, Class, Routes};
-pub use server::{BindError, DrainOutcome, Server, Traffic};
+pub use server::{BindError, DrainOutcome, Listening, Server, Traffic};
 pub use tls::TlsError;
 pub use trace::TraceParent;
 pub use web_socket::{Lost, Received, Upgrade, WebSocket};

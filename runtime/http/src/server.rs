@@ -148,6 +148,40 @@ impl Traffic {
     }
 }
 
+/// Addresses on which a process listens before it has a server for them. Servers that share them serve one after the other,
+/// and the system holds the connections that come in between.
+pub struct Listening {
+    calls: std::net::TcpListener,
+    ops: Option<std::net::TcpListener>,
+}
+
+impl Listening {
+    /// Listens on the addresses of these options.
+    ///
+    /// # Errors
+    /// [`BindError::Listen`].
+    pub fn open(options: &HttpOptions) -> Result<Self, BindError> {
+        Ok(Self { calls: listen(options.listen)?, ops: options.ops_listen.map(listen).transpose()? })
+    }
+
+    /// The same addresses for another server.
+    ///
+    /// # Errors
+    /// [`BindError::Listen`].
+    pub fn share(&self) -> Result<Self, BindError> {
+        let share = |listener: &std::net::TcpListener| {
+            let address = bound(listener)?;
+            listener.try_clone().map_err(|source| BindError::Listen { address, source })
+        };
+        Ok(Self { calls: share(&self.calls)?, ops: self.ops.as_ref().map(share).transpose()? })
+    }
+}
+
+fn bound(listener: &std::net::TcpListener) -> Result<SocketAddr, BindError> {
+    let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    listener.local_addr().map_err(|source| BindError::Listen { address: unknown, source })
+}
+
 /// A bound server, ready to [run](Server::run).
 ///
 /// ```no_run
@@ -177,11 +211,20 @@ impl<H: Handler> Server<H> {
     /// # Errors
     /// [`BindError`], which says what to change.
     pub async fn bind(options: HttpOptions, handler: H) -> Result<Self, BindError> {
+        let listening = Listening::open(&options)?;
+        Self::on(listening, options, handler).await
+    }
+
+    /// As [`Server::bind`], on addresses that are listened on already.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub async fn on(listening: Listening, options: HttpOptions, handler: H) -> Result<Self, BindError> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
         let cors = Cors::new(&options.cors_origins, options.dev).map_err(BindError::Origin)?;
-        let (listener, local_addr) = listen(options.listen)?;
+        let (listener, local_addr) = accepting(listening.calls)?;
         files::make_room(options.limits.connections_max);
-        let (ops, ops_addr) = options.ops_listen.map(listen).transpose()?.unzip();
+        let (ops, ops_addr) = listening.ops.map(accepting).transpose()?.unzip();
         let control = options.control.as_deref().and_then(Control::open);
         let answers = handler.answers().unwrap_or_else(|| Budget::new(options.limits.response_bytes_total_max));
         let shared = Arc::new(Shared {
@@ -262,16 +305,20 @@ impl<H: Handler> Server<H> {
     }
 }
 
-fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
+fn accepting(listener: std::net::TcpListener) -> Result<(TcpListener, SocketAddr), BindError> {
+    let address = bound(&listener)?;
+    let listener = TcpListener::from_std(listener).map_err(|source| BindError::Listen { address, source })?;
+    Ok((listener, address))
+}
+
+fn listen(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
     let bind = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // A restart must not wait for the connections of the server before it.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        let listener = socket.listen(BACKLOG)?;
-        let bound = listener.local_addr()?;
-        Ok((listener, bound))
+        socket.listen(BACKLOG)?.into_std()
     };
     bind().map_err(|source| BindError::Listen { address, source })
 }

@@ -16,6 +16,7 @@ mod page;
 pub mod console;
 mod sync;
 pub mod gateway;
+pub mod opening;
 pub mod routes;
 pub mod openapi;
 pub mod config;

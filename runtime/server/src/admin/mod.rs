@@ -4,6 +4,7 @@
 //! table of all routes ([`crate::routes`]) and nowhere else. What a handler gets is a request whose caller was let in; what it returns is a value in
 //! an envelope, or a stream. Who the caller is, and the record of every use of a key, are the gateway's affair.
 
+mod as_kept;
 pub mod audit;
 pub mod backup;
 pub mod doctor;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Admin, AdminRequest, success};
+use super::{Admin, AdminRequest, as_kept, success};
 use crate::archive::{is_hidden, is_system, row, shape};
 use convoke_core::error::{Error, Result};
 use convoke_core::id;
@@ -48,6 +48,8 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let is_measured = admin.runtime.store().files().bytes() <= MEASURED_BYTES_MAX;
     let mut tables = Vec::new();
     for table in admin.runtime.store().tables().iter().copied() {
+        // One that only the code has is added when the schema fits.
+        let Some(table) = as_kept::table(admin, table).await? else { continue };
         let estimated = match estimate {
             true => read(admin, move |source| estimated(source, table)).await?,
             false => None,
@@ -110,6 +112,8 @@ fn weigh(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::resul
 /// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, index, id or condition that does not fit the table.
 pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
+    let absent = || Error::not_found(format!("The database has no table {} yet: its schema does not fit", table.name));
+    let table = as_kept::table(admin, table).await?.ok_or_else(absent)?;
     let index = request.query("index").map(|name| index(table, &name)).transpose()?;
     let mut having = request.query("where").map(|text| Having::read(table, &text)).transpose()?;
     let mut plan = Plan::new(table, index);

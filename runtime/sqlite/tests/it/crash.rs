@@ -16,7 +16,10 @@ use convoke_sqlite::Sqlite;
 use convoke_store::conformance::support::{
     Account, ByOwner, Pending, balance, clock, db, open, reads, start, together,
 };
-use convoke_store::{Access, DbMut, OpenError, State, Store, StoreError, StoreOptions, Stuck, Table as _};
+use convoke_store::{
+    Access, DbMut, FieldDef, IndexDef, KeyDef, OnOpening, OpenError, State, Store, StoreError, StoreOptions, Stuck,
+    Table as _, TableDef,
+};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 const FOLDER: &str = "CONVOKE_TEST_FOLDER";
@@ -253,4 +256,119 @@ fn a_process_whose_mutation_does_not_return_ends_and_loses_nothing() {
     let store = open_store(folder.path());
     let read = store.read_blocking(Access::Everyone, |transaction| balance(&db(transaction), "acknowledged"));
     assert_eq!(read.unwrap(), Some(1));
+}
+
+/// Indexes that a release adds to a table with rows.
+const ADDED: [&str; 5] = ["a", "b", "c", "d", "e"];
+const ROWS: usize = 20_000;
+
+/// Accounts with further indexes.
+fn with_added_indexes() -> &'static TableDef {
+    let added = ADDED.iter().map(|name| IndexDef {
+        name,
+        keys: &[KeyDef { field: 0, descending: false }, KeyDef { field: 1, descending: false }],
+        unique: *name == "c",
+        when: None,
+    });
+    let indexes = Account::DEF.indexes.iter().map(|index| IndexDef { ..*index }).chain(added).collect::<Vec<_>>();
+    let fields = Account::DEF.fields.iter().map(|field| FieldDef { ..*field }).collect::<Vec<_>>();
+    Box::leak(Box::new(TableDef { indexes: indexes.leak(), fields: fields.leak(), ..*Account::DEF }))
+}
+
+/// Opens the store with the added indexes; says each step.
+fn open_with_added_indexes(folder: &Path, on_opening: impl Fn(&str) + Send + Sync + 'static) -> Store {
+    let engine = Arc::new(Sqlite { checkpoint_bytes: 64 << 10, large_rows: 1_000, ..Sqlite::default() });
+    let options = StoreOptions { on_opening: OnOpening::new(on_opening), ..StoreOptions::new(folder) };
+    Store::open(engine, options, &Limits::default(), clock(), vec![with_added_indexes()]).unwrap()
+}
+
+/// Makes a database with [`ROWS`] accounts.
+fn fill(folder: &Path) {
+    let store = open_store(folder);
+    let ids = Arc::new(IdGenerator::after(store.greatest_id()));
+    for part in 0..ROWS / 1_000 {
+        let add = move |db: &mut DbMut| {
+            (part * 1_000..(part + 1) * 1_000).try_for_each(|n| {
+                let balance = 1_000 + i64::try_from(n).unwrap();
+                open(db, &format!("{n} {}", "x".repeat(100)), balance).map(|_| ())
+            })
+        };
+        mutate(&store, &ids, add).wait().unwrap();
+    }
+}
+
+#[test]
+#[ignore = "a child process of the test below"]
+fn adds_indexes() {
+    let Some(folder) = folder() else { return };
+    open_with_added_indexes(&folder, say);
+    say("open");
+}
+
+#[test]
+fn a_start_that_is_killed_while_it_makes_indexes_goes_on_behind_those_that_it_made() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let made = || {
+        let file = rusqlite::Connection::open(folder.path().join("convoke.db")).unwrap();
+        ADDED
+            .iter()
+            .filter(|name| {
+                let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?1";
+                file.query_row(sql, [format!("accounts.{name}")], |row| row.get::<_, i64>(0)).unwrap() == 1
+            })
+            .count()
+    };
+    for round in 0.. {
+        let before = made();
+        let mut child = child("adds_indexes", folder.path(), "");
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut steps = 0;
+        let is_open = loop {
+            let line = lines.next().expect("it ends with an open store");
+            if line.ends_with("open") {
+                break true;
+            }
+            steps += usize::from(line.contains("table accounts: making index "));
+            // While the second one is made the first one is whole.
+            if steps == 2 {
+                break false;
+            }
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if is_open {
+            assert!(round >= 2, "it was killed {round} times only");
+            break;
+        }
+        let now = made();
+        assert!(now > before, "{before} indexes before, {now} after {steps} steps");
+    }
+    assert_eq!(made(), ADDED.len());
+    let steps = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let all = steps.clone();
+    let store = open_with_added_indexes(folder.path(), move |step| all.lock().push(step.to_owned()));
+    assert_eq!((store.state(), &*steps.lock()), (State::Open, &Vec::<String>::new()));
+    drop(store);
+    let file = rusqlite::Connection::open(folder.path().join("convoke.db")).unwrap();
+    let found: String = file.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok");
+}
+
+#[test]
+fn the_log_is_copied_back_between_the_indexes_of_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let log = folder.path().join("convoke.db-wal");
+    let bytes = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let (all, seen) = (bytes.clone(), log.clone());
+    let size = |file: &Path| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let store = open_with_added_indexes(folder.path(), move |_| all.lock().push(size(&seen)));
+    let bytes = bytes.lock().clone();
+    assert_eq!(bytes.len(), ADDED.len());
+    // Each index is about as large as the first one, and the log has room for one.
+    let one = bytes[1];
+    assert!(one > 1 << 20 && bytes.iter().all(|bytes| *bytes < 2 * one), "{bytes:?}");
+    assert!(size(&log) < 2 * one);
+    drop(store);
 }

@@ -60,6 +60,45 @@ fn a_reader_that_stays_open_is_stopped_before_the_log_outgrows_its_bound() {
 }
 
 #[test]
+fn a_transaction_that_is_larger_than_the_bound_by_itself_stops_no_reader() {
+    const BOUND: u64 = 1 << 20;
+    let store =
+        TestStore::with(&made(Sqlite { checkpoint_bytes: 256 << 10, ..Sqlite::default() }), &tables(), |limits| {
+            limits.wal_bytes_interrupt = BOUND
+        });
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    std::thread::scope(|scope| {
+        let (opened, is_open) = mpsc::channel();
+        let (leave, may_leave) = mpsc::channel::<()>();
+        let reader = scope.spawn(|| {
+            let (opened, may_leave) = (opened, may_leave);
+            store.read(|db| {
+                db.scan::<Account>().count().unwrap();
+                opened.send(()).unwrap();
+                may_leave.recv().unwrap_err();
+                db.scan::<Account>().count()
+            })
+        });
+        is_open.recv().unwrap();
+        store.mutate(|db| (0..60).try_for_each(|_| blob(db, 100_000).map(|_| ()))).unwrap();
+        // The mutation is answered first, and the log is looked at then.
+        let looked_at = (0..300).find(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            own(&store, "wal_bytes") > BOUND
+        });
+        assert!(looked_at.is_some(), "{:?}", store.stats());
+        // What is written behind it counts, and is less than the bound.
+        for _ in 0..20 {
+            store.mutate(|db| blob(db, 10_000)).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(leave);
+        assert_eq!(reader.join().unwrap().unwrap(), 1);
+    });
+    assert_eq!(own(&store, "readers_stopped_total"), 0);
+}
+
+#[test]
 fn snapshots_that_nobody_uses_do_not_keep_the_log_from_starting_anew() {
     const READERS: usize = 3;
     const CHECKPOINT: u64 = 256 << 10;

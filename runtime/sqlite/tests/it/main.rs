@@ -10,6 +10,7 @@ mod crash;
 mod folder;
 mod log;
 mod replaced;
+mod shapes;
 
 use std::sync::Arc;
 

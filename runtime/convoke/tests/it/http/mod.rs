@@ -6,6 +6,7 @@ mod harness;
 mod http2;
 mod limits;
 mod malformed;
+mod opening;
 mod pages;
 mod room;
 mod shutdown;
