@@ -12,10 +12,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::engine::Lent;
+use super::former::{self, FormerTable};
 use convoke_calls::call::Outcome;
 use convoke_calls::call::dispatch::Request;
 pub use convoke_calls::execute::Run;
 use convoke_calls::function::Function;
+use convoke_calls::migration::Migrated;
 use convoke_calls::outbound;
 use convoke_calls::performance::recorder::Ended;
 use convoke_calls::runtime::{Runtime, RuntimeOptions};
@@ -31,6 +33,9 @@ pub const START: Millis = Millis(1_767_225_600_000);
 
 /// How long a query or mutation of a test may take, unless its settings say otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Rows of one part of a migration: few, so that a test with some rows has several parts.
+const MIGRATED_ROWS: i64 = 2;
 
 /// The issuer of a test's users.
 pub const ISSUER: &str = "https://issuer.test";
@@ -62,6 +67,28 @@ impl TestApp {
     /// # Panics
     /// As [`TestApp::new`].
     pub fn with(change: impl FnOnce(&mut RuntimeOptions)) -> Self {
+        Self::on([], change)
+    }
+
+    /// An app on the database of a former release, which had these tables otherwise than the code. Where rows do not fit, it
+    /// serves the operator only until their migration has run:
+    ///
+    /// ```no_run
+    /// # use convoke::testing::{FormerTable, TestApp}; use serde_json::json;
+    /// let books = FormerTable::new("books", "book").field::<String>("title").row(json!({ "title": "Emma" }));
+    /// let app = TestApp::after([books]);
+    /// assert!(app.difference().unwrap().starts_with("table books: field shelf was added without a default"));
+    /// assert_eq!(app.migrate("migrations/fillShelves").done, 1);
+    /// assert_eq!(app.difference(), None);
+    /// ```
+    ///
+    /// # Panics
+    /// If a row does not fit its former table; as [`TestApp::new`].
+    pub fn after(former: impl IntoIterator<Item = FormerTable>) -> Self {
+        Self::on(former, |_| {})
+    }
+
+    fn on(former: impl IntoIterator<Item = FormerTable>, change: impl FnOnce(&mut RuntimeOptions)) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder can be made");
         let (clock, disk) = (Arc::new(HeldClock::at(START)), Arc::new(HeldDisk::default()));
         let executor = tokio::runtime::Builder::new_multi_thread()
@@ -82,6 +109,10 @@ impl TestApp {
         let executor = Arc::new(executor);
         let seen = Mutex::default();
         let mut app = Self { runtime: None, clock, disk, executor, options, seen, _data: data, _database: database };
+        let mut former = former.into_iter().peekable();
+        if former.peek().is_some() {
+            app.executor.block_on(former::make(&app.options, former));
+        }
         app.start();
         app
     }
@@ -119,6 +150,25 @@ impl TestApp {
             runtime.store().close();
         }
         self.start();
+    }
+
+    /// The difference between the schema in code and the database that keeps the store closed; none if it is open.
+    pub fn difference(&self) -> Option<String> {
+        self.runtime().store().difference()
+    }
+
+    /// Runs a migration to its end, a few rows a part, as `convoke migrate` does; returns its last answer.
+    ///
+    /// # Panics
+    /// If a part fails.
+    pub fn migrate(&self, path: &str) -> Migrated {
+        let operator = self.deploy_key(&["functions"]);
+        loop {
+            let part: Migrated = operator.call(path, json!({ "limit": MIGRATED_ROWS })).into_value();
+            if part.finished {
+                return part;
+            }
+        }
     }
 
     /// The runtime itself.

@@ -11,17 +11,21 @@
 //! seen.next(); // the first result; after a mutation that changes it, the next one
 //! ```
 //!
+//! A migration is tested on tables as a former release had them ([`TestApp::after`]).
+//!
 //! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
 //! any test. With `CONVOKE_TEST_STORE`, the address of a database server, each app has a schema there that nobody else uses
 //! meanwhile. Where the wire itself is the subject, [`TestApp::serve`] opens a real port.
 
 pub mod app;
 mod engine;
+pub mod former;
 pub mod live;
 #[cfg(feature = "server")]
 pub mod server;
 
 pub use app::{ISSUER, Reply, START, TestApp, TestCaller};
+pub use former::FormerTable;
 pub use live::Watch;
 #[cfg(feature = "server")]
 pub use server::{HttpReply, TestServer};
