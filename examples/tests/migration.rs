@@ -176,6 +176,14 @@ fn a_migration_is_called_as_any_admin_function_too_and_its_last_part_opens_the_s
         serde_json::from_str::<Value>(&done(output)).unwrap()
     };
     let unchanged = standing(folder.path());
+    for part in ["  - books: field shelf is no longer an Option", "A migration is an admin mutation in a module"] {
+        assert!(serving.said.contains(part), "{}", serving.said);
+    }
+    // The operator sees the rows as the database has them: without the field that the schema adds.
+    assert!(done(after(folder.path()).arg("data").output().unwrap()).contains("books"));
+    let rows = done(after(folder.path()).args(["data", "books", "--limit", "2", "--json"]).output().unwrap());
+    let row: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["edits"], &row["shelf"], row.get("isbn")), (&json!(0), &Value::Null, None));
     let token = done(after(folder.path()).args(["token", "--subject", "ada", "--role", "admin"]).output().unwrap());
     let by_user = || migrated_by(&serving.url, &token)["errorMessage"].as_str().unwrap().to_owned();
     assert_eq!(by_user(), "Access denied: Insufficient permissions", "it is the operator's alone");

@@ -31,8 +31,11 @@ mod entries {
     /// Rows enough that an index of them is a step of its own.
     #[table(name = "entries", prefix = "entry")]
     #[index(by_number(number))]
+    #[index(by_text(text))]
+    #[index(by_text_and_number(text, number))]
     pub(crate) struct Entry {
         pub number: i64,
+        pub text: String,
     }
 
     #[args]
@@ -43,7 +46,9 @@ mod entries {
     /// Adds entries.
     #[mutation]
     pub(crate) fn fill(ctx: &mut MutationCtx, args: Fill) -> Result<()> {
-        (0..args.count).try_for_each(|number| ctx.db_mut().insert(Entry { number }).map(|_| ()))?;
+        for number in 0..args.count {
+            ctx.db_mut().insert(Entry { number, text: format!("entry {number}") })?;
+        }
         Ok(())
     }
 }

@@ -60,8 +60,8 @@ impl Dev {
             eprintln!("\nThe database does not fit the program, and callers are answered NOT_READY until it does:");
             difference.split("; table ").for_each(|one| eprintln!("  - {}", one.trim_start_matches("table ")));
             eprintln!(
-                "Where the words above name no other way, write a migration: an admin mutation in a module `migrations` \
-                 that\ncalls `ctx.migrate` and gives each row what is missing. `migrate` runs it, beside this program."
+                "A migration is an admin mutation in a module `migrations` that calls `ctx.migrate`; `migrate` runs it beside \
+                 this program."
             );
         }
         eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");

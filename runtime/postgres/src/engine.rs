@@ -36,7 +36,7 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, LeaseRows, NamedStat, Nodes, OfflineDatabase, OpenError,
+    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, LeaseRows, NamedStat, Nodes, OfflineDatabase, OnOpening, OpenError,
     Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
 };
 
@@ -87,7 +87,7 @@ impl PgEngine {
     /// # Errors
     /// [`OpenError`]: the server cannot be had, somebody works on the database alone, the engine fails.
     pub(crate) fn open(settings: &Postgres, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, agreed, tables, limits, clock, stuck, gate, commits, .. } = start;
+        let EngineStart { data, agreed, tables, limits, clock, stuck, gate, commits, on_opening, .. } = start;
         schema::require_free_names(&tables)?;
         super::make_folder(data)?;
         let tables: Arc<[_]> = tables.into();
@@ -101,8 +101,9 @@ impl PgEngine {
         let clock: Arc<dyn Clock> = shared.clone();
         let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared)
             .map_err(|refused| locked(data, refused))?;
+        let by = (presence.id(), &on_opening);
         let (difference, mut session) =
-            schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), presence.id())?;
+            schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), by)?;
         gate.set_schema(difference);
         // Before any row is read: what is committed from here on is told.
         let oldest = session.rows(OLDEST, Vec::new())?;
@@ -356,8 +357,9 @@ impl Engine for PgEngine {
     fn follow_schema(&self, extent: Extent) -> Result<(), OpenError> {
         let Reading { clock, commits, .. } = &self.reading;
         let session = Session::open(&self.server)?;
+        let by = (self.presence.id(), &OnOpening::default());
         let (difference, session) =
-            schema::apply(session, &self.server, &self.tables, extent, (clock, commits), self.presence.id())?;
+            schema::apply(session, &self.server, &self.tables, extent, (clock, commits), by)?;
         self.sessions.give_back(Some(session));
         self.gate.set_schema(difference);
         Ok(())

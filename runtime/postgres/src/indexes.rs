@@ -20,7 +20,7 @@ use super::session::{Ask, Session};
 use super::sql::{self, quoted};
 use super::transaction::PgTransaction;
 use convoke_store::schema::{Catalog, Step};
-use convoke_store::{FieldDef, IndexDef, OpenError, TableDef, Value};
+use convoke_store::{FieldDef, IndexDef, OnOpening, OpenError, TableDef, Value};
 
 /// What only one node does at a time.
 const LEASE: &str = "indexes";
@@ -40,6 +40,7 @@ const LEFTOVERS: &str = "SELECT relname::text FROM pg_class WHERE relnamespace =
 pub(super) struct Prepared {
     /// Whose lease it is, if there was anything to make.
     holder: Option<u128>,
+    on_opening: OnOpening,
     indexes: BTreeMap<(&'static str, &'static str), Made>,
     fields: BTreeSet<(&'static str, &'static str)>,
 }
@@ -61,6 +62,16 @@ pub(super) struct Plan {
 }
 
 impl Prepared {
+    /// Nothing yet; `on_opening` receives what takes long.
+    pub(super) fn by(on_opening: OnOpening) -> Self {
+        Self { on_opening, ..Self::default() }
+    }
+
+    /// A long step begins.
+    pub(super) fn begins(&self, step: &str) {
+        self.on_opening.begins(step);
+    }
+
     /// Makes what `plan` says. Waits for another node that does so. Gives the session back.
     ///
     /// # Errors
@@ -79,6 +90,7 @@ impl Prepared {
         while !own::claim(&mut session, LEASE, node)? {
             if !is_told {
                 info!("another node makes indexes; this one starts after it");
+                self.begins("another node makes indexes");
                 is_told = true;
             }
             thread::sleep(PAUSE);
@@ -92,6 +104,7 @@ impl Prepared {
             self.fields.insert((table.name, field.name));
         }
         for (table, index) in planned.indexes {
+            self.begins(&format!("table {}: making index {}", table.name, index.name));
             if let Some(made) = build(&mut session, table, index)? {
                 self.indexes.insert((table.name, index.name), made);
             }

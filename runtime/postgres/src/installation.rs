@@ -19,7 +19,7 @@ use super::transaction::{Committed, Death, PgTransaction, Purpose};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OpenError,
+    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OnOpening, OpenError,
     Reader, StoreError, TableDef, Thoroughness, Value, Writer as _,
 };
 
@@ -80,8 +80,9 @@ impl Installation for PgInstallation {
         let drop_it = format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(&server.schema));
         session.run(drop_it).and_then(|()| own::make(&mut session, &server)).map_err(OpenError::from)?;
         let commits = Arc::new(Commits::new(self.clock.clone(), tables));
+        let by = (self.presence.id(), &OnOpening::default());
         let (difference, session) =
-            schema::apply(session, &server, tables, Extent::Whole, (&self.clock, &commits), self.presence.id())?;
+            schema::apply(session, &server, tables, Extent::Whole, (&self.clock, &commits), by)?;
         if let Some(refused) = difference {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }

@@ -15,7 +15,7 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_store::schema::{
     Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes, steps,
 };
-use convoke_store::{Commits, IndexDef, OpenError, StoreError, TableDef, Value, Writer};
+use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value, Writer};
 
 /// Rows that are fetched together when all rows of a table are read.
 const ROWS_OF_A_PART: usize = 1_000;
@@ -39,7 +39,7 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
 
 /// Applies what the code adds, in a transaction of its own, while no other node does; what can be made while others write
 /// is made before it. Returns the difference that cannot be applied, in plain words; then nothing was, in the application's
-/// tables. `node` is who does it.
+/// tables. `node` is the number of this node, `on_opening` receives what takes long.
 ///
 /// # Errors
 /// The engine's.
@@ -49,9 +49,9 @@ pub(crate) fn apply(
     tables: &[&'static TableDef],
     extent: Extent,
     (clock, commits): (&Arc<dyn Clock>, &Arc<Commits>),
-    node: u128,
+    (node, on_opening): (u128, &OnOpening),
 ) -> Result<(Option<String>, Session), OpenError> {
-    let mut prepared = Prepared::default();
+    let mut prepared = Prepared::by(on_opening.clone());
     match prepared.make(session, |session| plan(session, tables, extent, (clock, commits)), node) {
         Ok(session) => {
             let applied = commits.change_everything(|| change(session, tables, extent, (clock, commits), &prepared));
@@ -183,6 +183,10 @@ impl Catalog for SchemaUpkeep<'_> {
 
     fn is_empty(&self, table: &str) -> Result<bool, OpenError> {
         self.is_true(&format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table)))
+    }
+
+    fn begins(&self, step: &str) {
+        self.1.begins(step);
     }
 
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError> {

@@ -138,7 +138,8 @@ pub fn what_would_lose_something_closes_the_store_and_is_said_in_plain_words(eng
         ),
         (
             table(vec![field::<String>("title"), field::<i64>("size")], vec![]),
-            "table meetings: field size was added without a default; make it an Option or give it one",
+            "table meetings: field size was added without a default; make it an Option, give it a default, or write a \
+             migration that fills it",
         ),
         (
             named("meetings", "room", vec![field::<String>("title")], vec![]),
@@ -350,7 +351,7 @@ pub fn in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest
     let store = open(engine, folder.path(), &[new]);
     let refused = "table meetings: field title is no longer an Option, and rows without a value exist; write a migration \
                    that fills them, or give it a default; table meetings: field size was added without a default; make \
-                   it an Option or give it one";
+                   it an Option, give it a default, or write a migration that fills it";
     assert_eq!(reason(&store), refused);
     let collides = "table meetings: index one_kind added, but rows collide in it; write a migration";
     assert_ne!(store.apply_schema_in_part().unwrap(), State::Open);

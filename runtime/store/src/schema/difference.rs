@@ -310,7 +310,11 @@ impl<'a> TableChange<'a> {
 
     fn add(&mut self, field: &'static FieldDef, shape: &mut TableShape) -> Result<(), OpenError> {
         if !field.nullable && field.default.is_none() && !self.catalog.is_empty(self.table.name)? {
-            self.refuse(&format!("field {} was added without a default; make it an Option or give it one", field.name));
+            self.refuse(&format!(
+                "field {} was added without a default; make it an Option, give it a default, or write a migration that \
+                 fills it",
+                field.name
+            ));
             // Without a value in any row: a migration may give them theirs.
             FieldShape::of(field).without_values(field.name, shape);
         }
