@@ -86,7 +86,7 @@ pub struct Remind {
     pub loan: Id<Loan>,
 }
 
-/// Runs when a loan ends. Nobody outside can call it.
+/// Runs when a loan ends. No client can call it.
 #[mutation(internal)]
 pub fn remind(ctx: &mut MutationCtx, args: Remind) -> Result<()> {
     // A person who brought the book back in time needs no reminder.

@@ -148,7 +148,7 @@ step("a call arrives among the calls by itself, and is found by its filters", as
   await page.getByLabel("Outcome").fill("error");
   await page.getByLabel("Outcome").press("Enter");
   await page.waitForURL(/outcome=error/);
-  await page.waitForFunction(() => document.querySelector(".call .badge.bad") && !document.querySelector(".call .badge.good"));
+  await page.waitForFunction(() => document.querySelector(".call .badge:not(.good)") && !document.querySelector(".call .badge.good"));
   await page.goBack();
   await page.goForward();
   await page.locator(".call").first().click();
@@ -157,12 +157,64 @@ step("a call arrives among the calls by itself, and is found by its filters", as
   await page.getByRole("button", { name: "Go on" }).click();
 });
 
+step("calls are found by text, caller, ending and time, each with its details, and older ones are added", async ({ page, server, ada }) => {
+  for (let call = 0; call < 130; call += 1) await ada("meetings/queries/getMeeting", { meetingId: `nothing-${call}` });
+  await succeeded(ada("meetings/lifecycle/createMeeting", { title: "Recorded with its title", description: "x ".repeat(300) }));
+  const shown = (count) => page.waitForFunction((count) => document.querySelectorAll(".call").length === count, count);
+  await page.goto(`${server.base}/console/calls?text=${encodeURIComponent("recorded WITH")}`);
+  await shown(1);
+  await page.locator(".call").click();
+  const details = page.locator(".details");
+  await details.getByText("Recorded with its title").waitFor();
+  await details.getByText(/… \(600 characters\)/).waitFor();
+  assert.match(await details.innerText(), /Result\s+\d+ B[^]*written/);
+  await page.goto(`${server.base}/console/calls?text=nothing-1&outcome=refused&since=1h&caller=ada`);
+  await shown(41);
+  assert.equal(await page.locator(".call .badge.warn").count(), 41);
+  await page.getByRole("button", { name: "Failed", exact: true }).click();
+  await page.waitForURL(/outcome=failed/);
+  await page.getByText("No call matches.").waitFor();
+  await page.goto(`${server.base}/console/calls?text=nothing-`);
+  await shown(100);
+  await page.getByRole("button", { name: "Older calls" }).click();
+  await shown(130);
+  const secret = await page.evaluate(() => document.body.innerText.includes("Bearer "));
+  assert.ok(!secret);
+});
+
+step("the record of calls survives a restart, and the command line searches it", async ({ binary, folder }) => {
+  const { Server } = require("./support.cjs");
+  const first = await Server.start(binary, `${folder}/restarted`, "");
+  await succeeded(first.user("ada")("meetings/lifecycle/createMeeting", { title: "Before the restart" }));
+  await first.stop();
+  const second = await Server.start(binary, `${folder}/restarted`, "");
+  try {
+    const found = second.command("logs", "--since", "1h", "--text", "before the restart", "--details");
+    assert.match(found, /OK .*createMeeting.*ada/);
+    assert.match(found, /arguments \{.*"title":"Before the restart"/);
+  } finally {
+    await second.stop();
+  }
+});
+
+/** Adds a condition to those of the page, and applies it. */
+async function where(page, field, sign, value) {
+  await page.getByRole("button", { name: "Add a condition" }).click();
+  const line = page.locator(".condition").last();
+  await line.getByLabel("Field").selectOption(field);
+  await line.getByLabel("Comparison").selectOption(sign);
+  const input = line.getByLabel("Value");
+  if (await input.evaluate((input) => input.tagName === "SELECT")) await input.selectOption(value);
+  else await input.fill(value);
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForFunction((text) => new URLSearchParams(location.search).getAll("where").includes(text), `${field}${sign}${value}`);
+}
+
 step("a row is changed, refused where it does not fit, added and deleted", async ({ page }) => {
   await open(page, "Data");
   await page.getByRole("link", { name: "meetings", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
-  await page.getByLabel("Only where").fill("title=Made in the console");
-  await page.getByLabel("Only where").press("Enter");
+  await where(page, "title", "=", "Made in the console");
   await page.locator("tbody tr").first().getByRole("link").first().click();
   const title = page.getByLabel("title", { exact: false });
   await title.fill("Changed in the console");
@@ -234,16 +286,108 @@ step("a table of many rows is paged through from either end, and no page looks a
   await page.getByRole("link", { name: "Former rows" }).click();
   await shows("row-00000", "row-00049");
   assert.equal(await page.getByRole("link", { name: "Former rows" }).count(), 0);
-  await page.getByLabel("Only where").fill("resourceId=row-07000");
-  await page.getByLabel("Only where").press("Enter");
-  await page.getByText("row-07000").waitFor();
+  await where(page, "resourceId", "=", "row-07000");
+  await page.locator("tbody").getByText("row-07000").waitFor();
   page.off("response", heard);
   // A busy server refuses one, and is asked again.
   const pages = (await Promise.all(answers)).filter(({ value }) => value).map(({ value }) => value.lookedAt);
   const looked = pages.pop();
   assert.ok(looked <= 20_001, "a condition that no index has looks at so many rows, and tells of it");
-  await page.getByText("rows were looked at for this page").waitFor();
+  await page.getByText("rows were read for this page").waitFor();
   assert.ok(pages.length >= 8 && pages.every((looked) => looked <= 51), `${pages}`);
+});
+
+step("conditions hold together, choices are offered, rows are counted and deleted together", async ({ page, server, ada }) => {
+  for (const title of ["Batch one", "Batch two", "Batch three"]) await succeeded(ada("meetings/lifecycle/createMeeting", { title }));
+  await page.goto(`${server.base}/console/data/meetings`);
+  await where(page, "title", "~", "batch");
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 3);
+  await where(page, "title", "!=", "Batch two");
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
+  const sent = page.url();
+  await where(page, "state", "=", "ended");
+  await page.getByText("No row.").waitFor();
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2 && document.querySelectorAll(".condition").length === 2);
+  assert.equal(page.url(), sent);
+  await page.getByRole("button", { name: "Count the matching rows" }).click();
+  await page.getByText("2 rows match").waitFor();
+  await page.getByLabel("Select all rows of this page").check();
+  await page.getByRole("button", { name: "Delete 2 rows" }).click();
+  await confirm(page, "Delete 2 rows");
+  await page.getByText("No row.").waitFor();
+  await page.getByRole("button", { name: "Remove condition 2" }).click();
+  await page.locator("tbody").getByText("Batch two").waitFor();
+  await page.goto(`${server.base}/console/data/auditEntries`);
+  await page.getByRole("button", { name: "Count all rows" }).click();
+  await page.getByText(/^25,0\d\d rows\./).waitFor();
+});
+
+step("functions are listed by their calls, errors and latency", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/functions?order=calls`);
+  await page.getByText("of the last 24 hours").waitFor();
+  const numbers = (column) => page.locator("tbody tr").evaluateAll((rows, column) => rows.map((row) => Number(row.cells[column].innerText.replaceAll(",", ""))), column);
+  await page.locator("tbody tr").nth(2).waitFor();
+  const calls = await numbers(2);
+  assert.deepEqual(calls, [...calls].sort((one, other) => other - one));
+  await page.getByRole("button", { name: "Errors" }).click();
+  await page.waitForURL(/order=errors/);
+  await page.locator("tbody tr", { hasText: "getMeeting" }).first().waitFor();
+  const errors = await numbers(3);
+  assert.ok(errors[0] >= 130 && errors.every((own, place) => place === 0 || own <= errors[place - 1]), `${errors}`);
+});
+
+step("a secret is set, listed without its value, and removed", async ({ page, server }) => {
+  await open(page, "Secrets");
+  await page.getByLabel("Name").fill("CONSOLE_KEY");
+  await page.getByLabel("Value").fill("hush hush");
+  await page.getByRole("button", { name: "Set it" }).click();
+  await page.getByText("CONSOLE_KEY was set.").waitFor();
+  const row = page.locator("tbody tr", { hasText: "CONSOLE_KEY" });
+  await row.waitFor();
+  assert.equal(await page.getByLabel("Value").inputValue(), "");
+  assert.ok(!(await page.content()).includes("hush hush"));
+  assert.match(server.command("secret", "list"), /CONSOLE_KEY\s+.*secrets\/CONSOLE_KEY/);
+  await row.getByRole("button", { name: "Remove" }).click();
+  await confirm(page, "Remove it");
+  await row.waitFor({ state: "detached" });
+});
+
+step("the palette finds pages, tables and functions by the keyboard alone", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/overview`);
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  const palette = page.getByRole("dialog");
+  const search = async (text) => {
+    await page.keyboard.press("Control+k");
+    await palette.waitFor();
+    await page.waitForFunction(() => document.activeElement.getAttribute("role") === "combobox");
+    await page.keyboard.type(text);
+  };
+  await search("createmeet");
+  await palette.getByRole("option", { name: /createMeeting/ }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "createMeeting" }).waitFor();
+  await search("meetingpart");
+  await palette.getByRole("option", { name: /^meetingParticipants/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "meetingParticipants" }).waitFor();
+  await search("s");
+  const first = await palette.locator("[aria-selected=true]").innerText();
+  await page.keyboard.press("ArrowDown");
+  assert.notEqual(await palette.locator("[aria-selected=true]").innerText(), first);
+  await page.keyboard.press("Tab");
+  assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement.closest("dialog")), "the keyboard stays in it");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+  assert.match(page.url(), /meetingParticipants$/);
+});
+
+step("an internal function is run by the operator", async ({ page, server }) => {
+  await page.goto(`${server.base}/console/functions`);
+  await page.getByText("internal", { exact: true }).first().waitFor();
+  const internal = page.locator(".functions li", { hasText: "internal" }).filter({ hasText: "query" }).or(page.locator(".functions li", { hasText: "internal" })).first();
+  await internal.getByRole("link").click();
+  await page.getByRole("button", { name: "Run", exact: true }).waitFor();
 });
 
 step("the back button goes where one was, and each address shows the same to somebody else", async ({ page, context, server }) => {
@@ -341,7 +485,7 @@ step("a backup that is left while it is made is there when one comes back", asyn
   await page.getByRole("button", { name: "Download" }).waitFor();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await confirm(page, "Remove it");
-  await page.getByText("There is no backup in the data folder yet.").waitFor();
+  await page.getByText("There is no backup in the folder yet.").waitFor();
 });
 
 step("a backup is made with its progress, downloaded and removed", async ({ page }) => {
@@ -351,9 +495,15 @@ step("a backup is made with its progress, downloaded and removed", async ({ page
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).first().click()]);
   assert.match(file.suggestedFilename(), /^(backup-)?convoke-.*\.db$/);
   assert.equal(fs.readFileSync(await file.path()).subarray(0, 15).toString(), "SQLite format 3");
+  await page.getByRole("button", { name: "Restore" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Verify" }).click();
+  await page.getByRole("dialog").getByText("verified", { exact: true }).waitFor();
+  const commands = await page.getByRole("dialog").locator("pre").innerText();
+  assert.match(commands, /restore '\/.*\/convoke-\d{8}-\d{6}\.db' --data '\/.*'/);
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Remove", exact: true }).first().click();
   await confirm(page, "Remove it");
-  await page.getByText("There is no backup in the data folder yet.").waitFor();
+  await page.getByText("There is no backup in the folder yet.").waitFor();
 });
 
 step("a migration is run to its end", async ({ page }) => {
@@ -579,7 +729,11 @@ step("axe-core finds nothing serious on any page, and none is wider than the scr
     "schema",
     "keys",
     "backups",
+    "secrets",
     "settings",
+    `functions?${new URLSearchParams({ order: "p95", range: "day" })}`,
+    "calls?outcome=refused&since=1d",
+    `data/meetings?${new URLSearchParams([["where", "title~a"], ["where", "state!=ended"], ["where", "_creationTime>0"]])}`,
     "nothing",
   ];
   const found = [];
@@ -599,6 +753,10 @@ step("axe-core finds nothing serious on any page, and none is wider than the scr
   await page.goto(`${server.base}/console/keys`);
   await page.getByRole("button", { name: "Make a key" }).click();
   found.push(...(await looked(page)).map((one) => `a dialog: ${one}`));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("option").first().waitFor();
+  found.push(...(await looked(page)).map((one) => `the palette: ${one}`));
   await page.keyboard.press("Escape");
   assert.deepEqual(found, []);
 });

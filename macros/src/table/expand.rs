@@ -103,6 +103,7 @@ fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
             nullable: #column::NULLABLE,
             default: #default,
             references: #column::REFERENCES,
+            meaning: #column::MEANING,
             retired: #retired,
             schema: #schema,
             write_json: #column::write_json,

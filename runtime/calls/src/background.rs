@@ -5,8 +5,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
+use convoke_core::error::Error;
 
 /// Between two writes of figures.
 pub const STATS: Duration = Duration::from_secs(60);
@@ -32,6 +34,11 @@ impl Runtime {
         background.every(STATS, move || {
             let runtime = runtime.clone();
             async move { runtime.store_performance().await }
+        });
+        let runtime = self.clone();
+        background.every(recent_calls::WRITE, move || {
+            let runtime = runtime.clone();
+            async move { tokio::task::spawn_blocking(move || runtime.write_calls()).await.map_err(Error::internal) }
         });
         let runtime = self.clone();
         background.every(RETENTION, move || {
@@ -69,6 +76,9 @@ impl Background {
         if let Err(error) = self.runtime.store_all_performance().await {
             tracing::warn!(target: "convoke::background", "the last figures are lost: {}", error.chain());
         }
+        let runtime = self.runtime;
+        // It fails if the executor is ending, and then the last calls are lost.
+        let _ = tokio::task::spawn_blocking(move || runtime.write_calls()).await;
     }
 }
 

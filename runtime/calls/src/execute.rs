@@ -6,6 +6,8 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -120,14 +122,24 @@ async fn on_reader<R: Send + 'static>(
         move |reader: Rc<dyn Reader>| {
             lines.restart();
             call.charges.again_from(asked_before);
-            lines
+            let visited = reader.clone();
+            let result = lines
                 .within(|| catch_unwind(AssertUnwindSafe(|| work(&call, reader))))
-                .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+                .unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+            call.work.rows_read.fetch_add(visited.rows_visited(), Relaxed);
+            result
         }
     };
+    let clock = call.services.clock();
+    // A quick one seldom waits, and then its call began just before.
+    let asked_at = if latency.is_quick() { call.began } else { clock.monotonic() };
     // Also of one that is given up, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
-    call.services.store().read(access(&call), call.flow, latency, run).await.map_err(Error::from).flatten()
+    let (result, ran_in_turn) = call.services.store().read_timed(access(&call), call.flow, latency, run).await?;
+    if let Some(ran) = ran_in_turn {
+        call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
+    }
+    result
 }
 
 /// Passes lines on when it falls.
@@ -163,6 +175,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
             attempt,
             function: function.clone(),
             capture: lines.clone(),
+            queued_at: Some(call.services.clock().monotonic()),
             outcome: None,
             after_commit: Vec::new(),
             reply,
@@ -219,6 +232,8 @@ struct Job<R, W> {
     attempt: Attempt<W>,
     function: Registered,
     capture: Capture,
+    /// When it was given to the writer; none once it has run.
+    queued_at: Option<Duration>,
     outcome: Option<Outcome<R>>,
     after_commit: Vec<AfterCommit>,
     reply: oneshot::Sender<Answer<R, W>>,
@@ -237,6 +252,9 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         charges.again_from(*asked_before.get_or_insert_with(|| charges.asked()));
         let services = &self.call.services;
         let (start, measured) = (services.clock().monotonic(), self.function.latency.begin());
+        if let Some(queued_at) = self.queued_at.take() {
+            self.call.work.add_wait(start.saturating_sub(queued_at));
+        }
         let db = services.database().db_mut(writer, self.call.now);
         let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
         let result = self
@@ -244,7 +262,10 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))
             .unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
         self.function.latency.record(services.clock().monotonic().saturating_sub(start), measured.waited());
-        let written = ctx.db_mut().writer().bytes_written();
+        let writer = ctx.db_mut().writer();
+        let written = writer.bytes_written();
+        self.call.work.rows_read.fetch_add(writer.rows_visited(), Relaxed);
+        self.call.work.rows_written.fetch_add(writer.rows_written(), Relaxed);
         let (after_commit, mut prepared) = ctx.into_parts();
         let asked = prepared.take_asked();
         *ahead = prepared;

@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::Result;
 
 /// What a call of a function may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Reads one snapshot.
@@ -43,7 +43,7 @@ pub enum Visibility {
     Public,
     /// A deploy key or an identity with the role `admin`; the function decides whose data.
     Admin,
-    /// Other functions and the scheduler only.
+    /// Other functions, the scheduler, and a deploy key with the scope `internal`.
     Internal,
 }
 

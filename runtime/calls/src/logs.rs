@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, Subscriber};
@@ -58,6 +58,11 @@ impl LogLines {
         lines
     }
 
+    /// The lines, without the one that says how many were left out.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().flat_map(|lines| lines.iter().map(String::as_str))
+    }
+
     /// Whether nothing was logged.
     pub fn is_empty(&self) -> bool {
         self.lines.is_none()
@@ -97,6 +102,14 @@ impl Serialize for LogLines {
         let last = self.last();
         let lines = self.lines.iter().flat_map(|lines| lines.iter());
         serializer.collect_seq(lines.chain(last.as_ref()))
+    }
+}
+
+impl<'de> Deserialize<'de> for LogLines {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Self::default();
+        Vec::<String>::deserialize(deserializer)?.into_iter().for_each(|line| all.push(line, usize::MAX));
+        Ok(all)
     }
 }
 

@@ -194,7 +194,7 @@ impl MutationCtx {
         })?;
         let (done, total) = (migration.done, migration.total.max(migration.done));
         tracing::info!(target: "convoke::migration", migration = name, done, total, finished, "migrated");
-        self.call().is_part.store(!finished, Ordering::Relaxed);
+        self.call().work.is_part.store(!finished, Ordering::Relaxed);
         Ok(Migrated { done, total, finished })
     }
 
@@ -267,7 +267,7 @@ impl Services {
     /// After an admin mutation while the schema keeps the store closed: it may have been what was missing. A part of a
     /// migration is not, and comparing may cost a look at every row.
     pub(crate) async fn after_admin_mutation(&self, call: &Call) {
-        if call.is_part.load(Ordering::Relaxed) || self.store().difference().is_none() {
+        if call.work.is_part.load(Ordering::Relaxed) || self.store().difference().is_none() {
             return;
         }
         if let Err(error) = self.apply_schema().await {

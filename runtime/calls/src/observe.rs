@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::codec::decode::Body;
 use crate::logs::LogLines;
 use crate::registry::Registered;
 use convoke_core::clock::Millis;
@@ -45,6 +46,16 @@ pub struct CompletedCall<'a> {
     pub log_lines: &'a LogLines,
     /// Whether it was given a result that was kept.
     pub is_kept: bool,
+    /// The arguments as they were sent, if they were sent as text.
+    pub(crate) arguments: Option<Body<'a>>,
+    /// Bytes of its result as JSON, if it has one.
+    pub result_bytes: Option<u64>,
+    /// Rows that it read whole.
+    pub rows_read: u64,
+    /// Rows that it added, changed or removed.
+    pub rows_written: u64,
+    /// How long it waited for a reader or for the writer.
+    pub waited: Duration,
 }
 
 /// What a call led to.

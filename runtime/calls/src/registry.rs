@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::codec::convex_json::BytesWithin;
+use crate::codec::secret_fields::SecretFields;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
 use convoke_store::LatencyClass;
 
@@ -44,6 +45,8 @@ pub struct Shared {
     nested: AtomicU64,
     /// Where bytes are in its results, once somebody asked for them to be told apart.
     bytes_within: OnceLock<Option<BytesWithin>>,
+    /// Its secret arguments, once a call of it was shown to an operator.
+    secret_fields: OnceLock<SecretFields>,
 }
 
 impl Registered {
@@ -148,6 +151,7 @@ impl Registry {
             place: self.by_path.len(),
             nested: AtomicU64::new(0),
             bytes_within: OnceLock::new(),
+            secret_fields: OnceLock::new(),
         }));
         self.by_name.insert((entry.module, entry.name), registered.clone());
         self.by_path.insert(path, registered.clone());
@@ -265,6 +269,11 @@ impl Registered {
     /// Where bytes are in its results, if anywhere.
     pub(crate) fn bytes_within(&self) -> Option<&BytesWithin> {
         self.bytes_within.get_or_init(|| BytesWithin::the_result_of(self.def.output_schema)).as_ref()
+    }
+
+    /// Its secret arguments.
+    pub(crate) fn secret_fields(&self) -> &SecretFields {
+        self.secret_fields.get_or_init(|| SecretFields::of(&self.arguments_schema()))
     }
 
     /// Whether `{}` is enough to call it: no argument is required.

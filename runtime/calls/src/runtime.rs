@@ -15,7 +15,7 @@ use crate::live::Hub;
 use crate::observe::{CallObserver, Observers, Rejection, UsedKey};
 use crate::outbound::{SecretError, StoreKey};
 use crate::performance::Performance;
-use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls};
+use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls, RecordOptions, RecordedCalls, Unrecorded};
 use crate::registry::{Registry, RegistryError};
 use crate::rejections::Rejections;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
@@ -27,7 +27,7 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{
-    Disk, EngineFactory, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
+    Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
 };
 
 /// A running runtime. Clones share it; it offers its [`Services`] as its own.
@@ -154,7 +154,7 @@ impl Runtime {
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store_key = StoreKey::read(&data);
         let agreed = store_key.as_ref().ok().map(StoreKey::fingerprint);
-        let options = StoreOptions { data: data.clone(), stuck, disk, agreed, on_opening };
+        let options = StoreOptions { data: data.clone(), stuck, disk: disk.clone(), agreed, on_opening };
         let store = Store::open(engine, options, &limits, clock.clone(), tables);
         let (store, store_key) = match (store, store_key) {
             (Ok(store), store_key) => match store.nodes() {
@@ -178,12 +178,18 @@ impl Runtime {
             }
         };
         let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot };
-        Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines)))
+        Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines), disk))
     }
 
-    fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog) -> Self {
+    fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog, disk: Arc<dyn Disk>) -> Self {
         let totals = Arc::new(CallTotals::new(services.registry()));
-        let recent_calls = Arc::<RecentCalls>::default();
+        let recent_calls = Arc::new(RecentCalls::new(RecordOptions {
+            settings: services.settings::<RecordedCalls>(),
+            data: services.data().to_owned(),
+            clock: services.clock().clone(),
+            disk,
+            floor: Floor::of(services.limits()),
+        }));
         let rejections = Arc::new(Rejections::new(services.clock().clone()));
         let own: [Arc<dyn CallObserver>; 5] =
             [services.history().clone(), totals.clone(), Arc::new(call_log), recent_calls.clone(), rejections.clone()];
@@ -310,12 +316,27 @@ impl Runtime {
         &self.0.totals
     }
 
-    /// The calls that ended lately and that a filter lets through, at most `count`, oldest first.
+    /// The last calls that a filter admits, at most `count`, oldest first. Blocks on the disk.
     pub fn recent_calls(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
         self.0.recent_calls.recent(filter, count)
     }
 
-    /// Follows the calls that end from now on and that a filter lets through.
+    /// Writes the calls that ended to disk. Blocks on the disk.
+    pub fn write_calls(&self) {
+        self.0.recent_calls.write();
+    }
+
+    /// Calls and bytes on disk.
+    pub fn recorded_calls(&self) -> (u64, u64) {
+        self.0.recent_calls.recorded()
+    }
+
+    /// Calls that were not recorded.
+    pub fn unrecorded_calls(&self) -> &Unrecorded {
+        self.0.recent_calls.unrecorded()
+    }
+
+    /// Follows the calls that end from now on and that a filter admits.
     ///
     /// # Errors
     /// `OVERLOADED` if as many follow as may.

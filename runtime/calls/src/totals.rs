@@ -201,6 +201,11 @@ mod tests {
                             error,
                             log_lines: &LogLines::default(),
                             is_kept: false,
+                            arguments: None,
+                            result_bytes: None,
+                            rows_read: 0,
+                            rows_written: 0,
+                            waited: Duration::ZERO,
                         };
                         assert!(totals.completed(&call).is_none());
                     }

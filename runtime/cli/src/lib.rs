@@ -28,6 +28,7 @@ mod progress;
 pub mod restore;
 pub(crate) mod connect;
 pub mod run;
+mod secret;
 pub mod serve;
 mod supervisor;
 pub(crate) mod table;
@@ -85,6 +86,7 @@ enum Command {
     Completions(completions::Completions),
     Man(completions::Man),
     DeployKey(deploy_key::DeployKey),
+    Secret(secret::Secret),
     Jobs(jobs::Jobs),
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
@@ -119,6 +121,7 @@ pub fn main_with(engines: Engines) -> ExitCode {
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
         Command::DeployKey(key) => key.run(&engines),
+        Command::Secret(secret) => secret.run(&engines),
         Command::Jobs(jobs) => jobs.run(&engines),
         Command::Migrate(migrate) => migrate.run(&engines),
         Command::Logs(logs) => logs.run(&engines),

@@ -1,4 +1,4 @@
-//! `logs`: the calls of a running server, as they end.
+//! `logs`: finished calls, and those that end from now on.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
@@ -11,17 +11,21 @@ use serde::Deserialize;
 use super::Failure;
 use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
+use super::local::clock;
 use super::operator_log::visible;
 use convoke_calls::recent_calls::Wanted;
 use convoke_store::Engines;
 
-/// Show the calls of a running server: the last ones, and with --follow those that end from now on
+/// Show finished calls: the last ones, and with --follow those that end from now on
 ///
-/// Of each call: when it ended, its outcome, how long it took, its function, who made it, the request id; below it what went
-/// wrong, and what the function logged. Requests that were refused before a function ran are shown too. Of nodes on one
-/// database, those of the node that is asked.
+/// A line has the time at which the call ended, its outcome, its duration, its function, its caller and the request id. The
+/// lines below it have the error and the lines that the function logged; with --details also arguments without secrets, the
+/// size of the result, rows and waiting time. Rejected requests are shown too. The server records the last 100,000 calls for
+/// seven days in its data folder, also over a restart. Of several nodes on one database, each has its own calls.
 ///
 ///   convoke logs                                            the last calls
+///   convoke logs --since 2h --outcome failed                failures of the last two hours
+///   convoke logs --text 'stand-up' --details                calls with a text in arguments, errors or log lines
 ///   convoke logs --follow                                   every call from now on
 ///   convoke logs --follow --function users/ --outcome error
 ///   convoke logs --function '*/getCurrentUser' --json | jq .durationMs
@@ -32,13 +36,22 @@ pub(super) struct Logs {
     /// Go on with the calls that end from now on, until interrupted
     #[arg(short, long)]
     follow: bool,
-    /// Calls to begin with, of those that the server remembers (256) [default: 100; with --follow: 10]
+    /// Calls to show, at most 10000 [default: 100; with --since: all; with --follow: 10]
     #[arg(short = 'n', long, value_name = "COUNT")]
     last: Option<usize>,
     /// Of these functions: how their path begins, or a pattern in which `*` stands for anything
     #[arg(long, value_name = "PATTERN")]
     function: Option<String>,
-    /// That ended so: `ok`, `error` (any), or a code such as FORBIDDEN
+    /// Calls that ended in this time up to now, e.g. 2h
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    since: Option<Duration>,
+    /// With this text in the path, the caller, the arguments, the error or the log lines
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Of this caller: a user's subject, the name of a deploy key, `scheduler`, or `nobody`
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// That ended so: `ok`, `error` (any), `refused` (by a rule), `failed` (by a fault), or a code such as FORBIDDEN
     #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
     outcome: Option<String>,
     /// Of the user with this subject
@@ -50,6 +63,9 @@ pub(super) struct Logs {
     /// Of this request
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
+    /// Show arguments, the size of the result, rows and waiting time below each call
+    #[arg(short, long)]
+    details: bool,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -101,22 +117,49 @@ struct Call {
     error: Option<String>,
     #[serde(default)]
     log_lines: Vec<String>,
+    #[serde(default)]
+    refused: bool,
+    arguments: Option<serde_json::Value>,
+    result_bytes: Option<u64>,
+    #[serde(default)]
+    cached: bool,
+    #[serde(default)]
+    rows_read: u64,
+    #[serde(default)]
+    rows_written: u64,
+    waited_ms: Option<f64>,
+}
+
+impl Call {
+    /// `arguments {"title":"Stand-up"}` and `result 120 B, cached, 3 rows read, 1 written, waited 0.20 ms`.
+    fn details(&self) -> Vec<String> {
+        let arguments = self.arguments.as_ref().map(|arguments| format!("arguments {arguments}"));
+        let parts = [
+            self.result_bytes.map(|bytes| format!("result {bytes} B")),
+            self.cached.then(|| "cached".to_owned()),
+            (self.rows_read > 0).then(|| format!("{} rows read", self.rows_read)),
+            (self.rows_written > 0).then(|| format!("{} rows written", self.rows_written)),
+            self.waited_ms.map(|ms| format!("waited {}", duration(ms))),
+        ];
+        let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        arguments.into_iter().chain(Some(parts).filter(|parts| !parts.is_empty())).collect()
+    }
 }
 
 impl Logs {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        if connection.in_process().is_some() {
+        if self.follow && connection.in_process().is_some() {
             let folder = connection.config().data.display();
             return Err(Failure(format!(
-                "no server runs on {folder}, so no call is made; name another folder with --data, or a server with --url"
+                "no server runs on {folder}, so no call ends there; name another folder with --data, or a server with --url"
             )));
         }
         let follow = self.follow;
         let path = self.path();
         connection.block_on(async {
             let mut lines = connection.request(Method::GET, &path, None).await?.success().await?;
-            let look = Look::of_standard_output();
+            let look = Look::of_standard_output(self.details);
             let mut is_told = false;
             while let Some(line) = lines.line().await? {
                 if !is_told && names_a_node(&line)? {
@@ -138,18 +181,27 @@ impl Logs {
     }
 
     fn path(&self) -> String {
-        let last = self.last.unwrap_or(if self.follow { 10 } else { 100 });
+        let last = self.last.or(match (self.since, self.follow) {
+            (Some(_), _) => None,
+            (None, true) => Some(10),
+            (None, false) => Some(100),
+        });
+        let last = last.map(|last| last.to_string());
         let slower_than = self.slower_than.map(|bound| bound.as_millis().to_string());
+        let since = self.since.map(|since| (clock().now() - since).0.to_string());
         let members = [
             ("function", &self.function),
             ("outcome", &self.outcome),
             ("requestId", &self.request_id),
             ("user", &self.user),
             ("slowerThanMs", &slower_than),
+            ("text", &self.text),
+            ("caller", &self.caller),
+            ("since", &since),
+            ("last", &last),
         ];
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("follow", &self.follow.to_string())
-            .append_pair("last", &last.to_string())
             .extend_pairs(members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))))
             .finish();
         format!("/api/admin/logs?{query}")
@@ -159,6 +211,7 @@ impl Logs {
 /// How a call is shown to people.
 struct Look {
     colored: bool,
+    with_details: bool,
 }
 
 const GREEN: &str = "32";
@@ -167,9 +220,9 @@ const RED: &str = "31";
 const DIM: &str = "2";
 
 impl Look {
-    fn of_standard_output() -> Self {
+    fn of_standard_output(with_details: bool) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { colored: wanted && std::io::stdout().is_terminal() }
+        Self { colored: wanted && std::io::stdout().is_terminal(), with_details }
     }
 
     fn line(&self, line: &str) -> serde_json::Result<String> {
@@ -189,8 +242,8 @@ impl Look {
         let time = DateTime::from_timestamp_millis(call.time).unwrap_or_default();
         let color = match &*call.outcome {
             "OK" => GREEN,
-            "INTERNAL" | "COMMIT_UNKNOWN" | "OVERLOADED" | "NOT_READY" | "TIMEOUT" => RED,
-            _ => YELLOW,
+            _ if call.refused => YELLOW,
+            _ => RED,
         };
         let who = match (&call.deploy_key, &call.subject) {
             (Some(key), Some(subject)) => format!("{subject} by key {key}"),
@@ -204,7 +257,7 @@ impl Look {
             self.paint(DIM, &time.format("%H:%M:%S%.3f").to_string()),
             self.paint(color, &format!("{:19}", visible(&call.outcome))),
             duration(call.duration_ms),
-            call.kind.as_deref().unwrap_or("refused"),
+            call.kind.as_deref().unwrap_or("rejected"),
             visible(&call.function),
             visible(&who),
             self.paint(DIM, &visible(&call.request_id)),
@@ -214,6 +267,9 @@ impl Look {
                 text.push_str(&format!("\n    {}", self.paint(color, &visible(line))));
             }
         };
+        if self.with_details {
+            call.details().iter().for_each(|line| below(DIM, line));
+        }
         if let Some(error) = &call.error {
             below(color, error);
         }
@@ -241,7 +297,7 @@ fn duration(ms: f64) -> String {
 mod tests {
     use super::*;
 
-    const PLAIN: Look = Look { colored: false };
+    const PLAIN: Look = Look { colored: false, with_details: false };
 
     #[test]
     fn a_call_is_one_aligned_line_with_what_it_logged_below() {
@@ -272,18 +328,33 @@ mod tests {
     }
 
     #[test]
+    fn details_are_below_the_call_and_refusals_look_unlike_failures() {
+        let call = |outcome: &str, more: &str| {
+            format!(r#"{{"time":0,"requestId":"r","function":"a/b","kind":"query","outcome":"{outcome}","durationMs":1{more}}}"#)
+        };
+        let details = Look { colored: false, with_details: true };
+        let json = call("OK", r#","arguments":{"a":"\u001b"},"resultBytes":7,"cached":true,"rowsRead":3,"waitedMs":0.5"#);
+        let shown = details.line(&json).unwrap();
+        let below: Vec<&str> = shown.lines().skip(1).collect();
+        assert_eq!(below, [r#"    arguments {"a":"\u001b"}"#, "    result 7 B, cached, 3 rows read, waited 0.50 ms"]);
+        let colored = Look { colored: true, with_details: false };
+        assert!(colored.line(&call("FORBIDDEN", r#","refused":true"#)).unwrap().contains("\x1b[33mFORBIDDEN"));
+        assert!(colored.line(&call("PROVIDER_ERROR", "")).unwrap().contains("\x1b[31mPROVIDER_ERROR"));
+    }
+
+    #[test]
     fn what_a_client_sent_cannot_move_the_cursor() {
         let shown = PLAIN
             .line(r#"{"time":0,"requestId":"r","function":"a\u001b[2K\r\u009b","outcome":"FUNCTION_NOT_FOUND","durationMs":0}"#)
             .unwrap();
         assert!(!shown.contains(|c: char| c.is_control()), "{shown:?}");
-        assert!(shown.contains("refused") && shown.contains(r"a\u001b[2K\r\u009b"), "{shown}");
+        assert!(shown.contains("rejected") && shown.contains(r"a\u001b[2K\r\u009b"), "{shown}");
     }
 
     #[test]
     fn who_was_too_slow_is_told_so() {
         assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls came too fast to be shown");
-        let colored = Look { colored: true };
+        let colored = Look { colored: true, with_details: false };
         assert!(colored.line(r#"{"lost":12}"#).unwrap().starts_with("\x1b[33m"));
     }
 }

@@ -109,6 +109,23 @@ codes! {
     NotReady = "NOT_READY", 503, true;
 }
 
+impl Code {
+    /// Returns whether the call failed by no rule: the server, the function's code or a service outside could not do it. Any
+    /// other error is a refusal.
+    pub const fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Code::ProviderError
+                | Code::Timeout
+                | Code::Unavailable
+                | Code::Internal
+                | Code::CommitUnknown
+                | Code::Overloaded
+                | Code::NotReady
+        )
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

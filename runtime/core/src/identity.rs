@@ -72,6 +72,16 @@ pub struct DeployKeyCaller {
     pub acting_as: Option<Arc<Identity>>,
 }
 
+impl DeployKeyCaller {
+    /// The scope that lets a key call internal functions.
+    pub const INTERNAL: &str = "internal";
+
+    /// Returns whether it may call internal functions.
+    pub fn may_call_internal(&self) -> bool {
+        self.scopes.iter().any(|scope| scope == Self::INTERNAL)
+    }
+}
+
 impl Caller {
     /// The identity the call runs as: the user's own, or the one a deploy key acts as.
     pub fn identity(&self) -> Option<&Arc<Identity>> {

@@ -189,6 +189,12 @@ pub fn query_member(query: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.into_owned())
 }
 
+/// Every member `name` of a query that is not empty, decoded, in their order.
+pub fn query_members(query: &str, name: &str) -> Vec<String> {
+    let members = form_urlencoded::parse(query.as_bytes());
+    members.filter(|(own, value)| own == name && !value.is_empty()).map(|(_, value)| value.into_owned()).collect()
+}
+
 /// What goes back. For `/api/*` the body is always an envelope.
 #[derive(Debug)]
 pub struct Reply {

@@ -38,7 +38,7 @@ pub use browser::Browser;
 pub use client_addr::counted_as;
 pub use control::CONTROL;
 pub use credentials::Authorization;
-pub use handler::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, query_member};
+pub use handler::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, query_member, query_members};
 pub use local::operator_request;
 pub use options::{HttpOptions, TlsFiles};
 pub use response_body::{Body, BodySender, Broken, Ending, Gone};

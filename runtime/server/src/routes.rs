@@ -8,7 +8,7 @@ use hyper::Method;
 
 use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
-    schema, settings, tables,
+    schema, secrets, settings, tables,
 };
 use crate::auth::deploy_key::Scope;
 use convoke_calls::function::Kind;
@@ -169,13 +169,19 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         PATCH  "/api/admin/tables/{name}/{id}" DataWrite rows::change;
         DELETE "/api/admin/tables/{name}/{id}" DataWrite rows::delete;
         GET    "/api/admin/tables/{name}/export" Data    export::table;
+        GET    "/api/admin/tables/{name}/count" Data     tables::count_part;
+        POST   "/api/admin/tables/{name}/delete" DataWrite rows::delete_many;
         GET    "/api/admin/export"             Data      export::export;
         GET    "/api/admin/settings"           Data      settings::list;
+        GET    "/api/admin/secrets"            Secrets   secrets::list;
+        POST   "/api/admin/secrets/{name}"     Secrets   secrets::set;
+        DELETE "/api/admin/secrets/{name}"     Secrets   secrets::remove;
         GET    "/api/admin/live"               Live      live::list;
         DELETE "/api/admin/live/{number}"      Live      live::end;
         GET    "/api/admin/backup"             Backup    backup::list;
         POST   "/api/admin/backup"             Backup    backup::create;
         GET    "/api/admin/backup/{name}"      BackupDownload backup::fetch;
         DELETE "/api/admin/backup/{name}"      Backup    backup::remove;
+        POST   "/api/admin/backup/{name}/verify" Backup  backup::verify;
     }
 }

@@ -435,6 +435,7 @@ mod tests {
             nullable,
             default: None,
             references: None,
+            meaning: convoke_store::Meaning::Plain,
             retired: false,
             schema: |_| true.into(),
             write_json: |_, _| Ok(()),

@@ -88,6 +88,7 @@ struct ChangeRecorder {
     /// Statements that read old values, and the rows that they found: no reads of the mutation.
     own_statements: Cell<u64>,
     own_rows: Cell<u64>,
+    rows_written: Cell<u64>,
 }
 
 impl ChangeRecorder {
@@ -100,6 +101,7 @@ impl ChangeRecorder {
             savepoints: RefCell::default(),
             own_statements: Cell::new(0),
             own_rows: Cell::new(0),
+            rows_written: Cell::new(0),
         }
     }
 
@@ -123,6 +125,10 @@ impl ChangeRecorder {
             drop(remembered);
             visit(row)
         })
+    }
+
+    fn count_written(&self) {
+        self.rows_written.set(self.rows_written.get() + 1);
     }
 
     /// What the indexes of a row are made from, as it is now. It is about to be written, and not remembered any more.
@@ -240,6 +246,7 @@ impl Reader for ChangeRecorder {
 impl Writer for ChangeRecorder {
     fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
         self.writer.insert(table, id, creation_time, values)?;
+        self.count_written();
         match self.commits.is_watched(table.name) {
             true => self.note(table, id, None, Some(values)),
             false => self.changes.borrow_mut().add_table(table.name),
@@ -252,6 +259,7 @@ impl Writer for ChangeRecorder {
             let found = self.writer.update(table, id, before, changes)?;
             self.forget(table, id);
             if found && !changes.is_empty() {
+                self.count_written();
                 self.changes.borrow_mut().add_table(table.name);
             }
             return Ok(found);
@@ -260,6 +268,7 @@ impl Writer for ChangeRecorder {
         let stored = self.take_stored(table, id)?;
         let found = self.writer.update(table, id, before, changes)?;
         if let Some(before) = stored.filter(|_| found && !changes.is_empty()) {
+            self.count_written();
             let mut after = before.clone();
             // Of two values for one field the first one counts.
             changes.iter().rev().for_each(|(place, value)| after[*place] = value.clone());
@@ -274,6 +283,7 @@ impl Writer for ChangeRecorder {
             let found = self.writer.delete(table, id)?;
             self.forget(table, id);
             if found {
+                self.count_written();
                 self.changes.borrow_mut().add_table(table.name);
             }
             return Ok(found);
@@ -281,6 +291,7 @@ impl Writer for ChangeRecorder {
         let before = self.take_stored(table, id)?;
         let found = self.writer.delete(table, id)?;
         if found {
+            self.count_written();
             self.note(table, id, before.as_deref(), None);
         }
         Ok(found)
@@ -309,5 +320,9 @@ impl Writer for ChangeRecorder {
 
     fn bytes_written(&self) -> u64 {
         self.writer.bytes_written()
+    }
+
+    fn rows_written(&self) -> u64 {
+        self.rows_written.get()
     }
 }

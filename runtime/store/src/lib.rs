@@ -49,7 +49,7 @@ pub use convoke_macros::{table, value};
 pub use admission::Admission;
 pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
 pub use database::Database;
-pub use disk::{Disk, HeldDisk, Room, SystemDisk};
+pub use disk::{Disk, Floor, HeldDisk, Room, SystemDisk};
 pub use engine::{
     Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob,
     Stuck, WriteJob,
@@ -69,7 +69,7 @@ pub use shared::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnR
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};
 pub use table::{
-    Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, SubmittedTable, Table, TableDef, Unique,
+    Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, SubmittedTable, Table, TableDef, Unique,
 };
 pub use transaction::{Plan, Reader, Row, Writer};
 pub use value::{ColumnType, Value, ValueRef};

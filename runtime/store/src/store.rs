@@ -21,7 +21,7 @@ use super::error::{OpenError, StoreError};
 use super::flow::Flow;
 use super::gate::Gate;
 use super::latency_class::LatencyClass;
-use super::offline::OfflineDatabase;
+use super::offline::{OfflineDatabase, OfflineError};
 use super::schema::{self, Extent};
 use super::shared::{LeaseRows, TurnRows};
 use super::stats::{NamedStat, Stats};
@@ -30,6 +30,9 @@ use super::transaction::Reader;
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::core_wait::CoreWait;
 use convoke_core::limits::Limits;
+
+/// Where a database from elsewhere is copied to, within the data folder.
+const EXAMINED: &str = "tmp/examined";
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -187,6 +190,24 @@ impl Store {
         R: Send + 'static,
         F: Fn(Rc<dyn Reader>) -> R + Send + 'static,
     {
+        self.read_timed(access, flow, latency, read).await.map(|(result, _)| result)
+    }
+
+    /// As [`Store::read`]. Returns also how long the read ran, if it was queued for a thread of the engine.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub async fn read_timed<R, F>(
+        &self,
+        access: Access,
+        flow: Flow,
+        latency: &LatencyClass,
+        read: F,
+    ) -> Result<(R, Option<Duration>), StoreError>
+    where
+        R: Send + 'static,
+        F: Fn(Rc<dyn Reader>) -> R + Send + 'static,
+    {
         self.may_read(access)?;
         if latency.is_quick() {
             let mut result = None;
@@ -198,7 +219,7 @@ impl Store {
             })? {
                 latency.record(ran.elapsed, measured.waited());
                 ran.outcome?;
-                return result.ok_or_else(not_run);
+                return result.map(|result| (result, None)).ok_or_else(not_run);
             }
         }
         let (reply, answer) = oneshot::channel();
@@ -209,7 +230,7 @@ impl Store {
         let ran = ran?;
         latency.record(ran.elapsed, Some(waited));
         ran.outcome?;
-        result.ok_or_else(not_run)
+        result.map(|result| (result, Some(ran.elapsed))).ok_or_else(not_run)
     }
 
     /// As [`Store::read`], on the thread that calls, which waits for a reader if none is free: for tools and tests.
@@ -367,6 +388,38 @@ impl Store {
         progress: impl FnMut(Progress) + Send + 'static,
     ) -> Result<Box<dyn OfflineDatabase>, StoreError> {
         self.inner.engine.snapshot(Box::new(progress))
+    }
+
+    /// Copies a database from elsewhere and looks at the copy, while this one serves. Nothing of this one changes, and nothing
+    /// is left at the end. Blocks, and takes as much of the disk as the file. `progress` receives the bytes copied so far.
+    ///
+    /// # Errors
+    /// Those of `look`; those of the file system; [`OfflineError::Foreign`] for a file that is no database of this engine.
+    pub fn examine<R>(
+        &self,
+        file: &Path,
+        clock: Arc<dyn Clock>,
+        progress: &mut dyn FnMut(u64),
+        look: impl FnOnce(&dyn OfflineDatabase) -> Result<R, OfflineError>,
+    ) -> Result<R, OfflineError> {
+        if let Some(tool) = self.inner.factory.backed_up_by() {
+            return Err(StoreError::BackedUpBy(tool).into());
+        }
+        // What a crash leaves in the folder of temporary files is removed by the next start.
+        let scratch = self.inner.data.join(EXAMINED);
+        let failed = |source| OfflineError::File { path: scratch.clone(), source };
+        match std::fs::remove_dir_all(&scratch) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        std::fs::create_dir_all(&scratch).map_err(failed)?;
+        let looked = self.inner.factory.lock(&scratch, clock).map_err(OfflineError::from).and_then(|installation| {
+            let copy = installation.take_in(file, progress)?;
+            look(&*copy)
+        });
+        // It is a copy; the next start removes what cannot be removed now.
+        let _ = std::fs::remove_dir_all(&scratch);
+        looked
     }
 
     /// The tables it was opened with, by name.

@@ -175,6 +175,8 @@ pub struct FieldDef {
     pub default: Option<Literal>,
     /// The table whose ids it holds, by prefix: for tools that show them.
     pub references: Option<&'static str>,
+    /// What its values mean: for tools that show them.
+    pub meaning: Meaning,
     /// Whether it was removed from the struct and stays in old databases only.
     pub retired: bool,
     /// The JSON schema of its Rust type, without null: what its values may be.
@@ -185,6 +187,17 @@ pub struct FieldDef {
     pub check: fn(ValueRef<'_>) -> Result<(), String>,
     /// The value as its Rust type would have it if it came from a caller; says why not.
     pub accept: fn(ValueRef<'_>) -> Result<Value, String>,
+}
+
+/// What the values of a field mean beyond the type of their column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Nothing more.
+    Plain,
+    /// A time, in milliseconds since 1970.
+    Time,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
 }
 
 /// An index of a table; `_id` is always its last key.
@@ -357,6 +370,8 @@ pub trait Column: Sized {
     const NULLABLE: bool = false;
     /// The prefix of the table whose ids it holds.
     const REFERENCES: Option<&'static str> = None;
+    /// What its values mean.
+    const MEANING: Meaning = Meaning::Plain;
 
     /// The stored form.
     fn to_value(&self) -> Value;
@@ -422,9 +437,10 @@ fn unfit<T>(expected: &str, value: ValueRef<'_>) -> Result<T, String> {
 
 /// Columns whose Rust value converts without loss into one variant.
 macro_rules! scalar_columns {
-    ($($type:ty, $column:ident, $expected:literal, |$self:ident| $to:expr, $pattern:pat => $from:expr;)*) => {
+    ($($type:ty, $column:ident $(($meaning:ident))?, $expected:literal, |$self:ident| $to:expr, $pattern:pat => $from:expr;)*) => {
         $(impl Column for $type {
             const TYPE: ColumnType = ColumnType::$column;
+            $(const MEANING: Meaning = Meaning::$meaning;)?
             fn to_value(&self) -> Value {
                 let $self = self;
                 $to
@@ -447,7 +463,7 @@ scalar_columns! {
     u32, Integer, "an integer", |v| Value::Integer(i64::from(*v)),
         ValueRef::Integer(v) => u32::try_from(v).map_err(|error| error.to_string());
     f64, Float, "a number", |v| Value::Float(*v), ValueRef::Float(v) => Ok(v);
-    Millis, Integer, "an integer", |v| Value::Integer(v.0), ValueRef::Integer(v) => Ok(Millis(v));
+    Millis, Integer (Time), "an integer", |v| Value::Integer(v.0), ValueRef::Integer(v) => Ok(Millis(v));
 }
 
 impl Column for String {
@@ -484,6 +500,7 @@ impl<T: Column> Column for Option<T> {
     const TYPE: ColumnType = T::TYPE;
     const NULLABLE: bool = true;
     const REFERENCES: Option<&'static str> = T::REFERENCES;
+    const MEANING: Meaning = T::MEANING;
     fn to_value(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::to_value)
     }

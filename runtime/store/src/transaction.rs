@@ -160,4 +160,10 @@ pub trait Writer: Reader {
     /// The bytes that were written in this transaction so far, without those that were rolled back: each row with its
     /// index entries, of a changed one what differs, however the engine packs them.
     fn bytes_written(&self) -> u64;
+
+    /// The rows that were added, changed or removed in this transaction so far, also those that were rolled back. Engines
+    /// do not count them: the recorder around each mutation's writer does.
+    fn rows_written(&self) -> u64 {
+        0
+    }
 }

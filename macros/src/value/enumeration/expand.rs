@@ -95,6 +95,7 @@ fn column(value: &Enumeration) -> TokenStream {
         #unlisted
         impl ::convoke::__private::Column for #name {
             const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Text;
+            const MEANING: ::convoke::__private::Meaning = ::convoke::__private::Meaning::Choice(__NAMES);
             fn to_value(&self) -> ::convoke::__private::Value {
                 ::convoke::__private::text_to_value(self.as_str())
             }

@@ -258,6 +258,7 @@ fn column(value: &Newtype) -> TokenStream {
         #unlisted
         impl ::convoke::__private::Column for #name {
             const TYPE: ::convoke::__private::ColumnType = <#inner as ::convoke::__private::Column>::TYPE;
+            const MEANING: ::convoke::__private::Meaning = <#inner as ::convoke::__private::Column>::MEANING;
             fn to_value(&self) -> ::convoke::__private::Value {
                 <#inner as ::convoke::__private::Column>::to_value(&self.0)
             }

@@ -29,7 +29,7 @@ use crate::registry::Registered;
 use crate::services::Services;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error, Result};
-use convoke_core::identity::Caller;
+use convoke_core::identity::{Caller, DeployKeyCaller};
 use convoke_store::{Commit, Flow};
 
 /// How a call ended: the value as JSON in the call's format, or an error; and what the function logged.
@@ -111,6 +111,8 @@ pub(crate) struct Ended<'a> {
     pub key: Option<UsedKey<'a>>,
     pub error: Option<&'a Error>,
     pub log_lines: &'a LogLines,
+    pub arguments: Option<Body<'a>>,
+    pub result_bytes: Option<usize>,
 }
 
 /// Takes calls to their functions, and shows each to the observers when it has ended.
@@ -166,6 +168,7 @@ impl Dispatcher {
         key: Option<UsedKey<'_>>,
         request_id: Arc<str>,
     ) -> (Outcome, Format) {
+        let reach = Reach::of(key.map(|used| used.key));
         let read = match &request {
             Request::Args { args, .. } => Ok((Format::Json, *args)),
             Request::Parts { args, format, .. } => Ok((*format, *args)),
@@ -174,7 +177,7 @@ impl Dispatcher {
         let (format, found) = match read {
             Ok((format, text)) => (
                 format,
-                self.look_up(&request, text).and_then(|(function, args, as_of)| {
+                self.look_up(&request, text, reach).and_then(|(function, args, as_of)| {
                     let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
                     Ok((function, Wanted { args, format, sent, as_of }))
                 }),
@@ -204,8 +207,15 @@ impl Dispatcher {
             result = result.and_then(encode);
         }
         let log_lines = capture.take();
-        let error = result.as_ref().err();
-        let ended = Ended { function: &function, by: By::Caller, key, error, log_lines: &log_lines };
+        let ended = Ended {
+            function: &function,
+            by: By::Caller,
+            key,
+            error: result.as_ref().err(),
+            log_lines: &log_lines,
+            arguments: Some(args),
+            result_bytes: result.as_ref().ok().map(Pieces::len),
+        };
         settled(self.completed(&call, ended, &capture)).await;
         (Outcome { result, log_lines, is_replayed }, format)
     }
@@ -214,7 +224,7 @@ impl Dispatcher {
     /// is answered.
     #[must_use]
     pub(crate) fn completed(&self, call: &Call, ended: Ended<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
-        let Ended { function, by, key, error, log_lines } = ended;
+        let Ended { function, by, key, error, log_lines, arguments, result_bytes } = ended;
         let clock = self.services.clock();
         let completed = CompletedCall {
             called: Called::Function(function),
@@ -227,6 +237,11 @@ impl Dispatcher {
             error,
             log_lines,
             is_kept: call.is_kept.load(Ordering::Relaxed),
+            arguments,
+            result_bytes: result_bytes.map(|bytes| bytes as u64),
+            rows_read: call.work.rows_read.load(Ordering::Relaxed),
+            rows_written: call.work.rows_written.load(Ordering::Relaxed),
+            waited: call.work.waited(),
         };
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
@@ -256,6 +271,11 @@ impl Dispatcher {
             error: Some(error),
             log_lines: &LogLines::default(),
             is_kept: false,
+            arguments: None,
+            result_bytes: None,
+            rows_read: 0,
+            rows_written: 0,
+            waited: Duration::ZERO,
         })
     }
 
@@ -270,21 +290,26 @@ impl Dispatcher {
     }
 
     /// The function that a request names, its arguments in `text`, which is the request's, and the commit that it names.
-    fn look_up<'a>(&self, request: &Request<'a>, text: &'a str) -> Result<(Registered, Body<'a>, Option<Commit>)> {
+    fn look_up<'a>(
+        &self,
+        request: &Request<'a>,
+        text: &'a str,
+        reach: Reach,
+    ) -> Result<(Registered, Body<'a>, Option<Commit>)> {
         match *request {
-            Request::Run { path, .. } => Ok((self.find(path)?.clone(), Body::Envelope(text), None)),
+            Request::Run { path, .. } => Ok((self.find(path, reach)?.clone(), Body::Envelope(text), None)),
             Request::Args { path, .. } => {
                 decode::strict(text.as_bytes(), self.services.limits().json_depth_max)?;
-                Ok((self.find(path)?.clone(), Body::Args(text, Format::Json), None))
+                Ok((self.find(path, reach)?.clone(), Body::Args(text, Format::Json), None))
             }
             Request::Parts { kind, path, format, .. } => {
-                Ok((self.find_of(kind, path)?, Body::Args(text, format), None))
+                Ok((self.find_of(kind, path, reach)?, Body::Args(text, format), None))
             }
             Request::OfKind { kind, .. } => {
-                self.look_up_of(kind, text).map(|(function, args, _)| (function, args, None))
+                self.look_up_of(kind, text, reach).map(|(function, args, _)| (function, args, None))
             }
             Request::QueryAtTs { .. } => {
-                let (function, args, ts) = self.look_up_of(Kind::Query, text)?;
+                let (function, args, ts) = self.look_up_of(Kind::Query, text, reach)?;
                 let as_of = ts.as_deref().and_then(timestamp::read).ok_or_else(|| {
                     Error::new(Code::InvalidEnvelope, "ts must be the text that POST /api/query_ts returned")
                 })?;
@@ -294,18 +319,23 @@ impl Dispatcher {
     }
 
     /// The function that the envelope of a generic route names, its arguments, and its `ts`.
-    fn look_up_of<'a>(&self, kind: Kind, text: &'a str) -> Result<(Registered, Body<'a>, Option<String>)> {
+    fn look_up_of<'a>(
+        &self,
+        kind: Kind,
+        text: &'a str,
+        reach: Reach,
+    ) -> Result<(Registered, Body<'a>, Option<String>)> {
         let envelope = Envelope::read(text)?;
         let format = Format::named(envelope.format.as_deref())?;
         let path = envelope.path.as_deref().ok_or_else(|| {
             Error::new(Code::InvalidEnvelope, "path is missing; send {\"path\": \"module/path:function\", …}")
         })?;
-        Ok((self.find_of(kind, path)?, Body::Args(envelope.args_or_array()?, format), envelope.ts))
+        Ok((self.find_of(kind, path, reach)?, Body::Args(envelope.args_or_array()?, format), envelope.ts))
     }
 
     /// The function of this kind at a path in either notation.
-    fn find_of(&self, kind: Kind, path: &str) -> Result<Registered> {
-        let function = self.find(&slashed(path))?.clone();
+    fn find_of(&self, kind: Kind, path: &str, reach: Reach) -> Result<Registered> {
+        let function = self.find(&slashed(path), reach)?.clone();
         if function.kind() != kind {
             let (is, asked) = (function.kind().as_str(), kind.as_str());
             let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
@@ -314,11 +344,12 @@ impl Dispatcher {
         Ok(function)
     }
 
-    /// The function at a path, for a caller from outside: an internal one is as unknown as one that is not there.
-    fn find(&self, path: &str) -> Result<&Registered> {
+    /// The function at a path, for a caller from outside: unless its key reaches internal functions, one of them is as
+    /// unknown as one that is not there.
+    fn find(&self, path: &str, reach: Reach) -> Result<&Registered> {
         let registry = self.services.registry();
         match registry.get(path) {
-            Some(function) if function.is_callable_from_outside() => Ok(function),
+            Some(function) if function.is_callable_from_outside() || reach == Reach::Internal => Ok(function),
             _ => {
                 let mut message = format!("No function {:?}", shortened(path));
                 let nearest = registry.nearest(path);
@@ -430,8 +461,8 @@ impl Dispatcher {
     }
 
     /// The query at a path, for a caller from outside.
-    pub(crate) fn query(&self, path: &str) -> Result<Registered> {
-        let function = self.find(&slashed(path))?;
+    pub(crate) fn query(&self, path: &str, caller: &Caller) -> Result<Registered> {
+        let function = self.find(&slashed(path), Reach::of(caller.deploy_key()))?;
         match function.kind() {
             Kind::Query => Ok(function.clone()),
             kind => {
@@ -468,10 +499,30 @@ impl Dispatcher {
         };
         let result = steps.await;
         let log_lines = capture.take();
-        let error = result.as_ref().err();
-        let ended = Ended { function: &function, by: By::Caller, key: None, error, log_lines: &log_lines };
+        let ended = Ended {
+            function: &function,
+            by: By::Caller,
+            key: None,
+            error: result.as_ref().err(),
+            log_lines: &log_lines,
+            arguments: None,
+            result_bytes: None,
+        };
         settled(self.completed(&call, ended, &capture)).await;
         result
+    }
+}
+
+/// Which functions a caller from outside reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    Callable,
+    Internal,
+}
+
+impl Reach {
+    fn of(key: Option<&DeployKeyCaller>) -> Self {
+        if key.is_some_and(DeployKeyCaller::may_call_internal) { Reach::Internal } else { Reach::Callable }
     }
 }
 

@@ -1,6 +1,8 @@
-//! From bytes to values, and back: the body of a call, and the two ways in which values are written in JSON.
+//! From bytes to values, and back: the body of a call, the two ways in which values are written in JSON, and which
+//! arguments are secret.
 
 pub(crate) mod convex_json;
 pub mod decode;
+pub(crate) mod secret_fields;
 
 pub use decode::Format;

@@ -1,7 +1,7 @@
 //! What every context knows of its call, and the trait of those that can read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -38,8 +38,8 @@ pub struct Call {
     pub(crate) payment: Payment,
     /// What must hold in each transaction of an action: that it is still this process's to run.
     pub(crate) lease: Option<Lease>,
-    /// Whether it is a part of a migration that has not come to its end.
-    pub(crate) is_part: Arc<AtomicBool>,
+    /// What its transactions have done.
+    pub(crate) work: Arc<Work>,
     /// What its function asked for beside its arguments and the database.
     pub(crate) inputs: InputsNoted,
     /// Whether it was given a result that was kept.
@@ -55,7 +55,7 @@ impl Call {
         request_id: Arc<str>,
     ) -> Self {
         let (now, began) = (services.clock().now(), services.clock().monotonic());
-        let (charges, is_part) = (Arc::default(), Arc::default());
+        let (charges, work) = (Arc::default(), Arc::default());
         Self {
             services,
             def,
@@ -67,7 +67,7 @@ impl Call {
             charges,
             payment: Payment::Now,
             lease: None,
-            is_part,
+            work,
             inputs: InputsNoted::default(),
             is_kept: AtomicBool::new(false),
         }
@@ -101,10 +101,31 @@ impl Call {
             charges: Arc::new(self.charges.of_transaction()),
             payment: self.payment,
             lease: self.lease.clone(),
-            is_part: self.is_part.clone(),
+            work: self.work.clone(),
             inputs: InputsNoted::default(),
             is_kept: AtomicBool::new(false),
         }
+    }
+}
+
+/// What all transactions of one call have done, also those that were run again.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// Whether it is a part of a migration that has not come to its end.
+    pub(crate) is_part: AtomicBool,
+    pub(crate) rows_read: AtomicU64,
+    pub(crate) rows_written: AtomicU64,
+    waited_ns: AtomicU64,
+}
+
+impl Work {
+    /// Adds time that a transaction waited for a reader or for the writer.
+    pub(crate) fn add_wait(&self, waited: Duration) {
+        self.waited_ns.fetch_add(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited_ns.load(Ordering::Relaxed))
     }
 }
 

@@ -200,7 +200,7 @@ impl LiveConnection {
     async fn try_subscribe(&self, number: u32, asked: &AskedQuery) -> Result<()> {
         let (dispatcher, caller) = (&self.hub.dispatcher, self.caller.clone());
         let services = dispatcher.services();
-        let function = dispatcher.query(&asked.path)?;
+        let function = dispatcher.query(&asked.path, &caller)?;
         let question = Arc::new(Question::new(function.path.clone(), asked)?);
         let call = Call::new(services.clone(), function.def, caller, self.flow, services.request_id());
         dispatcher.admit(&function, &Arc::new(call)).await?;

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 
@@ -19,7 +20,7 @@ use crate::observe::By;
 use crate::registry::Registered;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
+use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader, Reader as _};
 
 /// What is asked, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -99,16 +100,26 @@ impl Asked {
             Why::Again => call.paid(),
         });
         let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
+        let visited = reader.rows_visited();
         let within = || catch_unwind(AssertUnwindSafe(|| self.value(dispatcher, reader, &call)));
         let result = capture.within(within).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
         let (result, journal) = match result {
             Ok((value, journal)) => (Ok(value), journal),
             Err(error) => (Err(error), None),
         };
+        call.work.rows_read.fetch_add(reader.rows_visited().saturating_sub(visited), Relaxed);
         let log_lines = capture.take();
         let error = result.as_ref().err();
         if self.why == Why::Subscribed {
-            let ended = Ended { function: &self.function, by: By::Caller, key: None, error, log_lines: &log_lines };
+            let ended = Ended {
+                function: &self.function,
+                by: By::Caller,
+                key: None,
+                error,
+                log_lines: &log_lines,
+                arguments: Some(Body::Args(&self.question.args, self.question.format)),
+                result_bytes: result.as_ref().ok().map(Vec::len),
+            };
             // Only the record of a key's use is waited for, and that is the connection's.
             drop(dispatcher.completed(&call, ended, &capture));
         }

@@ -75,6 +75,17 @@ pub enum SecretError {
         /// What it takes.
         chars_min: usize,
     },
+    /// It is set where this program does not write.
+    #[error("the secret {name} is set by {place}, which comes first; change it there")]
+    Elsewhere {
+        /// The secret.
+        name: String,
+        /// Where it is set.
+        place: String,
+    },
+    /// It is longer than any key.
+    #[error("the secret {0} has more than 65536 bytes")]
+    Long(String),
     /// It is empty or not UTF-8.
     #[error("the secret {0} is empty or not a text")]
     NotText(String),
@@ -121,6 +132,58 @@ pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretErro
     read(data, name)
 }
 
+/// Bytes of a secret that is set by [`set`].
+const BYTES_MAX: usize = 64 * 1024;
+
+/// Sets a secret for the operator: the next read returns it, without a restart.
+///
+/// # Errors
+/// [`SecretError`]: the name or the value does not fit, or the environment or systemd sets it.
+pub fn set(data: &Path, name: &str, secret: &str) -> Result<(), SecretError> {
+    require_own(name)?;
+    match secret.trim() {
+        "" => return Err(SecretError::NotText(name.to_owned())),
+        text if text.contains('\0') => return Err(SecretError::NotText(name.to_owned())),
+        text if text.len() > BYTES_MAX => return Err(SecretError::Long(name.to_owned())),
+        _ => {}
+    }
+    write(data, name, secret).map_err(|cause| SecretError::File { name: name.to_owned(), cause })
+}
+
+/// Removes a secret from its file.
+///
+/// # Errors
+/// [`SecretError`]: it is not there, or the environment or systemd sets it.
+pub fn remove(data: &Path, name: &str) -> Result<(), SecretError> {
+    require_own(name)?;
+    let file = data.join(FOLDER).join(name);
+    std::fs::remove_file(&file).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::NotFound => {
+            SecretError::Missing { name: name.to_owned(), file: file.display().to_string() }
+        }
+        _ => SecretError::File { name: name.to_owned(), cause },
+    })
+}
+
+/// Returns whether a secret is set in its file, or nowhere: then [`set`] and [`remove`] change it.
+pub fn is_own(name: &str) -> bool {
+    require_own(name).is_ok()
+}
+
+/// Refuses a name that cannot be one, and a secret that comes from elsewhere than its file.
+fn require_own(name: &str) -> Result<(), SecretError> {
+    if !is_name(name) {
+        return Err(SecretError::Name(name.to_owned()));
+    }
+    let variable = format!("{VARIABLE}{name}");
+    let handed_over = || credentials().map(|folder| folder.join(&variable)).filter(|file| file.exists());
+    let place = match std::env::var_os(&variable) {
+        Some(_) => Some(variable.clone()),
+        None => handed_over().map(|file| file.display().to_string()),
+    };
+    place.map_or(Ok(()), |place| Err(SecretError::Elsewhere { name: name.to_owned(), place }))
+}
+
 /// Puts a secret into its file, in the place of the one before.
 ///
 /// # Errors
@@ -132,8 +195,9 @@ pub fn write(data: &Path, name: &str, secret: &str) -> std::io::Result<()> {
     // Made for its owner alone.
     let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     file.write_all(secret.as_bytes())?;
+    file.as_file().sync_all()?;
     file.persist(folder.join(name))?;
-    Ok(())
+    secret_file::sync_folder(&folder)
 }
 
 fn random() -> std::io::Result<Vec<u8>> {
@@ -232,6 +296,24 @@ mod tests {
         let folder = data.path().join(FOLDER);
         assert_eq!((mode(&folder), mode(&folder.join("ROOM_KEY"))), (0o700, 0o600));
         assert!(matches!(read_or_make(data.path(), "../KEY"), Err(SecretError::Name(_))));
+    }
+
+    #[test]
+    fn a_secret_is_set_replaced_and_removed_and_its_file_is_its_owners() {
+        let data = tempfile::tempdir().unwrap();
+        set(data.path(), "API_KEY", "one").unwrap();
+        set(data.path(), "API_KEY", "two\n").unwrap();
+        assert_eq!(read(data.path(), "API_KEY").unwrap().expose(), "two");
+        let file = data.path().join(FOLDER).join("API_KEY");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(names(data.path()).iter().any(|(name, place)| name == "API_KEY" && *place == file.display().to_string()));
+        for (name, value) in [("../KEY", "x"), ("API_KEY", " "), ("API_KEY", "a\0b"), ("API_KEY", &"x".repeat(70_000))] {
+            set(data.path(), name, value).unwrap_err();
+        }
+        assert_eq!(read(data.path(), "API_KEY").unwrap().expose(), "two");
+        remove(data.path(), "API_KEY").unwrap();
+        assert!(matches!(remove(data.path(), "API_KEY"), Err(SecretError::Missing { .. })));
+        assert!(matches!(read(data.path(), "API_KEY"), Err(SecretError::Missing { .. })));
     }
 
     #[test]

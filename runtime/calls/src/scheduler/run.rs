@@ -76,12 +76,12 @@ impl Scheduler {
                 match result {
                     Ok(false) => Ok(Ended::Ran),
                     Ok(true) => {
-                        self.completed(&call, &function, &capture, None).await;
+                        self.completed(job, &call, &function, &capture, None).await;
                         Ok(Ended::Ran)
                     }
                     Err(error) if is_of_the_store(&error) => Ok(self.no_room()),
                     Err(error) => {
-                        self.completed(&call, &function, &capture, Some(&error)).await;
+                        self.completed(job, &call, &function, &capture, Some(&error)).await;
                         self.failed(job, tries, Failure::of(&error, run_at)).await
                     }
                 }
@@ -96,7 +96,7 @@ impl Scheduler {
                     prepared.run(ctx, Writer::unread())
                 })
                 .await;
-                self.completed(&call, &function, &capture, result.as_ref().err()).await;
+                self.completed(job, &call, &function, &capture, result.as_ref().err()).await;
                 self.settle(job, &function, result.map(|_| ())).await
             }
             Prepared::Query(_) => {
@@ -107,9 +107,24 @@ impl Scheduler {
     }
 
     /// Shows an attempt that has ended to the observers.
-    async fn completed(&self, call: &Call, function: &Registered, capture: &Capture, error: Option<&Error>) {
+    async fn completed(
+        &self,
+        job: &Doc<Job>,
+        call: &Call,
+        function: &Registered,
+        capture: &Capture,
+        error: Option<&Error>,
+    ) {
         let log_lines = capture.take();
-        let ended = dispatch::Ended { function, by: By::Scheduler, key: None, error, log_lines: &log_lines };
+        let ended = dispatch::Ended {
+            function,
+            by: By::Scheduler,
+            key: None,
+            error,
+            log_lines: &log_lines,
+            arguments: Some(Body::Args(&job.args, Format::Json)),
+            result_bytes: None,
+        };
         settled(self.dispatcher.completed(call, ended, capture)).await;
     }
 

@@ -1,4 +1,4 @@
-//! Backups of the running database: made in the folder `backups` of the data folder, fetched from there, removed.
+//! Backups of the running database: made in the folder of backups, on request and by a schedule; fetched and removed.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,11 +11,12 @@ use tokio::sync::mpsc;
 
 use super::export::Copying;
 use super::{Admin, AdminRequest, success};
-use crate::backup;
+use crate::backup::schedule::{self, Scheduled};
+use crate::backup::{self, BackupSettings};
 use convoke_calls::runtime::Runtime;
-use convoke_core::error::{Error, Result};
+use convoke_core::error::{Code, Error, Result};
 use convoke_http::{Body, Ending, Reply};
-use convoke_store::StoreError;
+use convoke_store::{StoreError, Thoroughness};
 
 /// Between two lines of progress.
 const BETWEEN_LINES: Duration = Duration::from_millis(100);
@@ -40,21 +41,31 @@ struct Backup {
 pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Backup { keep } = request.args()?;
     let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
+    let work = move |told: &mpsc::Sender<Json>| {
+        let _copying = copying;
+        make(&runtime, keep, told)
+    };
+    Ok(in_lines(request, "the backup failed", work))
+}
+
+/// Does work on a thread of its own and streams its progress, then its end, as lines of JSON. The work goes on to its end
+/// if its reader leaves.
+fn in_lines(
+    request: AdminRequest,
+    failed: &'static str,
+    work: impl FnOnce(&mpsc::Sender<Json>) -> std::result::Result<Json, String> + Send + 'static,
+) -> Reply {
     let (sender, body) = Body::stream(Ending::Whole);
     let (told, mut heard) = mpsc::channel::<Json>(LINES_WAITING_MAX);
-    let work = tokio::task::spawn_blocking(move || {
-        let _copying = copying;
-        make(&runtime, keep, &told)
-    });
+    let work = tokio::task::spawn_blocking(move || work(&told));
     tokio::spawn(async move {
         while let Some(line) = heard.recv().await {
-            // A backup that was begun is made, whether somebody still looks on or not.
             let _ = sender.send(format!("{line}\n")).await;
         }
         let last = match work.await {
             Ok(Ok(made)) => made,
             Ok(Err(error)) => {
-                tracing::error!(request_id = %request.request_id, "the backup failed: {error}");
+                tracing::error!(request_id = %request.request_id, "{failed}: {error}");
                 json!({ "error": error })
             }
             Err(error) => json!({ "error": error.to_string() }),
@@ -63,7 +74,7 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             sender.finish();
         }
     });
-    Ok(Reply::of(200, "application/x-ndjson", body))
+    Reply::of(200, "application/x-ndjson", body)
 }
 
 /// `GET backup`: what there is, newest first: `{"items": [{name, bytes, madeAt, sha256?}]}`, `madeAt` in milliseconds. One
@@ -72,9 +83,9 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `INTERNAL`: the folder cannot be read.
 pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
-    let data = admin.runtime.store().folder().to_owned();
+    let runtime = admin.runtime.clone();
     let listed = tokio::task::spawn_blocking(move || {
-        let folder = backup::folder(&data)?;
+        let folder = backup::folder(&runtime)?;
         let mut items = Vec::new();
         for path in backup::list(&folder)?.iter().rev() {
             // One that was removed this moment is none.
@@ -90,12 +101,53 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         Ok::<_, std::io::Error>(items)
     });
     let items = listed.await.map_err(Error::internal)?.map_err(Error::internal)?;
-    success(&json!({ "items": items, "running": Copying::is_taken(&admin.runtime) }))
+    let settings = admin.runtime.settings::<BackupSettings>();
+    let failed = admin.runtime.memory::<Scheduled>().failed();
+    let schedule = settings.every.map(|every| {
+        json!({
+            "every": humantime::format_duration(every.duration()).to_string(),
+            "keep": settings.keep,
+            "failed": failed.map(|failed| json!({ "at": failed.at, "error": failed.error })),
+        })
+    });
+    let folder = backup::folder(&admin.runtime).map_err(Error::internal)?;
+    let running = Copying::is_taken(&admin.runtime);
+    success(&json!({ "items": items, "running": running, "folder": folder, "schedule": schedule }))
+}
+
+/// Begins a backup on a thread of its own if the settings have a schedule and one is due. Its failure is logged, and noted
+/// for the doctor and the metrics.
+pub(super) fn begin_scheduled(runtime: &Runtime) {
+    let settings = runtime.settings::<BackupSettings>();
+    let Some(every) = settings.every else { return };
+    let (runtime, keep) = (runtime.clone(), settings.keep);
+    // The end of the server does not wait for a backup.
+    tokio::task::spawn_blocking(move || {
+        let scheduled = runtime.memory::<Scheduled>();
+        // A folder that cannot be read fails the backup too, which says so.
+        let newest = backup::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
+        let now = runtime.clock().now();
+        if !scheduled.is_due(every, newest, now) {
+            return;
+        }
+        let made = match Copying::begin(&runtime) {
+            // The operator makes one now.
+            Err(error) if error.code() == Code::Conflict => return,
+            Err(error) => Err(error.message().to_owned()),
+            // Nothing follows the progress.
+            Ok(_copying) => make(&runtime, Some(keep), &mpsc::channel(1).0),
+        };
+        match &made {
+            Ok(made) => tracing::info!(target: "convoke::backup", "the scheduled backup was made: {made}"),
+            Err(error) => tracing::error!(target: "convoke::backup", "the scheduled backup failed: {error}"),
+        }
+        scheduled.ended(runtime.clock().now(), made.map(drop));
+    });
 }
 
 fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
     let store = runtime.store();
-    let folder = backup::folder(store.folder()).map_err(|error| error.to_string())?;
+    let folder = backup::folder(runtime).map_err(|error| error.to_string())?;
     let name = backup::name(&folder, runtime.clock().now());
     let to = folder.join(&name);
     let (clock, told, mut last) = (runtime.clock().clone(), told.clone(), None::<Duration>);
@@ -129,6 +181,54 @@ fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> st
     let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let removed: Vec<String> = removed.iter().map(file_name).collect();
     Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed }))
+}
+
+/// `POST backup/{name}/verify`: JSON lines, first `{"done", "total"}` in bytes, last `{"verified": true, "command", "pid",
+/// "schema"}`, or `{"error"}`. It holds the backup against its checksum, then checks every page and index of a copy. `command`
+/// restores it once the server, whose process is `pid`, is stopped; `schema` lists what the program would change in it.
+///
+/// The database of a server that runs is not replaced: open calls, live queries and jobs rest on it.
+///
+/// # Errors
+/// `NOT_FOUND`; `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: no room.
+pub async fn verify(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let path = find(admin, request.part())?;
+    let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
+    let work = move |told: &mpsc::Sender<Json>| {
+        let _copying = copying;
+        examine(&runtime, &path, told)
+    };
+    Ok(in_lines(request, "the backup cannot be restored", work))
+}
+
+fn examine(runtime: &Runtime, path: &Path, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
+    let expected = backup::read_checksum(path).map_err(|error| error.to_string())?;
+    let Some(expected) = expected else {
+        return Err(format!("{} has no SHA-256 beside it, so nothing shows that it is whole", path.display()));
+    };
+    let total = fs::metadata(path).map_err(|error| error.to_string())?.len() * 2;
+    let mut tell = |done: u64| drop(told.try_send(json!({ "done": done, "total": total })));
+    let (found, bytes) = backup::measure(path, &mut tell).map_err(|error| error.to_string())?;
+    if found != expected {
+        return Err(format!("{} is damaged: its SHA-256 is {found}, expected {expected}", path.display()));
+    }
+    let store = runtime.store();
+    let mut tell = |done: u64| drop(told.try_send(json!({ "done": bytes + done, "total": total })));
+    let examined = store.examine(path, runtime.clock().clone(), &mut tell, |copy| {
+        copy.require_whole(Thoroughness::Full)?;
+        copy.schema(store.tables())
+    });
+    let schema = examined.map_err(|error| error.to_string())?;
+    let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::file_name).map_or("convoke".into(), |name| name.to_string_lossy());
+    let quoted = |path: &Path| format!("'{}'", absolute(path).display().to_string().replace('\'', "'\\''"));
+    Ok(json!({
+        "verified": true,
+        "command": format!("{program} restore {} --data {}", quoted(path), quoted(store.folder())),
+        "pid": std::process::id(),
+        "schema": { "pending": schema.pending.len(), "refused": schema.refused },
+    }))
 }
 
 /// `GET backup/{name}`: the file.
@@ -165,7 +265,7 @@ pub async fn remove(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 
 /// A name leads to a file of the folder of backups and nowhere else.
 fn find(admin: &Admin, name: &str) -> Result<PathBuf> {
-    let path = admin.runtime.store().folder().join(backup::FOLDER).join(name);
+    let path = backup::folder(&admin.runtime).map_err(Error::internal)?.join(name);
     match backup::is_backup(name) && path.is_file() {
         true => Ok(path),
         false => Err(Error::not_found("There is no backup of this name")),

@@ -1,10 +1,14 @@
 //! What a running server finds about itself. Its database is looked through in a copy, so that no snapshot is held.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::export::Copying;
 use super::{Admin, AdminRequest, success};
 use crate::archive::space;
+use crate::backup::schedule::{self, Scheduled};
+use crate::backup::{self, BackupSettings};
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, machine};
 use convoke_core::error::{Error, Result};
@@ -27,6 +31,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         },
         machine::open_files(admin.runtime.limits()),
     ];
+    findings.extend(backups(admin));
     let bytes = admin.runtime.store().files().bytes();
     if bytes > LOOKED_THROUGH_BYTES && !full {
         let says = format!("{} were not looked through while the server runs; --full does", space::human(bytes));
@@ -35,6 +40,32 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         findings.extend(database_findings(admin, full).await?);
     }
     success(&json!({ "version": env!("CARGO_PKG_VERSION"), "findings": findings }))
+}
+
+/// How the scheduled backups are, if the settings have a schedule.
+fn backups(admin: &Admin) -> Option<Finding> {
+    const ADVICE: &str = "see the log, the room on the disk of the backups, and the rights on their folder; \
+                          `convoke backup` makes one now";
+    let every = admin.runtime.settings::<BackupSettings>().every?;
+    let period = humantime::format_duration(every.duration());
+    if let Some(failed) = admin.runtime.memory::<Scheduled>().failed() {
+        let says = format!("the last scheduled backup failed at {}: {}", failed.at, failed.error);
+        return Some(Finding::problem("backups", says, ADVICE));
+    }
+    let newest = backup::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder));
+    Some(match newest {
+        Err(error) => Finding::problem("backups", format!("the folder of backups cannot be read: {error}"), ADVICE),
+        Ok(None) => Finding::warning("backups", format!("one is due every {period}, and there is none yet"), ADVICE),
+        Ok(Some(at)) => {
+            let age = admin.runtime.clock().now().since(at);
+            let seconds = humantime::format_duration(Duration::from_secs(age.as_secs()));
+            let says = format!("one is due every {period}, and the newest is {seconds} old");
+            match age > every.duration() * 2 {
+                true => Finding::problem("backups", says, ADVICE),
+                false => Finding::ok("backups", says),
+            }
+        }
+    })
 }
 
 async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! The calls of a running server: those that ended lately, and those that end from now on.
+//! The calls of a server: those that ended, and those that end from now on.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,34 +9,47 @@ use serde_json::json;
 use super::node::AnsweringNode;
 use super::{Admin, AdminRequest};
 use convoke_calls::recent_calls::{CallRecord, Filter, Followed, Follower, RECENT_MAX};
-use convoke_core::error::Result;
+use convoke_core::clock::Millis;
+use convoke_core::error::{Error, Result};
 use convoke_http::{Body, BodySender, Ending, Reply};
 
 /// The type of the body: one JSON object a line.
 const NDJSON: &str = "application/x-ndjson";
 
-/// `GET logs?function=&outcome=&requestId=&user=&slowerThanMs=&last=&follow=`: one line of JSON a call ([`CallRecord`]), oldest first.
+/// `GET logs?function=&text=&outcome=&requestId=&user=&caller=&slowerThanMs=&since=&before=&last=&follow=`: one line of JSON
+/// per call ([`CallRecord`]), oldest first. `since` and `before` are times in milliseconds since 1970.
 ///
-/// At most `last` calls that have ended (all that are remembered, unless `follow` is given: then none); with
-/// `follow=true` also those that end from now on, until the reader goes or the server ends. A reader that is too slow is
-/// told how many they lost: `{"lost":12}`. They are calls of one node; each line has its id as `node` where several may
-/// serve the database.
+/// Returns the last 256 calls that ended, or the last `last` of them, 10,000 at most. With `since` and without `last`, it
+/// returns all since then, up to that bound. With `follow=true` it returns only as many as `last` says, and then each call as
+/// it ends, until the reader goes or the server ends. A reader that is too slow receives the number of calls that it lost:
+/// `{"lost":12}`. They are calls of one node; each line has its id as `node` where several nodes may serve the database.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for an outcome that there is not; `OVERLOADED` if as many follow as may.
+/// `INVALID_ARGUMENT` for an outcome that does not exist; `OVERLOADED` if there are as many followers as may be.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let since = request.query_as::<i64>("since")?.map(Millis);
     let filter = Filter {
         function: request.query("function"),
+        text: request.query("text"),
+        caller: request.query("caller"),
+        since,
+        before: request.query_as::<i64>("before")?.map(Millis),
         outcome: request.query_as("outcome")?,
         request_id: request.query("requestId"),
         subject: request.query("user"),
         slower_than: request.query_as::<u64>("slowerThanMs")?.map(Duration::from_millis),
     };
     let follow = request.query_as("follow")?.unwrap_or(false);
-    let last = request.query_as("last")?.unwrap_or(if follow { 0 } else { RECENT_MAX });
-    // Followed before it is looked back, so that no call falls between; one that is found both ways is shown once.
+    let last = request.query_as("last")?.unwrap_or(match (follow, since) {
+        (_, Some(_)) => usize::MAX,
+        (true, None) => 0,
+        (false, None) => RECENT_MAX,
+    });
+    // It follows before it looks back, so that it misses no call; a call that is found twice is shown once.
     let follower = if follow { Some(admin.runtime.follow_calls(filter.clone())?) } else { None };
-    let recent = admin.runtime.recent_calls(&filter, last);
+    let runtime = admin.runtime.clone();
+    let recent = tokio::task::spawn_blocking(move || runtime.recent_calls(&filter, last));
+    let recent = recent.await.map_err(Error::internal)?;
     let node = AnsweringNode::of(admin).map(|node| node.id);
     let Some(follower) = follower else {
         let lines: Vec<u8> = recent.iter().flat_map(|call| line(&Call { call, node: node.as_deref() })).collect();

@@ -7,6 +7,7 @@
 mod as_kept;
 pub mod audit;
 pub mod backup;
+mod conditions;
 pub mod doctor;
 pub mod export;
 pub mod functions;
@@ -21,12 +22,14 @@ pub mod performance;
 pub mod request;
 pub mod rows;
 pub mod schema;
+pub mod secrets;
 pub mod settings;
 pub mod tables;
 
 pub use request::AdminRequest;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use audit::{Audit, KeyUse};
 use bytes::Bytes;
@@ -45,6 +48,9 @@ use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::database::SWEEP_ROWS;
 use convoke_store::{Doc, Nodes};
+
+/// Between two looks whether a scheduled backup is due.
+const SCHEDULE_LOOK: Duration = Duration::from_secs(20);
 
 /// What every handler works on: a runtime, and what its operator holds beside it. Cheap to clone.
 #[derive(Clone)]
@@ -107,6 +113,11 @@ impl Admin {
                 async move { admin.keys.follow(admin.runtime.database()).await }
             });
         }
+        let runtime = self.runtime.clone();
+        background.every(SCHEDULE_LOOK, move || {
+            backup::begin_scheduled(&runtime);
+            std::future::ready(Ok(()))
+        });
         let admin = self.clone();
         background.every(background::RETENTION, move || {
             let admin = admin.clone();

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use convoke_calls::codec::decode;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::DeployKeyCaller;
-use convoke_http::{Incoming, query_member};
+use convoke_http::{Incoming, query_member, query_members};
 use convoke_store::Cursor;
 
 /// A request whose caller has the route's scope.
@@ -50,6 +50,11 @@ impl AdminRequest {
     /// The member `name` of the query, decoded; the first if there are several, none if it is empty.
     pub fn query(&self, name: &str) -> Option<String> {
         query_member(self.query.as_deref().unwrap_or_default(), name)
+    }
+
+    /// Every member `name` of the query, decoded, without the empty ones.
+    pub fn query_all(&self, name: &str) -> Vec<String> {
+        query_members(self.query.as_deref().unwrap_or_default(), name)
     }
 
     /// The member `name` of the query as what the handler needs.
@@ -113,6 +118,7 @@ mod tests {
         assert_eq!(request.query("name").as_deref(), Some("a b c"));
         assert_eq!(request.query_as::<u32>("limit").unwrap(), Some(7));
         assert_eq!(request.query("empty"), None);
+        assert_eq!(request.query_all("limit"), ["7", "8"]);
         assert_eq!(request.query("absent"), None);
         let error = request.query_as::<u32>("bad").unwrap_err();
         assert_eq!((error.code(), error.field()), (Code::InvalidArgument, Some("bad")));

@@ -8,13 +8,16 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::tables::{bits, find, shown};
+use super::tables::{bits, find};
 use super::{Admin, AdminRequest, success};
-use crate::archive::{is_system, row};
+use crate::archive::{is_system, row, shown};
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::table::write_id;
 use convoke_store::{Row, StoreError, TableDef, Value};
+
+/// Rows that one request removes.
+const REMOVED_MAX: usize = 1_000;
 
 /// Fields by name, each as JSON.
 type Fields = BTreeMap<String, Box<RawValue>>;
@@ -120,6 +123,32 @@ pub async fn delete(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let id = id(table, &request)?;
     let removed = admin.runtime.database().write_admin("remove a row", move |db| Ok(db.writer().delete(table, id)?));
     if removed.await? { success(&json!({ "id": text(table, id) })) } else { Err(gone(table, id)) }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeleteMany {
+    ids: Vec<String>,
+}
+
+/// `POST tables/{name}/delete` with `{ids: [id, …]}`: removes these rows in one transaction, 1,000 at most. Returns the number
+/// of rows that were removed; ids without a row are skipped.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for an id that is none of the table, or for too many; a failure of the store.
+pub async fn delete_many(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = writable(admin, request.part())?;
+    let DeleteMany { ids } = request.args()?;
+    if ids.len() > REMOVED_MAX {
+        let message = format!("ids: must be at most {REMOVED_MAX} (got {})", ids.len());
+        return Err(Error::invalid_argument("ids", message));
+    }
+    let ids: Vec<u128> =
+        ids.into_iter().filter_map(|id| bits(table, "ids", Some(id)).transpose()).collect::<Result<_>>()?;
+    let removed = admin.runtime.database().write_admin("remove rows", move |db| {
+        ids.iter().try_fold(0_u64, |removed, id| Ok(removed + u64::from(db.writer().delete(table, *id)?)))
+    });
+    success(&json!({ "removed": removed.await? }))
 }
 
 fn writable(admin: &Admin, name: &str) -> Result<&'static TableDef> {

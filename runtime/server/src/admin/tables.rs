@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::conditions::Conditions;
 use super::{Admin, AdminRequest, as_kept, success};
-use crate::archive::{is_hidden, is_system, row, shape};
+use crate::archive::{is_system, row, shape, shown};
 use convoke_core::error::{Error, Result};
 use convoke_core::id;
 use convoke_http::Reply;
@@ -17,7 +18,7 @@ use convoke_store::changes::row_bytes;
 use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
 use convoke_store::{
-    Access, Cursor, FieldDef, Flow, IndexDef, LatencyClass, Plan, Reader, Row, StoreError, TableDef, Value,
+    Access, Cursor, FieldDef, Flow, IndexDef, LatencyClass, Meaning, Plan, Reader, Row, StoreError, TableDef, Value,
 };
 
 /// Rows of a page by default.
@@ -28,6 +29,9 @@ const ROWS_MAX: usize = 1_000;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Rows that a page with a condition looks at; then it ends, with what it found so far.
 const LOOKED_AT_MAX: usize = 20_000;
+
+/// Rows that one part of a count looks at.
+const COUNT_PART: u64 = 50_000;
 
 /// Rows that are counted where an estimate would do.
 const COUNTED_MAX: u64 = 20_000;
@@ -104,39 +108,100 @@ fn weigh(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::resul
 
 /// `GET tables/{name}`: rows by id, or in the order of `index`, at most `limit` behind `cursor`, the last ones first with
 /// `order=desc`; with `back=true` those in front of `cursor`, without one the last page, in the same order; with `id` that
-/// one; with `where` (`field=value`) those that have it, found by the index if the field is its first key. The runtime's
-/// own tables need `system=true`. The answer says also what the table is made of, `cursor` for the page behind and `before`
-/// for the one in front (none where there is none), and how many rows were looked at for it.
+/// one. `where` may be given several times: `field=value`, or with `!=`, `<`, `<=`, `>`, `>=` or `~` (contains) in place of
+/// `=`; all conditions hold for a row that is returned. An index answers those on its first keys. The runtime's own tables
+/// need `system=true`. The answer also has the columns and indexes of the table, `cursor` for the page behind and `before`
+/// for the one in front (none where there is none), and the number of rows that were read for it.
 ///
 /// # Errors
 /// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, index, id or condition that does not fit the table.
 pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
-    let absent = || Error::not_found(format!("The database has no table {} yet: its schema does not fit", table.name));
-    let table = as_kept::table(admin, table).await?.ok_or_else(absent)?;
+    let table = stored(admin, &request).await?;
+    let conditions = Conditions::read(table, &request.query_all("where"))?;
     let index = request.query("index").map(|name| index(table, &name)).transpose()?;
-    let mut having = request.query("where").map(|text| Having::read(table, &text)).transpose()?;
+    let index = index.or_else(|| conditions.index(table));
     let mut plan = Plan::new(table, index);
     let back = request.query_as("back")?.unwrap_or(false);
     let descending = request.query_as::<Direction>("order")?.is_some_and(|order| order == Direction::Descending);
     // Backward, the rows are found in the opposite order.
     plan.reverse = descending != back;
-    if let Some(first) = index.and_then(|index| index.keys.first())
-        && let Some(found) = having.take_if(|having| having.place == first.field)
-    {
-        plan.eq = vec![found.value];
-    }
-    plan.after = match index {
-        None => bits(table, "cursor", request.query("cursor"))?.map(|id| (Vec::new(), id)),
-        Some(_) => request.cursor()?.map(|cursor| cursor.place_in(&plan)).transpose()?,
-    };
+    conditions.narrow(&mut plan);
+    plan.after = after(&plan, &request)?;
     let limit = request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX);
-    let wanted = Wanted { plan, back, limit, id: bits(table, "id", request.query("id"))?, having };
+    let wanted = Wanted { plan, back, limit, id: bits(table, "id", request.query("id"))?, conditions };
     let page = read(admin, move |source| wanted.page(source)).await?;
-    let columns = shown(table).map(shape::Column::of).collect();
+    let columns = shown(table).map(ShownColumn::of).collect();
     let indexes = table.indexes.iter().map(|index| shape::Index::of(table, index)).collect();
     let Page { rows, cursor, before, looked_at } = page;
     success(&Rows { table: table.name, system: is_system(table), columns, indexes, rows, cursor, before, looked_at })
+}
+
+/// The table that a request names, with the fields that the database has.
+async fn stored(admin: &Admin, request: &AdminRequest) -> Result<&'static TableDef> {
+    let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
+    let absent = || Error::not_found(format!("The database has no table {} yet: its schema does not fit", table.name));
+    as_kept::table(admin, table).await?.ok_or_else(absent)
+}
+
+/// The place behind which a page or a part of a count begins.
+fn after(plan: &Plan, request: &AdminRequest) -> Result<Option<(Vec<Value>, u128)>> {
+    match plan.index {
+        None => Ok(bits(plan.table, "cursor", request.query("cursor"))?.map(|id| (Vec::new(), id))),
+        Some(_) => Ok(request.cursor()?.map(|cursor| cursor.place_in(plan)).transpose()?),
+    }
+}
+
+/// `GET tables/{name}/count?where=&cursor=&system=`: `{"count", "lookedAt", "cursor"}` of at most 50,000 rows behind
+/// `cursor`, in a snapshot of its own. With a `cursor` in the answer, the count goes on behind it.
+///
+/// # Errors
+/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor or condition that does not fit the table.
+pub async fn count_part(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let table = stored(admin, &request).await?;
+    let conditions = Conditions::read(table, &request.query_all("where"))?;
+    let mut plan = Plan::new(table, conditions.index(table));
+    conditions.narrow(&mut plan);
+    plan.after = after(&plan, &request)?;
+    plan.keys_only = conditions.is_empty();
+    let (count, looked_at, cursor) = read(admin, move |source| {
+        let (mut count, mut looked_at, mut last, mut is_over) = (0_u64, 0_u64, None, true);
+        source.select(&plan, &mut |stored| {
+            if looked_at >= COUNT_PART {
+                is_over = false;
+                return Ok(ControlFlow::Break(()));
+            }
+            looked_at += 1;
+            if looked_at == COUNT_PART {
+                last = Some(behind(&plan, stored)?);
+            }
+            count += u64::from(conditions.hold(table, stored)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok((count, looked_at, last.filter(|_| !is_over)))
+    })
+    .await?;
+    success(&json!({ "count": count, "lookedAt": looked_at, "cursor": cursor }))
+}
+
+/// A column with what its values mean.
+#[derive(Serialize)]
+struct ShownColumn {
+    #[serde(flatten)]
+    column: shape::Column,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    choices: &'static [&'static str],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    time: bool,
+}
+
+impl ShownColumn {
+    fn of(field: &FieldDef) -> Self {
+        let choices = match field.meaning {
+            Meaning::Choice(choices) => choices,
+            Meaning::Plain | Meaning::Time => &[],
+        };
+        Self { column: shape::Column::of(field), choices, time: field.meaning == Meaning::Time }
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -192,38 +257,12 @@ pub(super) fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result
     text.map(read).transpose()
 }
 
-pub(super) fn shown(table: &'static TableDef) -> impl Iterator<Item = &'static FieldDef> {
-    table.fields.iter().filter(|field| !field.retired && !is_hidden(table, field))
-}
-
-/// A field and the value it is to have.
-struct Having {
-    place: usize,
-    value: Value,
-}
-
-impl Having {
-    /// Reads `field=value`: the value as JSON or, where that does not fit, as a text.
-    fn read(table: &'static TableDef, text: &str) -> Result<Self> {
-        let refused = |what: String| Error::invalid_argument("where", format!("where: {what}"));
-        let (name, value) = text.split_once('=').ok_or_else(|| refused("must be field=value".to_owned()))?;
-        let field = shown(table).find(|field| field.name == name).ok_or_else(|| {
-            let names: Vec<_> = shown(table).map(|field| field.name).collect();
-            refused(format!("{} has no field {name}; it has {}", table.name, names.join(", ")))
-        })?;
-        let quoted = || serde_json::Value::from(value).to_string();
-        let value = row::read_value(field, value).or_else(|_| row::read_value(field, &quoted()));
-        let value = value.map_err(|reason| refused(format!("{name} {reason}")))?;
-        Ok(Self { place: table.field(name).unwrap_or_default(), value })
-    }
-}
-
 struct Wanted {
     plan: Plan,
     back: bool,
     limit: usize,
     id: Option<u128>,
-    having: Option<Having>,
+    conditions: Conditions,
 }
 
 /// The answer; a row's members stay in the order of its columns.
@@ -232,7 +271,7 @@ struct Wanted {
 struct Rows {
     table: &'static str,
     system: bool,
-    columns: Vec<shape::Column>,
+    columns: Vec<ShownColumn>,
     indexes: Vec<shape::Index>,
     rows: Vec<Box<RawValue>>,
     cursor: Option<String>,
@@ -262,9 +301,7 @@ impl Wanted {
                 first = Some(behind(&opposite, stored)?);
             }
             last = Some(behind(&self.plan, stored)?);
-            if let Some(having) = &self.having
-                && stored.value(having.place)? != having.value.as_ref()
-            {
+            if !self.conditions.hold(table, stored)? {
                 return Ok(ControlFlow::Continue(()));
             }
             let mut text = Vec::new();

@@ -24,6 +24,11 @@ pub fn is_hidden(table: &convoke_store::TableDef, field: &convoke_store::FieldDe
     HIDDEN.contains(&(table.name, field.name))
 }
 
+/// The fields of a table that are shown.
+pub fn shown(table: &'static convoke_store::TableDef) -> impl Iterator<Item = &'static convoke_store::FieldDef> {
+    table.fields.iter().filter(|field| !field.retired && !is_hidden(table, field))
+}
+
 /// Whether a table is one of the runtime's own.
 pub fn is_system(table: &convoke_store::TableDef) -> bool {
     table.name.starts_with('_')

@@ -44,7 +44,11 @@ pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-pub(super) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+/// Appends a value of a column as JSON.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] if the value is not what its column holds.
+pub(crate) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
         ValueRef::Bool(truth) => json(&truth, out)?,
@@ -262,6 +266,7 @@ mod tests {
             nullable: C::NULLABLE,
             default: None,
             references: C::REFERENCES,
+            meaning: C::MEANING,
             retired: false,
             schema: C::json_schema,
             write_json: C::write_json,

@@ -50,6 +50,8 @@ impl DeployKeys for NoDeployKeys {
 pub enum Scope {
     /// call functions, admin ones too; see and apply the schema
     Functions,
+    /// call internal functions too, with the scope functions
+    Internal,
     /// call functions as a user that the caller names
     ActAs,
     /// follow the live logs
@@ -66,6 +68,8 @@ pub enum Scope {
     Backup,
     /// download backups
     BackupDownload,
+    /// list, set and remove secrets; their values are never shown
+    Secrets,
     /// make, list, rotate and revoke deploy keys; read the record of their uses
     Keys,
 }
@@ -77,8 +81,9 @@ impl Scope {
     }
 
     /// All of them.
-    pub const ALL: [Scope; 10] = [
+    pub const ALL: [Scope; 12] = [
         Scope::Functions,
+        Scope::Internal,
         Scope::ActAs,
         Scope::Logs,
         Scope::Data,
@@ -87,6 +92,7 @@ impl Scope {
         Scope::Live,
         Scope::Backup,
         Scope::BackupDownload,
+        Scope::Secrets,
         Scope::Keys,
     ];
 
@@ -94,6 +100,7 @@ impl Scope {
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Functions => "functions",
+            Scope::Internal => DeployKeyCaller::INTERNAL,
             Scope::ActAs => "act-as",
             Scope::Logs => "logs",
             Scope::Data => "data",
@@ -102,6 +109,7 @@ impl Scope {
             Scope::Live => "live",
             Scope::Backup => "backup",
             Scope::BackupDownload => "backup-download",
+            Scope::Secrets => "secrets",
             Scope::Keys => "keys",
         }
     }
@@ -128,7 +136,7 @@ impl std::fmt::Display for Scope {
 
 /// The text names none of the scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a scope is functions, act-as, logs, data, data-write, jobs, live, backup, backup-download or keys")]
+#[error("a scope is functions, internal, act-as, logs, data, data-write, jobs, live, backup, backup-download, secrets or keys")]
 pub struct UnknownScope;
 
 impl std::str::FromStr for Scope {

@@ -1,5 +1,6 @@
 //! The folder of backups: names, checksums beside them, and how many are kept.
 
+pub mod schedule;
 pub mod secrets;
 
 use std::fs::{self, File};
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+pub use schedule::BackupSettings;
+
+use convoke_calls::runtime::Runtime;
 use convoke_core::clock::{self, Millis};
 use convoke_store::{private_file, sync_folder};
 
@@ -19,12 +23,13 @@ const END: &str = ".db";
 /// Characters of a stamp.
 const STAMP: usize = 15;
 
-/// The folder of backups of a data folder, made where it is missing, for its owner alone.
+/// The folder of the backups of an installation, made where it is missing, for its owner alone.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn folder(data: &Path) -> io::Result<PathBuf> {
-    let folder = data.join(FOLDER);
+pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
+    let dir = runtime.settings::<BackupSettings>().dir.clone();
+    let folder = dir.unwrap_or_else(|| runtime.store().folder().join(FOLDER));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     Ok(folder)
 }

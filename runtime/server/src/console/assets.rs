@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page first: it answers every address that is no file's.
-static FILES: [File; 27] = files! {
+static FILES: [File; 29] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -41,6 +41,7 @@ static FILES: [File; 27] = files! {
     "login.js" JS Plain include_str;
     "work.js" JS Plain include_str;
     "node.js" JS Plain include_str;
+    "palette.js" JS Plain include_str;
     "pages/overview.js" JS Plain include_str;
     "pages/functions.js" JS Plain include_str;
     "pages/calls.js" JS Plain include_str;
@@ -50,6 +51,7 @@ static FILES: [File; 27] = files! {
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;
     "pages/backups.js" JS Plain include_str;
+    "pages/secrets.js" JS Plain include_str;
     "pages/settings.js" JS Plain include_str;
     "vendor/preact.js" JS Plain include_str;
     "vendor/hooks.js" JS Plain include_str;

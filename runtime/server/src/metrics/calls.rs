@@ -53,6 +53,18 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
             .filter(|(function, _)| function.nested() > 0)
             .map(|(function, _)| (labels(function), function.nested())),
     );
+    let (recorded, bytes) = runtime.recorded_calls();
+    families.gauge("convoke_calls_recorded", "Finished calls on disk, as `convoke logs` shows them.", recorded as f64);
+    families.gauge("convoke_calls_recorded_bytes", "Bytes of the finished calls on disk.", bytes as f64);
+    let unrecorded = runtime.unrecorded_calls();
+    families.counters(
+        "convoke_calls_unrecorded_total",
+        "Finished calls that were not recorded: more ended than are written (queue), or the disk was full or failed (disk).",
+        [
+            ([("reason", "queue")], unrecorded.queue.load(Relaxed)),
+            ([("reason", "disk")], unrecorded.disk.load(Relaxed)),
+        ],
+    );
     families.gauge("convoke_actions_running", "Actions that run now.", runtime.actions_running() as f64);
     families.gauge("convoke_actions_max", "Actions that may run at once.", runtime.limits().actions_max as f64);
     families.counters(

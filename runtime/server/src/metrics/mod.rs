@@ -11,6 +11,7 @@
 mod family;
 mod page;
 
+mod backup;
 mod cache;
 mod calls;
 mod gauge;

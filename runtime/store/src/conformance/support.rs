@@ -25,6 +25,7 @@ pub const fn field<C: Column + JsonSchema>(name: &'static str) -> FieldDef {
         nullable: C::NULLABLE,
         default: None,
         references: C::REFERENCES,
+        meaning: C::MEANING,
         retired: false,
         schema: C::json_schema,
         write_json: C::write_json,

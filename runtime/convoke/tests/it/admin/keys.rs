@@ -189,3 +189,23 @@ fn a_users_call_leaves_no_use_and_old_uses_go() {
     let record = door.operator(Method::GET, "/api/admin/audit", None);
     assert_eq!(record.value()["items"], json!([]), "also that of the first look is gone");
 }
+
+#[test]
+fn internal_functions_need_a_scope_of_their_own() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let (usual, reaching) = (door.key("usual", &["functions"]), door.key("reaching", &["functions", "internal"]));
+    let hidden = "/api/run/call/functions/hidden";
+    let run = |key: Option<&str>| door.with(key, Method::POST, hidden, Some(&json!({ "args": {} })));
+    for key in [None, Some(&*usual)] {
+        let refused = run(key);
+        assert_eq!((refused.status, refused.code()), (400, "FUNCTION_NOT_FOUND"));
+        assert!(!refused.body.to_string().contains("internal"), "it answers like an unknown function");
+    }
+    assert_eq!(run(Some(&reaching)).body["status"], "success");
+    let by_kind = json!({ "path": "call/functions:hidden", "args": {} });
+    assert_eq!(door.with(Some(&reaching), Method::POST, "/api/mutation", Some(&by_kind)).body["status"], "success");
+    assert_eq!(door.operator(Method::POST, hidden, Some(&json!({ "args": {} }))).body["status"], "success");
+    let record = door.operator(Method::GET, "/api/admin/audit?key=reaching", None);
+    assert!(record.body.to_string().contains("call/functions/hidden"), "{}", record.body);
+}

@@ -1,12 +1,14 @@
 //! The operator's door from outside: real sockets, real deploy keys.
 
 mod backups;
+mod calls;
 mod console;
 mod door;
 mod jobs;
 mod keys;
 mod live;
 mod rows;
+mod secrets;
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
 //! Rows added, changed and removed by the operator.
 
+use convoke::store::Value;
 use convoke::testing::TestApp;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 
 use super::Door;
 
@@ -13,11 +14,11 @@ fn added(door: &Door<'_>, name: &str, count: i64) -> String {
     door.operator(Method::POST, COUNTERS, Some(&body)).value()["id"].as_str().unwrap().to_owned()
 }
 
-fn row(door: &Door<'_>, id: &str) -> Value {
+fn row(door: &Door<'_>, id: &str) -> Json {
     door.operator(Method::GET, &format!("{COUNTERS}?id={id}"), None).value()["rows"][0].clone()
 }
 
-fn names(page: &Value) -> Vec<&str> {
+fn names(page: &Json) -> Vec<&str> {
     page["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect()
 }
 
@@ -38,7 +39,7 @@ fn a_row_is_added_changed_and_removed_and_indexes_follow() {
         door.operator(Method::POST, "/api/run/call/functions/increment", Some(&json!({ "args": { "name": "b" } })));
     assert_eq!(*counted.value(), 2, "{}", counted.body);
     assert_eq!(door.operator(Method::DELETE, &path, None).value()["id"], id);
-    assert_eq!(row(&door, &id), Value::Null);
+    assert_eq!(row(&door, &id), Json::Null);
     assert_eq!(door.operator(Method::DELETE, &path, None).code(), "NOT_FOUND");
     assert_eq!(door.operator(Method::PATCH, &path, Some(&json!({ "set": { "count": 1 } }))).code(), "NOT_FOUND");
 }
@@ -148,4 +149,78 @@ fn rows_come_by_any_index_from_either_end_a_page_at_a_time() {
     let counters =
         tables.value()["tables"].as_array().unwrap().iter().find(|table| table["name"] == "counters").unwrap();
     assert_eq!((&counters["rows"], &counters["estimated"]), (&json!(5), &json!(false)), "few are counted");
+}
+
+#[test]
+fn several_conditions_hold_together_and_are_counted() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    for (name, count) in [("apple", 1), ("Apricot", 2), ("banana", 3), ("cherry", 4)] {
+        added(&door, name, count);
+    }
+    let found = |wheres: &[&str]| {
+        let query: Vec<String> = wheres
+            .iter()
+            .map(|text| text.replace('<', "%3C").replace('>', "%3E").replace('≠', "%E2%89%A0").replace('!', "%21"))
+            .map(|text| format!("where={text}"))
+            .collect();
+        let query = query.join("&");
+        let page = door.operator(Method::GET, &format!("{COUNTERS}?{query}"), None);
+        let counted = door.operator(Method::GET, &format!("{COUNTERS}/count?{query}"), None);
+        let names: Vec<String> = names(page.value()).into_iter().map(str::to_owned).collect();
+        assert_eq!(counted.value()["count"], names.len(), "{query}");
+        assert_eq!(counted.value()["cursor"], Json::Null);
+        names
+    };
+    assert_eq!(found(&["name~AP"]), ["apple", "Apricot"]);
+    assert_eq!(found(&["name~a", "count>1"]), ["Apricot", "banana"]);
+    assert_eq!(found(&["count>=2", "count<4"]), ["Apricot", "banana"]);
+    assert_eq!(found(&["count!=2", "count≠3"]), ["apple", "cherry"]);
+    assert_eq!(found(&["name=banana", "count=3"]), ["banana"]);
+    assert!(found(&["name=banana", "count=4"]).is_empty());
+    assert_eq!(found(&["_creationTime>1970-01-02", "count<=1"]), ["apple"]);
+    assert!(found(&["_creationTime<1970-01-02"]).is_empty());
+    assert_eq!(found(&["name>b"]), ["banana", "cherry"], "text is compared bytewise");
+    let ordered = door.operator(Method::GET, &format!("{COUNTERS}?index=by_name&where=name%3Eb&order=desc"), None);
+    assert_eq!((names(ordered.value()), &ordered.value()["lookedAt"]), (vec!["cherry", "banana"], &json!(2)));
+    let unique = door.operator(Method::GET, &format!("{COUNTERS}?where=name=cherry"), None);
+    assert_eq!((names(unique.value()), &unique.value()["lookedAt"]), (vec!["cherry"], &json!(1)), "an index finds it");
+    for refused in ["name", "=x", "nothing=1", "count=many", "_creationTime=soon", "count~~"] {
+        let reply = door.operator(Method::GET, &format!("{COUNTERS}?where={refused}"), None);
+        let is_refused = reply.body["status"] == "error";
+        assert_eq!(is_refused, refused != "count~~", "{refused}: {}", reply.body);
+    }
+}
+
+#[test]
+fn a_count_goes_on_behind_the_rows_that_it_has_counted() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let texts = *app.store().tables().iter().find(|table| table.name == "texts").unwrap();
+    let row = [Value::Text("a name".to_owned()), Value::Text(String::new())];
+    let write = app.database().write_admin("many rows", move |db| {
+        (1..=50_010).try_for_each(|id| Ok(db.writer().insert(texts, id, 0, &row)?))
+    });
+    app.block_on(write).unwrap();
+    let count = |query: &str| door.operator(Method::GET, &format!("/api/admin/tables/texts/count?{query}"), None);
+    let first = count("");
+    assert_eq!(first.value()["count"], 50_000);
+    let cursor = first.value()["cursor"].as_str().unwrap();
+    let rest = count(&format!("cursor={cursor}"));
+    assert_eq!((&rest.value()["count"], &rest.value()["cursor"]), (&json!(10), &Json::Null));
+}
+
+#[test]
+fn selected_rows_are_removed_in_one_transaction() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let ids: Vec<String> = (0..3).map(|count| added(&door, &format!("{count}"), count)).collect();
+    let delete = |ids: &[&str]| door.operator(Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": ids })));
+    assert_eq!(delete(&[&ids[0], "meeting_01h455vb4pex5vsknk084sn02q"]).code(), "INVALID_ARGUMENT");
+    assert_eq!(*delete(&[&ids[0], &ids[1], &ids[1]]).value(), json!({ "removed": 2 }));
+    let page = door.operator(Method::GET, COUNTERS, None);
+    assert_eq!(names(page.value()), ["2"]);
+    let reader = door.key("reader", &["data"]);
+    let refused = door.with(Some(&reader), Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": [ids[2]] })));
+    assert_eq!((refused.status, refused.code()), (403, "INSUFFICIENT_SCOPE"));
 }

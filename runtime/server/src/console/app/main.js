@@ -6,6 +6,7 @@ import * as api from "./api.js";
 import { follow, to, useRoute } from "./router.js";
 import { Failed, Header, html } from "./ui.js";
 import { Login } from "./login.js";
+import { Palette } from "./palette.js";
 import { Overview } from "./pages/overview.js";
 import { Functions } from "./pages/functions.js";
 import { Calls } from "./pages/calls.js";
@@ -15,6 +16,7 @@ import { Live } from "./pages/live.js";
 import { Schema } from "./pages/schema.js";
 import { Keys } from "./pages/keys.js";
 import { Backups } from "./pages/backups.js";
+import { Secrets } from "./pages/secrets.js";
 import { Settings } from "./pages/settings.js";
 
 /** Each page with the scope that it needs; nobody is shown what they may not see. */
@@ -28,6 +30,7 @@ const PAGES = [
   ["schema", "Schema", Schema, "functions"],
   ["keys", "Keys", Keys, "keys"],
   ["backups", "Backups", Backups, "backup"],
+  ["secrets", "Secrets", Secrets, "secrets"],
   ["settings", "Settings", Settings, "data"],
 ];
 
@@ -82,6 +85,7 @@ function Frame({ session }) {
       <ul>
         ${may.map(([name, title]) => html`<li><a href=${to([name])} aria-current=${name === route.page ? "page" : undefined}>${title}</a></li>`)}
       </ul>
+      <${Palette} pages=${may} />
       <div class="who">
         <p title=${session.scopes.join(", ")}>Logged in as <strong>${session.name}</strong></p>
         <${Theme} />

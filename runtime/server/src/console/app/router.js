@@ -63,12 +63,14 @@ addEventListener("popstate", (event) => {
 });
 if (history.state?.place) seek(history.state.place);
 
-/** The address with other members of its query; those that are empty are left out. */
+/** The address with other members of its query, of which one may have several values; those that are empty are left out. */
 export function withQuery(changes) {
   const { query } = read();
-  const members = { ...Object.fromEntries(query), ...changes };
-  const kept = Object.entries(members).filter(([, value]) => value != null && value !== "");
-  const search = new URLSearchParams(kept).toString();
+  for (const [name, value] of Object.entries(changes)) {
+    query.delete(name);
+    for (const one of [value].flat()) query.append(name, one ?? "");
+  }
+  const search = new URLSearchParams([...query].filter(([, value]) => value !== "")).toString();
   return search ? `${location.pathname}?${search}` : location.pathname;
 }
 

@@ -1,9 +1,9 @@
-// Backups of the running server: what there is, and a new one.
+// Backups of the running server: those in the folder, a new one, the schedule, and how to restore one.
 
-import { useEffect } from "../vendor/hooks.js";
+import { useEffect, useState } from "../vendor/hooks.js";
 import { admin, can, download, lines } from "../api.js";
-import { ago, bytes, number, visible } from "../text.js";
-import { Act, Badge, Copy, Failed, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
+import { ago, bytes, number, plural, visible } from "../text.js";
+import { Act, Badge, Code, Copy, Dialog, Failed, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
 import { useWork, work } from "../work.js";
 
 const WORK = "backup";
@@ -26,7 +26,7 @@ export function Backups() {
     if (!isRunning) asked.again();
   }, [isRunning]);
   const isElsewhere = !isRunning && asked.value?.running;
-  return html`<${Header} title="Backups" lead="Copies of the database in the data folder, each whole and checked before it has its name.">
+  return html`<${Header} title="Backups" lead="Copies of the database, each whole and checked before it has its name.">
       <button type="button" class="primary" onClick=${() => work(WORK, make)} disabled=${isRunning || isElsewhere}>Make a backup</button>
     <//>
     ${isRunning && html`<div class="banner" role="status">
@@ -36,8 +36,9 @@ export function Backups() {
     ${isElsewhere && html`<p class="banner" role="status">A copy of the database is being made.</p>`}
     ${done && html`<p class="banner good" role="status"><strong>Made:</strong> ${done.name}, ${bytes(done.bytes)}</p>`}
     <${Failed} error=${error} />
-    <${Waiting} asked=${asked}>${({ items }) => html`
-      <${Table} label="Backups" head=${["Backup", "Made", "#Size", "Checked", ""]} empty="There is no backup in the data folder yet.">
+    <${Waiting} asked=${asked}>${({ items, schedule, folder }) => html`
+      <${Schedule} schedule=${schedule} folder=${folder} />
+      <${Table} label="Backups" head=${["Backup", "Made", "#Size", "Checked", "Actions"]} empty="There is no backup in the folder yet.">
         ${items.map((one) => html`<tr key=${one.name}>
           <th scope="row"><code>${visible(one.name)}</code></th>
           <td><${Time} at=${one.madeAt} /><span class="help block">${ago(one.madeAt)}</span></td>
@@ -45,7 +46,52 @@ export function Backups() {
           <td>${one.sha256 ? html`<${Badge} kind="good">checked<//> <${Copy} text=${one.sha256} label=${`Copy the checksum of ${one.name}`}>Copy SHA-256<//>` : html`<${Badge} kind="warn">no checksum<//>`}</td>
           <td><div class="actions">
             ${can("backup-download") && html`<${Act} does=${() => download(`backup/${one.name}`)}>Download<//>`}
-            <${Sure} title="Remove the backup" question=${`${one.name} will be gone from the data folder.`} does=${async () => { await admin(`backup/${one.name}`, { method: "DELETE" }); asked.again(); }} yes="Remove it">Remove<//>
+            <${Restore} name=${one.name} disabled=${isRunning || isElsewhere} />
+            <${Sure} title="Remove the backup" question=${`${one.name} will be gone from the folder.`} does=${async () => { await admin(`backup/${one.name}`, { method: "DELETE" }); asked.again(); }} yes="Remove it">Remove<//>
           </div></td></tr>`)}
       <//>`}<//>`;
+}
+
+function Schedule({ schedule, folder }) {
+  const place = html`The folder is <code>${visible(folder)}</code>.`;
+  if (!schedule) return html`<p class="help">No backups are scheduled: set <code>every</code> in the section <code>[backup]</code> of the settings. ${place}</p>`;
+  return html`${schedule.failed && html`<p class="banner bad" role="alert"><strong>The last scheduled backup failed</strong> <${Time} at=${schedule.failed.at} />: ${visible(schedule.failed.error)}</p>`}
+    <p class="help">The server makes a backup every ${visible(schedule.every)} and keeps the last ${number(schedule.keep)}. ${place}</p>`;
+}
+
+/** Verifies a backup, and says what restores it: nobody replaces a database on which calls, live queries and jobs rest. */
+function Restore({ name, disabled }) {
+  const [isOpen, open] = useState(false);
+  return html`<button type="button" onClick=${() => open(true)} disabled=${disabled}>Restore</button>
+    ${isOpen && html`<${Verified} name=${name} close=${() => open(false)} />`}`;
+}
+
+function Verified({ name, close }) {
+  const [state, set] = useState({});
+  const verify = async () => {
+    set({ isRunning: true });
+    try {
+      for await (const line of lines(`backup/${name}/verify`, { method: "POST", body: {} })) {
+        if (line.error) throw new Error(line.error);
+        set(line.verified ? { done: line } : { isRunning: true, at: line });
+      }
+    } catch (error) {
+      set({ error });
+    }
+  };
+  const { isRunning, at, done, error } = state;
+  return html`<${Dialog} title="Restore a backup" close=${close}>
+    <p>${visible(name)} replaces the database when the server is stopped. What was written since is then only in the former database, which stays beside it.</p>
+    <p>First, the server verifies the backup: its checksum, and every page and index.</p>
+    ${isRunning && html`<p role="status"><progress max=${Math.max(at?.total ?? 1, 1)} value=${at?.done ?? 0} aria-label="Bytes verified"></progress> Verifying…</p>`}
+    ${done && html`<div role="status"><p><${Badge} kind="good">verified<//> ${done.schema.refused.length
+        ? `Its schema does not fit this program: ${done.schema.refused.join("; ")}. The program will serve the operator only until it is migrated.`
+        : done.schema.pending ? `At the next start the program makes ${plural(done.schema.pending, "change", "changes")} to its schema.` : "Its schema fits this program."}</p>
+      <p>Run these on the machine of the server, with the command that stops and starts your service (process ${done.pid}):</p>
+      <${Code} label="Commands">${`systemctl stop convoke\n${done.command}\nsystemctl start convoke`}<//>
+      <${Copy} text=${done.command}>Copy the restore command<//></div>`}
+    <${Failed} error=${error} />
+    <div class="row end"><button type="button" onClick=${close}>Close</button>
+      ${!done && html`<button type="button" class="primary" onClick=${verify} disabled=${isRunning}>Verify</button>`}</div>
+  <//>`;
 }

@@ -4,7 +4,8 @@ import { useState } from "../vendor/hooks.js";
 import { admin, can, download, query as members } from "../api.js";
 import { Json } from "../form.js";
 import { go, to, withQuery } from "../router.js";
-import { bytes, isTime, number, short, time, visible } from "../text.js";
+import { bytes, isTime, number, plural, short, time, visible } from "../text.js";
+import { Conditions, Count } from "./conditions.js";
 import { Act, Copy, Failed, Field, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
 
 const ROWS = 50;
@@ -44,15 +45,17 @@ function Cell({ column, value, links }) {
     const table = links.get(String(value).slice(0, String(value).lastIndexOf("_")));
     return table ? html`<a href=${to(["data", table.name, value])}><code>${short(value, 18)}</code></a>` : html`<code>${value}</code>`;
   }
-  if (isTime(column.name, value)) return html`<${Time} at=${value} />`;
+  if ((column.time && typeof value === "number") || isTime(column.name, value)) return html`<${Time} at=${value} />`;
   if (column.type === "json") return html`<code>${short(JSON.stringify(value), 48)}</code>`;
   return short(value, 48);
 }
 
 function Rows({ table, links, query }) {
   const { name, system } = table;
-  const [index, order, where, cursor, back] = ["index", "order", "where", "cursor", "back"].map((member) => query.get(member));
-  const wanted = members({ limit: ROWS, system, index, order: order ?? "desc", where, cursor, back });
+  const [index, order, cursor, back] = ["index", "order", "cursor", "back"].map((member) => query.get(member));
+  const wheres = query.getAll("where").filter(Boolean);
+  const filter = wheres.map((where) => `&where=${encodeURIComponent(where)}`).join("");
+  const wanted = members({ limit: ROWS, system, index, order: order ?? "desc", cursor, back }) + filter;
   const asked = useAsked(() => admin(`tables/${encodeURIComponent(name)}?${wanted}`), [name, wanted]);
   const change = (changes) => go(withQuery({ ...changes, cursor: null, back: null }));
   const exported = (format) => download(`tables/${encodeURIComponent(name)}/export?${members({ format, system })}`);
@@ -75,25 +78,39 @@ function Rows({ table, links, query }) {
             <option value="desc">${index ? "the greatest" : "the newest"}</option><option value="asc">${index ? "the least" : "the oldest"}</option>
           </select>
         <//>
-        <${Field} label="Only where">
-          <input type="text" value=${where ?? ""} placeholder="field=value" autocomplete="off" spellcheck=${false} onChange=${(event) => change({ where: event.target.value.trim() })} />
-        <//>
       </div>
-      <${Page} page=${page} table=${table} links=${links} />
+      <${Conditions} columns=${page.columns} wheres=${wheres} apply=${(where) => change({ where })} />
+      <${Page} key=${wanted} page=${page} table=${table} links=${links} again=${asked.again} />
       <div class="row" role="navigation" aria-label="Pages of rows">
         ${(cursor || back) && html`<a class="button" href=${withQuery({ cursor: null, back: null })}>First page</a>`}
         ${page.before && html`<a class="button" href=${withQuery({ cursor: page.before, back: true })} rel="prev">Former rows</a>`}
         ${page.cursor && html`<a class="button" href=${withQuery({ cursor: page.cursor, back: null })} rel="next">Further rows</a>
           <a class="button" href=${withQuery({ cursor: null, back: true })}>Last page</a>`}
-        ${where && page.lookedAt > ROWS && html`<span class="help">${number(page.lookedAt)} rows were looked at for this page.</span>`}
+        <${Count} table=${table} wheres=${wheres} />
+        ${wheres.length > 0 && page.lookedAt > ROWS && html`<span class="help">${number(page.lookedAt)} rows were read for this page.</span>`}
         ${asked.isOld && html`<span class="help" role="status">Loading…</span>`}
       </div>`}<//>`;
 }
 
-function Page({ page, table, links }) {
+function Page({ page, table, links, again }) {
   const columns = page.columns;
-  return html`<${Table} label=${`Rows of ${table.name}`} kind="rows" head=${["_id", ...columns.map((column) => column.name), "_creationTime"]} empty=${page.cursor || page.before ? "No row so far: as many as a page looks at were looked at. Look further." : "No row."}>
+  const maySelect = !table.system && can("data-write");
+  const [selected, select] = useState([]);
+  const isAll = page.rows.length > 0 && page.rows.every((row) => selected.includes(row._id));
+  const toggle = (id) => select(selected.includes(id) ? selected.filter((own) => own !== id) : [...selected, id]);
+  const remove = async () => {
+    await admin(`tables/${encodeURIComponent(table.name)}/delete`, { method: "POST", body: { ids: selected } });
+    select([]);
+    again();
+  };
+  const rows = plural(selected.length, "row", "rows");
+  return html`${maySelect && page.rows.length > 0 && html`<div class="row">
+      <label class="check"><input type="checkbox" checked=${isAll} onChange=${() => select(isAll ? [] : page.rows.map((row) => row._id))} /> <span>Select all rows of this page</span></label>
+      ${selected.length > 0 && html`<${Sure} title="Delete the selected rows" question=${`${rows} of ${table.name} will be gone. Rows that refer to them stay as they are.`} does=${remove} yes=${`Delete ${rows}`}>Delete ${rows}<//>`}
+    </div>`}
+    <${Table} label=${`Rows of ${table.name}`} kind="rows" head=${[...(maySelect ? ["Select"] : []), "_id", ...columns.map((column) => column.name), "_creationTime"]} empty=${page.cursor || page.before ? "No row among those that were read for this page. The next page reads more." : "No row."}>
     ${page.rows.map((row) => html`<tr key=${row._id}>
+      ${maySelect && html`<td><input type="checkbox" aria-label=${`Select ${row._id}`} checked=${selected.includes(row._id)} onChange=${() => toggle(row._id)} /></td>`}
       <th scope="row"><a href=${to(["data", table.name, row._id])} title=${row._id}><code>…${row._id.slice(-8)}</code></a></th>
       ${columns.map((column) => html`<td class=${column.type === "integer" || column.type === "float" ? "num" : ""}><${Cell} column=${column} value=${row[column.name]} links=${links} /></td>`)}
       <td><${Time} at=${row._creationTime} /></td>
@@ -169,10 +186,10 @@ function Form({ table, links, columns, row, isNew, isSaved, saved, again }) {
 }
 
 function Entry({ column, value, set, links, isReadOnly, error }) {
-  const { name, type, nullable, references } = column;
+  const { name, type, nullable, references, choices } = column;
   const linked = value && type === "id" && links.get(references ?? String(value).slice(0, String(value).lastIndexOf("_")));
   const notes = [references ? `id of ${links.get(references)?.name ?? references}` : type];
-  if (isTime(name, value)) notes.push(time(value));
+  if (typeof value === "number" && (column.time || isTime(name, value))) notes.push(time(value));
   if (nullable) notes.push("may be null");
   const label = html`<code>${name}</code>`;
   const help = html`${notes.join(", ")}${linked ? html` · <a href=${to(["data", linked.name, value])}>look at it</a>` : ""}`;
@@ -192,7 +209,9 @@ function Entry({ column, value, set, links, isReadOnly, error }) {
     const words = isLong
       ? html`<textarea rows="4" ...${common} value=${isReadOnly ? visible(text) : text} onInput=${written}></textarea>`
       : html`<input type="text" ...${common} value=${isReadOnly ? visible(text) : text} placeholder=${none ? "null" : ""} onInput=${written} />`;
-    const shown = { bool: truth, integer: amount, float: typeof value === "string" ? words : amount }[type] ?? words;
+    const chosen = choices && html`<select ...${common} disabled=${isReadOnly} value=${value ?? ""} onChange=${(event) => set(event.target.value || null)}>
+      ${(none || !choices.includes(value)) && html`<option value=${value ?? ""}>${none ? "null" : value}</option>`}${choices.map((one) => html`<option value=${one}>${one}</option>`)}</select>`;
+    const shown = chosen ?? { bool: truth, integer: amount, float: typeof value === "string" ? words : amount }[type] ?? words;
     input = html`<${Field} label=${label} help=${help} error=${error}>${shown}<//>`;
   }
   return html`<div class="entry">${input}

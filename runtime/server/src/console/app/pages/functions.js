@@ -6,7 +6,7 @@ import { Plot } from "../chart.js";
 import { Fields, Json, properties } from "../form.js";
 import { go, to, withQuery } from "../router.js";
 import { clock, number, plural, span, visible } from "../text.js";
-import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, Waiting, useAsked } from "../ui.js";
+import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, Table, Waiting, useAsked } from "../ui.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
 /** Results of a watched query that stay on the page. */
@@ -41,7 +41,7 @@ function Folder({ name, folder, figures }) {
           <span class="kinds"><${Badge} kind=${one.kind}>${one.kind}<//>${one.visibility !== "public" && html` <${Badge}>${one.visibility}<//>`}</span>
           <span class="doc">${inline(one.doc)}</span>
           <span class="figures">${own
-            ? html`<span title="in the last hour">${plural(own.calls, "call", "calls")}</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
+            ? html`<span title="in this time">${plural(own.calls, "call", "calls")}</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
                 <span class=${own.errors ? "wrong" : ""}>${number(own.errors)} failed</span>`
             : ""}</span>
         </li>`;
@@ -51,16 +51,40 @@ function Folder({ name, folder, figures }) {
   return name == null ? inside : html`<details class="folder" open><summary>${name}/</summary>${inside}</details>`;
 }
 
+/** How functions are listed: by their paths, or those first that have the most of something. */
+const ORDERS = [["", "Path"], ["calls", "Calls"], ["errors", "Errors"], ["p95", "p95"]];
+
+/** The functions that were called, in an order, as a table. */
+function Ranked({ functions, figures, order }) {
+  const called = functions.filter((one) => figures.has(one.path)).map((one) => ({ ...one, ...figures.get(one.path) }));
+  called.sort((one, other) => other[order] - one[order] || other.calls - one.calls);
+  return html`<${Table} label="Functions that were called" kind="rows" head=${["Function", "Kind", "#Calls", "#Errors", "#p50", "#p95", "#p99"]} empty="No function was called in this time.">
+    ${called.map((one) => html`<tr key=${one.path}>
+      <th scope="row"><a href=${to(["functions", ...one.path.split("/")])}>${one.path}</a></th>
+      <td><${Badge} kind=${one.kind}>${one.kind}<//></td>
+      <td class="num">${number(one.calls)}</td>
+      <td class="num">${one.errors ? html`<a class="wrong" href=${to(["calls"], { function: one.path, outcome: "error" })}>${number(one.errors)}</a>` : "0"}</td>
+      <td class="num">${span(one.p50)}</td><td class="num">${span(one.p95)}</td><td class="num">${span(one.p99)}</td>
+    </tr>`)}
+  <//>`;
+}
+
 function All({ query }) {
+  const order = query.get("order") ?? "";
+  const range = query.get("range") ?? (order ? "day" : "hour");
   const asked = useAsked(() => admin("functions"), []);
-  const figures = useAsked(() => admin("performance?range=hour"), [], 15_000);
+  const figures = useAsked(() => admin(`performance?range=${encodeURIComponent(range)}`), [range], 15_000);
   const wanted = query.get("find") ?? "";
   const by = new Map((figures.value?.functions ?? []).map((one) => [one.path, one]));
-  return html`<${Header} title="Functions" lead="Figures are those of the last hour.">
+  const within = { hour: "hour", day: "24 hours", week: "7 days" }[range] ?? range;
+  return html`<${Header} title="Functions" lead=${`Calls, errors and latencies are those of the last ${within}.`}>
+      <${Choice} label="Order" of=${ORDERS} value=${order} choose=${(order) => go(withQuery({ order }))} />
+      <${Choice} label="Over the last" of=${RANGES} value=${range} choose=${(range) => go(withQuery({ range }))} />
       <input type="search" aria-label="Find a function" placeholder="Find…" value=${wanted} onInput=${(event) => go(withQuery({ find: event.target.value }), { replace: true })} />
     <//>
     <${Waiting} asked=${asked}>${(functions) => {
       const found = functions.filter((one) => `${one.path} ${one.doc}`.toLowerCase().includes(wanted.toLowerCase()));
+      if (found.length && order) return figures.value ? html`<${Ranked} functions=${found} figures=${by} order=${order} />` : html`<${Failed} error=${figures.error} />`;
       return found.length ? html`<${Folder} folder=${tree(found)} figures=${by} />` : html`<p class="empty">No function is called or described so.</p>`;
     }}<//>`;
 }
@@ -84,8 +108,8 @@ function One({ path, query }) {
           <${Arguments} schema=${one.arguments} />
           <${Charts} path=${path} range=${query.get("range") ?? "hour"} />
         </section>
-        ${one.visibility === "internal"
-          ? html`<section><h2>Run</h2><p class="empty">An internal function is called by other functions and by the scheduler only.</p></section>`
+        ${one.visibility === "internal" && !can("internal")
+          ? html`<section><h2>Run</h2><p class="empty">Other functions and the scheduler call an internal function. To run it here, a key needs the scope <code>internal</code>.</p></section>`
           : html`<${Runner} one=${one} />`}
       </div>`}<//>`;
 }

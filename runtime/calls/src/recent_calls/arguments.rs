@@ -1,0 +1,213 @@
+//! The arguments of a finished call as operators see them: without secrets, and with large values cut.
+//!
+//! A call pays for a copy of the text that was sent. Everything else happens when the record is written or shown.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::codec::decode::{Body, Envelope};
+use crate::codec::secret_fields::{SecretFields, item_of, member_of};
+use crate::registry::Registered;
+
+/// Bytes of arguments that are copied; larger ones are recorded by their length.
+const SENT_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of arguments that are shown.
+const SHOWN_BYTES_MAX: usize = 8 * 1024;
+/// Characters of one text that are shown.
+const TEXT_CHARS_MAX: usize = 200;
+/// Items of one array that are shown.
+const ITEMS_MAX: usize = 20;
+/// Members of one object that are shown.
+const MEMBERS_MAX: usize = 50;
+/// Characters from which a word of mixed letters and digits is taken for a token.
+const TOKEN_CHARS_MIN: usize = 32;
+/// The text in place of a secret.
+const SECRET: &str = "(secret)";
+
+/// The arguments of one call.
+#[derive(Clone, Debug)]
+pub struct Arguments(Held);
+
+#[derive(Clone, Debug)]
+enum Held {
+    /// The text that was sent.
+    Sent { text: Box<str>, is_envelope: bool, function: Registered },
+    /// So many bytes, which were not copied.
+    Large(usize),
+    /// What operators see.
+    Shown(Box<RawValue>),
+}
+
+impl Arguments {
+    /// Takes what was sent to a function.
+    pub(crate) fn sent(function: &Registered, body: Body<'_>) -> Self {
+        let (text, is_envelope) = match body {
+            Body::Envelope(text) => (text, true),
+            Body::Args(text, _) => (text, false),
+        };
+        Self(match text.len() {
+            ..=SENT_BYTES_MAX => Held::Sent { text: text.into(), is_envelope, function: function.clone() },
+            bytes => Held::Large(bytes),
+        })
+    }
+
+    /// Bytes that it holds in memory.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.0 {
+            Held::Sent { text, .. } => text.len(),
+            Held::Large(_) => 0,
+            Held::Shown(json) => json.get().len(),
+        }
+    }
+
+    /// The JSON that operators see.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Held::Sent { text, is_envelope, function } => shown(text, *is_envelope, function.secret_fields()).into(),
+            Held::Large(bytes) => format!("\"({bytes} bytes)\"").into(),
+            Held::Shown(json) => json.get().into(),
+        }
+    }
+}
+
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = RawValue::from_string(self.shown().into_owned()).map_err(serde::ser::Error::custom)?;
+        json.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|json| Self(Held::Shown(json)))
+    }
+}
+
+fn shown(text: &str, is_envelope: bool, secrets: &SecretFields) -> String {
+    let args = match is_envelope {
+        true => Envelope::read(text).and_then(|envelope| envelope.args_or_array()).unwrap_or("null"),
+        false => text,
+    };
+    // It was checked when the call came in.
+    let value = serde_json::from_str(args).unwrap_or(Value::Null);
+    let json = cut("", value, secrets).to_string();
+    if json.len() <= SHOWN_BYTES_MAX { json } else { format!("\"({} bytes)\"", args.len()) }
+}
+
+fn cut(path: &str, value: Value, secrets: &SecretFields) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        Value::String(text) if is_token(&text) => SECRET.into(),
+        Value::String(text) => match text.char_indices().nth(TEXT_CHARS_MAX) {
+            None => text.into(),
+            Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()).into(),
+        },
+        Value::Array(mut items) => {
+            let left_out = items.len().saturating_sub(ITEMS_MAX);
+            items.truncate(ITEMS_MAX);
+            let path = item_of(path);
+            let mut items: Vec<Value> = items.into_iter().map(|item| cut(&path, item, secrets)).collect();
+            items.extend((left_out > 0).then(|| format!("… ({left_out} more)").into()));
+            items.into()
+        }
+        Value::Object(members) => {
+            let left_out = members.len().saturating_sub(MEMBERS_MAX);
+            let mut shown: Map<String, Value> = members
+                .into_iter()
+                .take(MEMBERS_MAX)
+                .map(|(name, value)| {
+                    let path = member_of(path, &name);
+                    let value = match value {
+                        Value::Null | Value::Bool(_) => value,
+                        _ if secrets.has(&path, &name) => SECRET.into(),
+                        value => cut(&path, value, secrets),
+                    };
+                    (name, value)
+                })
+                .collect();
+            if left_out > 0 {
+                shown.insert("…".to_owned(), format!("({left_out} more)").into());
+            }
+            shown.into()
+        }
+    }
+}
+
+/// Returns whether a text has the form of a credential, whatever its member is called.
+fn is_token(text: &str) -> bool {
+    let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| text.starts_with(beginning));
+    if starts(&["Bearer ", "Basic ", "Convoke ", "Convex ", "-----BEGIN "]) {
+        return true;
+    }
+    let is_word = !text.contains(|c: char| c.is_whitespace());
+    let is_jwt = || text.starts_with("eyJ") && text.matches('.').count() == 2;
+    let is_known = || text.len() >= 20 && starts(&["sk-", "sk_", "pk_", "rk_", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA"]);
+    let has = |is: fn(&char) -> bool| text.chars().any(|c| is(&c));
+    let is_random = || {
+        text.len() >= TOKEN_CHARS_MIN
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_+/=.:|".contains(c))
+            && has(char::is_ascii_uppercase)
+            && has(char::is_ascii_lowercase)
+            && has(char::is_ascii_digit)
+            && !text.contains("://")
+    };
+    is_word && (is_jwt() || is_known() || is_random())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown_of(value: &Value) -> Value {
+        let secrets = SecretFields::of(&json!({ "properties": { "pin": { "format": "password" } } }));
+        serde_json::from_str(&shown(&json!({ "args": value }).to_string(), true, &secrets)).unwrap()
+    }
+
+    #[test]
+    fn secrets_are_removed_by_name_by_schema_and_by_form() {
+        let args = json!({
+            "title": "Stand-up",
+            "pin": "1234",
+            "newPassword": "hush",
+            "nested": [{ "api_key": "abc", "tokens": 7, "confirmed": true }],
+            "header": "Bearer abc",
+            "link": "eyJhbGciOi.eyJzdWIi.c2ln",
+            "key": "production:ci|kJ3nTq0bT5mVvY2wXxZz9aBcDeFgHiJkLmNoPqRsTuV",
+            "meetingId": "meeting_01h455vb4pex5vsknk084sn02q",
+            "url": "https://Example.com/A1b2C3d4E5f6A1b2C3d4E5f6A1b2C3d4",
+        });
+        assert_eq!(
+            shown_of(&args),
+            json!({
+                "title": "Stand-up",
+                "pin": "(secret)",
+                "newPassword": "(secret)",
+                "nested": [{ "api_key": "(secret)", "tokens": "(secret)", "confirmed": true }],
+                "header": "(secret)",
+                "link": "(secret)",
+                "key": "(secret)",
+                "meetingId": "meeting_01h455vb4pex5vsknk084sn02q",
+                "url": "https://Example.com/A1b2C3d4E5f6A1b2C3d4E5f6A1b2C3d4",
+            })
+        );
+    }
+
+    #[test]
+    fn large_values_are_cut_and_their_size_is_shown() {
+        let items: Vec<usize> = (0..30).collect();
+        let args = shown_of(&json!({ "text": "ü".repeat(201), "fits": "ü".repeat(200), "items": items }));
+        assert_eq!(args["text"], format!("{}… (201 characters)", "ü".repeat(200)));
+        assert_eq!(args["fits"], "ü".repeat(200));
+        assert_eq!((args["items"].as_array().unwrap().len(), &args["items"][20]), (21, &json!("… (10 more)")));
+        let members: Map<String, Value> = (0..60).map(|place| (format!("m{place:02}"), place.into())).collect();
+        assert_eq!(shown_of(&members.into())["…"], "(10 more)");
+        let texts: Vec<String> = (0..20).map(|_| "x y ".repeat(200)).collect();
+        let wide = json!({ "a": texts, "b": texts, "c": texts });
+        assert_eq!(shown_of(&wide), format!("({} bytes)", wide.to_string().len()));
+    }
+}

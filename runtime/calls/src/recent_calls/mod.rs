@@ -1,0 +1,597 @@
+//! Finished calls, for `convoke logs` and the console: recorded on disk, and shown as they end to clients that follow.
+//!
+//! Each call leaves one record in a queue of its thread's shard; a task in the background writes the queues to disk
+//! (`files.rs`). No call waits: a full queue drops records and counts them. A follower has a bounded queue too; one that is
+//! too slow loses records and receives their number. Where calls are not recorded, the last ones stay in memory.
+
+mod arguments;
+mod files;
+mod filter;
+mod record;
+mod settings;
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+
+use crate::observe::{CallObserver, Called, CompletedCall, Stage};
+use crate::shards::Shards;
+use convoke_core::clock::{Clock, Millis};
+use convoke_core::error::{Error, Result};
+use convoke_store::{Disk, Floor};
+
+pub use arguments::Arguments;
+use files::{Bounds, Files};
+pub use filter::{Filter, Wanted};
+pub use record::CallRecord;
+pub use settings::RecordedCalls;
+
+/// Calls that are shown unless a request names another number, and calls in memory where they are not on disk.
+pub const RECENT_MAX: usize = 256;
+/// Calls of one answer.
+pub const SHOWN_MAX: usize = 10_000;
+/// Bytes of logs, arguments and errors of one answer, about.
+const SHOWN_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Between two writes of finished calls to disk.
+pub const WRITE: Duration = Duration::from_millis(250);
+/// Records of one shard that wait to be written.
+const PENDING_MAX: usize = 512;
+/// Records of requests that named no function among them: a flood of such must leave room for calls.
+const PENDING_REJECTED_MAX: usize = 64;
+/// Bytes that the log lines, arguments and errors of one shard may take; older calls go first.
+const SHARD_BYTES_MAX: usize = 1024 * 1024;
+/// Records that wait for one follower.
+const WAITING_MAX: usize = 512;
+/// Followers at one time.
+const FOLLOWERS_MAX: usize = 16;
+/// The folder within the data folder.
+const FOLDER: &str = "calls";
+
+/// The finished calls of a runtime.
+pub(crate) struct RecentCalls {
+    pending: Shards<Queue>,
+    with_arguments: bool,
+    /// None where calls are not recorded.
+    recorder: Option<Recorder>,
+    unrecorded: Unrecorded,
+    followers: Arc<AtomicUsize>,
+    sender: broadcast::Sender<Arc<CallRecord>>,
+}
+
+/// Calls that were not recorded, by reason. They only rise.
+#[derive(Debug, Default)]
+pub struct Unrecorded {
+    /// More calls ended than are written.
+    pub queue: AtomicU64,
+    /// The disk was full or failed.
+    pub disk: AtomicU64,
+}
+
+/// What [`RecentCalls::new`] takes.
+pub(crate) struct RecordOptions {
+    pub settings: Arc<RecordedCalls>,
+    pub data: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    pub disk: Arc<dyn Disk>,
+    pub floor: Floor,
+}
+
+/// Writes calls to disk.
+struct Recorder {
+    options: RecordOptions,
+    state: Mutex<Written>,
+}
+
+#[derive(Default)]
+struct Written {
+    /// None until there is something to write or to read.
+    files: Option<Files>,
+    /// The last calls that could not be written.
+    unwritten: VecDeque<CallRecord>,
+    /// True if the last write failed, which the log says once.
+    is_failing: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    records: VecDeque<CallRecord>,
+    bytes: usize,
+    rejected: usize,
+}
+
+impl CallObserver for RecentCalls {
+    fn completed(&self, call: &CompletedCall<'_>) -> Option<BoxFuture<'static, ()>> {
+        let record = || CallRecord::of(call, self.with_arguments);
+        match call.called {
+            Called::Rejected(rejection) if rejection.stage == Stage::Listener => self.mention(record),
+            Called::Rejected(_) => self.enter(Rank::Rejected, record),
+            Called::Function(_) => match call.outcome() {
+                Some(code) if code.is_failure() => self.enter(Rank::Failed, record),
+                Some(_) | None => self.enter(Rank::Usual, record),
+            },
+        }
+        None
+    }
+}
+
+/// What a full queue does with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    /// It is dropped.
+    Usual,
+    /// It is dropped, also where there are many of its kind.
+    Rejected,
+    /// It takes the place of the oldest record.
+    Failed,
+}
+
+impl RecentCalls {
+    pub(crate) fn new(options: RecordOptions) -> Self {
+        let (with_arguments, is_enabled) = (options.settings.arguments, options.settings.enabled);
+        Self {
+            pending: Shards::default(),
+            with_arguments,
+            recorder: is_enabled.then(|| Recorder { options, state: Mutex::default() }),
+            unrecorded: Unrecorded::default(),
+            followers: Arc::default(),
+            sender: broadcast::Sender::new(WAITING_MAX),
+        }
+    }
+
+    /// Enters a call that ended.
+    fn enter(&self, rank: Rank, record: impl FnOnce() -> CallRecord) {
+        if self.is_followed() {
+            let record = self.show(record());
+            self.queue(rank, || record);
+        } else {
+            self.queue(rank, record);
+        }
+    }
+
+    fn queue(&self, rank: Rank, record: impl FnOnce() -> CallRecord) {
+        let mut queue = self.pending.mine();
+        let dropped = match self.recorder {
+            None => {
+                queue.push(record(), RECENT_MAX);
+                return;
+            }
+            Some(_) => queue.take(rank, record),
+        };
+        drop(queue);
+        if dropped > 0 {
+            self.unrecorded.queue.fetch_add(dropped, Relaxed);
+        }
+    }
+
+    /// Shows a request that never reached a function to followers. It takes the place of no recorded call: a flood of such
+    /// would leave nothing else.
+    fn mention(&self, record: impl FnOnce() -> CallRecord) {
+        if self.is_followed() {
+            self.show(record());
+        }
+    }
+
+    fn is_followed(&self) -> bool {
+        self.followers.load(Relaxed) > 0
+    }
+
+    fn show(&self, record: CallRecord) -> CallRecord {
+        // Fails if the last follower has just gone.
+        let _ = self.sender.send(Arc::new(record.clone()));
+        record
+    }
+
+    /// Calls that were not recorded.
+    pub(crate) fn unrecorded(&self) -> &Unrecorded {
+        &self.unrecorded
+    }
+
+    /// Calls and bytes on disk.
+    pub(crate) fn recorded(&self) -> (u64, u64) {
+        let state = self.recorder.as_ref().map(|recorder| recorder.state.lock());
+        state.and_then(|state| state.files.as_ref().map(Files::size)).unwrap_or_default()
+    }
+
+    /// Writes the calls that wait to disk, and removes old ones. Blocks on the disk.
+    pub(crate) fn write(&self) {
+        let Some(recorder) = &self.recorder else { return };
+        let mut state = recorder.state.lock();
+        let mut records = Vec::new();
+        for mut queue in self.pending.each() {
+            // Calls of this shard wait for no more than this.
+            let room = VecDeque::with_capacity(queue.records.len());
+            let Queue { records: taken, .. } = std::mem::replace(&mut *queue, Queue { records: room, ..Queue::default() });
+            drop(queue);
+            records.extend(taken);
+        }
+        records.sort_by_key(|record| record.time);
+        let lost = recorder.write(&mut state, records);
+        self.unrecorded.disk.fetch_add(lost, Relaxed);
+    }
+
+    /// The last calls that a filter admits, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the disk.
+    pub(crate) fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
+        let mut found = Found { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
+        self.write();
+        if let Some(recorder) = &self.recorder {
+            let state = recorder.state.lock();
+            let snapshot = state.files.as_ref().map(Files::snapshot);
+            let unwritten = state.unwritten.clone();
+            drop(state);
+            let is_over = unwritten.into_iter().rev().any(|record| found.take(record).is_break());
+            if let Some(snapshot) = snapshot.filter(|_| !is_over) {
+                let life = recorder.options.clock.now() - recorder.options.settings.life();
+                let since = filter.since.map_or(life, |since| since.max(life));
+                snapshot.newest_first(since, |record| found.take(record));
+            }
+        } else {
+            let mut records: Vec<CallRecord> = Vec::new();
+            for queue in self.pending.each() {
+                records.extend(queue.records.iter().cloned());
+            }
+            records.sort_by_key(|record| record.time);
+            records.into_iter().rev().take(RECENT_MAX).any(|record| found.take(record).is_break());
+        }
+        found.records.reverse();
+        found.records
+    }
+
+    /// Follows calls that end from now on.
+    ///
+    /// # Errors
+    /// `OVERLOADED` if there are as many followers as may be.
+    pub(crate) fn follow(&self, filter: Filter) -> Result<Follower> {
+        let place = Place(self.followers.clone());
+        if place.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
+            return Err(Error::overloaded("As many clients follow the calls as may; try again when one has gone"));
+        }
+        Ok(Follower { receiver: self.sender.subscribe(), filter, _place: place })
+    }
+}
+
+/// The answer to a search, newest first.
+struct Found<'a> {
+    filter: &'a Filter,
+    count: usize,
+    records: Vec<CallRecord>,
+    bytes: usize,
+}
+
+impl Found<'_> {
+    fn take(&mut self, record: CallRecord) -> ControlFlow<()> {
+        if self.records.len() >= self.count || self.bytes >= SHOWN_BYTES_MAX {
+            return ControlFlow::Break(());
+        }
+        if self.filter.admits(&record) {
+            self.bytes += record.bytes();
+            self.records.push(record);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Recorder {
+    /// Appends records; returns the number of those that no reader can find any more.
+    fn write(&self, state: &mut Written, records: Vec<CallRecord>) -> u64 {
+        let now = self.options.clock.now();
+        let written = self.append(state, &records, now);
+        match written {
+            Ok(()) => {
+                if state.is_failing {
+                    tracing::info!(target: "convoke::background", "finished calls are recorded again");
+                }
+                state.is_failing = false;
+                0
+            }
+            Err(error) => {
+                if !state.is_failing {
+                    tracing::warn!(target: "convoke::background", "finished calls are not recorded: {error}");
+                }
+                state.is_failing = true;
+                state.unwritten.extend(records);
+                let surplus = state.unwritten.len().saturating_sub(RECENT_MAX);
+                state.unwritten.drain(..surplus);
+                surplus as u64
+            }
+        }
+    }
+
+    fn append(&self, state: &mut Written, records: &[CallRecord], now: Millis) -> std::io::Result<()> {
+        let Written { files, unwritten, .. } = state;
+        let folder = self.options.data.join(FOLDER);
+        let files = match files {
+            Some(files) => files,
+            None if records.is_empty() && !folder.exists() => return Ok(()),
+            none => none.insert(Files::open(folder, self.bounds())?),
+        };
+        let all = || unwritten.iter().chain(records);
+        if let (Some(first), Some(last)) = (all().next(), all().last()) {
+            self.require_room()?;
+            let mut lines = Vec::with_capacity(256 * (unwritten.len() + records.len()));
+            for record in all() {
+                serde_json::to_writer(&mut lines, record)?;
+                lines.push(b'\n');
+            }
+            let calls = all().count() as u64;
+            files.append(&lines, calls, (first.time, last.time))?;
+            unwritten.clear();
+        }
+        files.prune(now)
+    }
+
+    /// The room that is left on a full disk is the database's.
+    fn require_room(&self) -> std::io::Result<()> {
+        let room = self.options.disk.room(&self.options.data)?;
+        match self.options.floor.is_kept(room, true) {
+            true => Ok(()),
+            false => Err(std::io::ErrorKind::StorageFull.into()),
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let RecordedCalls { calls_max, bytes_max, .. } = *self.options.settings;
+        Bounds { calls_max, bytes_max, life: self.options.settings.life() }
+    }
+}
+
+impl Queue {
+    /// Takes a record if there is room for it; returns the number of records that were dropped.
+    fn take(&mut self, rank: Rank, record: impl FnOnce() -> CallRecord) -> u64 {
+        let is_full = self.records.len() >= PENDING_MAX || self.bytes > SHARD_BYTES_MAX;
+        match rank {
+            Rank::Usual | Rank::Rejected if is_full => return 1,
+            Rank::Rejected if self.rejected >= PENDING_REJECTED_MAX => return 1,
+            Rank::Rejected => self.rejected += 1,
+            Rank::Usual | Rank::Failed => {}
+        }
+        self.push(record(), PENDING_MAX)
+    }
+
+    /// Adds a record, and removes the oldest ones beyond the bounds; returns their number.
+    fn push(&mut self, record: CallRecord, count_max: usize) -> u64 {
+        self.bytes += record.bytes();
+        let mut removed = 0;
+        while self.records.len() >= count_max || (self.bytes > SHARD_BYTES_MAX && !self.records.is_empty()) {
+            let oldest = self.records.pop_front();
+            self.bytes -= oldest.map_or(0, |record| record.bytes());
+            removed += 1;
+        }
+        self.records.push_back(record);
+        removed
+    }
+}
+
+/// A follower of calls. Dropped, its place is free.
+pub struct Follower {
+    receiver: broadcast::Receiver<Arc<CallRecord>>,
+    filter: Filter,
+    _place: Place,
+}
+
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// What a follower receives.
+#[derive(Clone, Debug)]
+pub enum Followed {
+    /// A call ended.
+    Ended(Arc<CallRecord>),
+    /// So many records came faster than they were taken, and are lost to it.
+    Lost(u64),
+}
+
+impl Follower {
+    /// The next call that the filter admits; `None` when the runtime has ended.
+    pub async fn next(&mut self) -> Option<Followed> {
+        loop {
+            match self.receiver.recv().await {
+                Ok(record) if self.filter.admits(&record) => return Some(Followed::Ended(record)),
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(lost)) => return Some(Followed::Lost(lost)),
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convoke_core::clock::SystemClock;
+    use convoke_core::error::Code;
+    use convoke_core::limits::Limits;
+    use convoke_store::{HeldDisk, Room};
+
+    use super::*;
+    use crate::function::Kind;
+    use crate::logs::LogLines;
+
+    fn record(time: Millis, function: &str, outcome: Option<Code>) -> CallRecord {
+        CallRecord {
+            time,
+            request_id: format!("r{}", time.0).into(),
+            function: function.into(),
+            kind: Some(Kind::Query),
+            outcome,
+            refused: outcome.is_some_and(|code| !code.is_failure()),
+            elapsed: Duration::from_micros(410),
+            waited: Duration::ZERO,
+            subject: Some("ada".into()),
+            deploy_key: None,
+            scheduled: false,
+            arguments: None,
+            result_bytes: None,
+            cached: false,
+            rows_read: 0,
+            rows_written: 0,
+            error: None,
+            log_lines: LogLines::default(),
+        }
+    }
+
+    fn calls(data: PathBuf, settings: RecordedCalls, disk: Arc<dyn Disk>) -> RecentCalls {
+        RecentCalls::new(RecordOptions {
+            settings: Arc::new(settings),
+            data,
+            clock: Arc::new(SystemClock::new()),
+            disk,
+            floor: Floor::of(&Limits::default()),
+        })
+    }
+
+    fn in_memory() -> RecentCalls {
+        calls(PathBuf::new(), RecordedCalls { enabled: false, ..RecordedCalls::default() }, Arc::<HeldDisk>::default())
+    }
+
+    impl RecentCalls {
+        fn ended(&self, record: CallRecord) {
+            let rank = if record.outcome.is_some_and(Code::is_failure) { Rank::Failed } else { Rank::Usual };
+            self.enter(rank, || record);
+        }
+
+        fn times(&self, count: usize) -> Vec<i64> {
+            self.recent(&Filter::default(), count).iter().map(|record| record.time.0).collect()
+        }
+    }
+
+    #[test]
+    fn a_record_says_what_applies_and_reads_back() {
+        let json = r#"{"time":7,"requestId":"r7","function":"a/b","kind":"query","outcome":"OK","durationMs":0.41,"subject":"ada"}"#;
+        assert_eq!(serde_json::to_string(&record(Millis(7), "a/b", None)).unwrap(), json);
+        let whole = r#"{"time":7,"requestId":"r","function":"a/b","kind":"mutation","outcome":"FORBIDDEN","refused":true,"durationMs":0.41,"waitedMs":1.5,"deployKey":"ci","scheduled":true,"arguments":{"b":1,"a":"(secret)"},"resultBytes":120,"cached":true,"rowsRead":3,"rowsWritten":2,"error":"No","logLines":["[INFO] x"]}"#;
+        let read: CallRecord = serde_json::from_str(whole).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), whole);
+    }
+
+    #[test]
+    fn the_last_calls_of_all_threads_are_there_in_order() {
+        let (recent, clock) = (in_memory(), Mutex::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        // What is later is entered later.
+                        let mut clock = clock.lock();
+                        recent.ended(record(Millis(*clock), "a/b", None));
+                        *clock += 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(recent.times(1_000), (1_200 - 256..1_200).collect::<Vec<_>>());
+        assert_eq!(recent.times(3).len(), 3);
+        let one = Filter { request_id: Some("r1100".to_owned()), ..Filter::default() };
+        assert_eq!(recent.recent(&one, 10)[0].time, Millis(1_100));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_bytes_too() {
+        let recent = in_memory();
+        for at in 0..200 {
+            let log_lines = LogLines::of(vec!["x".repeat(20_000)]);
+            recent.ended(CallRecord { log_lines, ..record(Millis(at), "a/b", None) });
+        }
+        let kept = recent.recent(&Filter::default(), 1_000);
+        let bytes: usize = kept.iter().map(CallRecord::bytes).sum();
+        assert!(bytes <= SHARD_BYTES_MAX && kept.len() > 10, "{} records of {bytes} bytes", kept.len());
+        assert_eq!(kept.last().unwrap().time, Millis(199));
+    }
+
+    #[test]
+    fn recorded_calls_survive_the_process_and_a_full_queue_counts_what_it_drops() {
+        let data = tempfile::tempdir().unwrap();
+        let now = SystemClock::new().now().0;
+        let open = || calls(data.path().to_owned(), RecordedCalls::default(), Arc::<HeldDisk>::default());
+        let recent = open();
+        (0..600).for_each(|at| recent.ended(record(Millis(now + at), "a/b", None)));
+        recent.ended(record(Millis(now + 600), "a/b", Some(Code::Internal)));
+        recent.write();
+        assert_eq!(recent.unrecorded().queue.load(Relaxed), 600 - PENDING_MAX as u64 + 1);
+        assert_eq!(recent.recorded().0, PENDING_MAX as u64);
+        recent.ended(record(Millis(now + 700), "a/b", None));
+        let found = recent.times(10_000);
+        assert_eq!((found.len(), found.first(), found.last()), (PENDING_MAX + 1, Some(&(now + 1)), Some(&(now + 700))));
+        assert_eq!(found[found.len() - 2], now + 600, "a failure takes the place of the oldest call");
+        drop(recent);
+        let recent = open();
+        assert_eq!(recent.times(10_000), found);
+        recent.ended(record(Millis(now + 800), "a/b", None));
+        assert_eq!(recent.times(10_000).len(), PENDING_MAX + 2);
+        assert_eq!(recent.times(3), [now + 600, now + 700, now + 800]);
+    }
+
+    #[test]
+    fn a_flood_of_rejected_requests_leaves_room_for_calls() {
+        let data = tempfile::tempdir().unwrap();
+        let recent = calls(data.path().to_owned(), RecordedCalls::default(), Arc::<HeldDisk>::default());
+        let now = SystemClock::new().now().0;
+        for at in 0..1_000 {
+            recent.enter(Rank::Rejected, || record(Millis(now + at), "nothing", Some(Code::InvalidCredentials)));
+        }
+        recent.ended(record(Millis(now + 1_000), "a/b", None));
+        assert_eq!(recent.times(10_000).len(), PENDING_REJECTED_MAX + 1);
+    }
+
+    #[test]
+    fn a_full_disk_loses_calls_and_no_more_and_the_last_ones_are_written_once_there_is_room() {
+        let (data, disk) = (tempfile::tempdir().unwrap(), Arc::<HeldDisk>::default());
+        let recent = calls(data.path().to_owned(), RecordedCalls::default(), disk.clone());
+        let now = SystemClock::new().now().0;
+        disk.set(Room { free_bytes: 0, total_bytes: 1 << 40 });
+        for at in 0..300 {
+            recent.ended(record(Millis(now + at), "a/b", None));
+        }
+        assert_eq!(recent.times(1_000), (now + 300 - 256..now + 300).collect::<Vec<_>>());
+        assert_eq!((recent.unrecorded().disk.load(Relaxed), recent.recorded().0), (300 - 256, 0));
+        disk.set(Room { free_bytes: 1 << 40, total_bytes: 1 << 40 });
+        recent.ended(record(Millis(now + 300), "a/b", None));
+        assert_eq!(recent.times(1_000).len(), 257);
+        assert_eq!(recent.recorded().0, 257);
+    }
+
+    #[tokio::test]
+    async fn a_follower_gets_what_it_asked_for_and_a_slow_one_the_number_of_those_it_lost() {
+        let recent = in_memory();
+        let entry = |time, outcome| record(Millis(time), "a/b", outcome);
+        recent.ended(entry(0, None));
+        let errors = Filter { outcome: Some("error".parse().unwrap()), ..Filter::default() };
+        let mut errors = recent.follow(errors).unwrap();
+        let mut slow = recent.follow(Filter::default()).unwrap();
+        recent.ended(entry(1, None));
+        recent.ended(entry(2, Some(Code::Forbidden)));
+        recent.mention(|| record(Millis(3), "nothing", Some(Code::RouteNotFound)));
+        for expected in [2, 3] {
+            let Some(Followed::Ended(entry)) = errors.next().await else { panic!("a record") };
+            assert_eq!(entry.time, Millis(expected));
+        }
+        (4..1_000).for_each(|at| recent.ended(entry(at, None)));
+        let Some(Followed::Lost(lost)) = slow.next().await else { panic!("the loss") };
+        assert_eq!(lost, 999 - 512);
+        let Some(Followed::Ended(entry)) = slow.next().await else { panic!("a record") };
+        assert_eq!(entry.time, Millis(488));
+        drop((errors, slow));
+        assert!(!recent.is_followed());
+        assert!(recent.recent(&Filter::default(), 1_000).iter().all(|record| &*record.function == "a/b"));
+    }
+
+    #[test]
+    fn no_more_follow_than_may() {
+        let recent = in_memory();
+        let followers: Vec<_> = (0..FOLLOWERS_MAX).map(|_| recent.follow(Filter::default()).unwrap()).collect();
+        let refused = recent.follow(Filter::default()).err().unwrap();
+        assert_eq!(refused.code(), Code::Overloaded);
+        drop(followers);
+        assert!(recent.follow(Filter::default()).is_ok());
+    }
+}

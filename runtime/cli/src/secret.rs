@@ -1,0 +1,146 @@
+//! `secret`: secrets of the installation, listed by name, set and removed.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use clap::Subcommand;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use super::asked_node::AskedNode;
+use super::connect::{ConnectArgs, Connection};
+use super::{Failure, table};
+use convoke_store::Engines;
+
+/// List, set and remove the secrets that functions use
+///
+/// A secret is a file in the folder `secrets` of the data folder that only its owner may read. Functions read it at each
+/// use, so that a change takes effect immediately. Values are never shown, and never taken from the command line, where other
+/// users of the machine could read them. Of several nodes on one database, each has its own secrets: set them at each node.
+///
+///   convoke secret list
+///   convoke secret set OPENAI_KEY                  asks for the value
+///   convoke secret set OPENAI_KEY < key.txt
+///   convoke secret remove OPENAI_KEY
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Secret {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the names of secrets, and where each is set
+    List(List),
+    /// Set a secret: its value comes from standard input
+    Set(One),
+    /// Remove a secret from the data folder
+    Remove(One),
+}
+
+#[derive(clap::Args)]
+struct List {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(clap::Args)]
+struct One {
+    /// The name: A-Z, 0-9 and _
+    name: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+struct Item {
+    name: String,
+    place: String,
+    own: bool,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    items: Vec<Item>,
+    node: Option<AskedNode>,
+}
+
+#[derive(Deserialize)]
+struct Changed {
+    restart: bool,
+}
+
+impl Secret {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        match self.what {
+            What::List(list) => list.run(engines),
+            What::Set(one) => {
+                // Read first: the value may come from a pipe that ends soon.
+                let value = value(&one.name)?;
+                one.change(engines, Method::POST, Some(&value), "was set")
+            }
+            What::Remove(one) => one.change(engines, Method::DELETE, None, "was removed"),
+        }
+    }
+}
+
+impl List {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let Listed { items, node } = connection.block_on(connection.admin(Method::GET, "secrets", None))?;
+        node.iter().for_each(|node| node.tell("secrets"));
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&items)?);
+        }
+        if items.is_empty() {
+            eprintln!("no secret is set");
+            return Ok(());
+        }
+        let head = ["SECRET", "SET BY"].map(str::to_owned);
+        let rows = items.into_iter().map(|item| [item.name, item.place]);
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+    }
+}
+
+impl One {
+    fn change(
+        self,
+        engines: &Engines,
+        method: Method,
+        value: Option<&Zeroizing<String>>,
+        done: &str,
+    ) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let body = value.map(|value| json!({ "value": value.as_str() }));
+        let Changed { restart } = connection.block_on(self.send(&connection, method, body.as_ref()))?;
+        let when = if restart { "; the server reads it at its next start" } else { "" };
+        eprintln!("the secret {} {done}{when}", self.name);
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        connection: &Connection,
+        method: Method,
+        body: Option<&serde_json::Value>,
+    ) -> Result<Changed, Failure> {
+        connection.admin(method, &format!("secrets/{}", table::encoded(&self.name)), body).await
+    }
+}
+
+/// The value of a secret: typed without an echo, or all of standard input without the white space around it.
+fn value(name: &str) -> Result<Zeroizing<String>, Failure> {
+    if std::io::stdin().is_terminal() {
+        let terminal = ::console::Term::stderr();
+        terminal.write_str(&format!("Value of {name} (it is not shown): "))?;
+        return Ok(Zeroizing::new(terminal.read_secure_line()?));
+    }
+    let mut text = Zeroizing::new(String::new());
+    std::io::stdin().read_to_string(&mut text)?;
+    Ok(Zeroizing::new(text.trim().to_owned()))
+}

@@ -1,0 +1,131 @@
+//! Backups that a server makes by itself.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Deserializer};
+
+use super::list;
+use convoke_core::clock::Millis;
+
+convoke_core::section! {
+    /// Backups that the server makes by itself, in the background. Each is checked before it has its name. A failure is a
+    /// line of the log at level ERROR, a finding of `convoke doctor`, and counted in `convoke_backup_failures_total`.
+    pub struct BackupSettings in "backup" {
+        /// Time between two backups, at least a minute. Without it the server makes none by itself.
+        #[schemars(with = "Option<String>", example = "24h")]
+        pub every: Option<Every> = None,
+        /// Backups that stay in the folder; after each scheduled one, the server removes the oldest.
+        pub keep: usize = 7,
+        /// Folder of the backups, for example on another disk. Without it, they are in the folder backups of the data folder.
+        #[schemars(example = "/mnt/backups")]
+        pub dir: Option<PathBuf> = None,
+    }
+}
+
+/// The time between two backups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Every(Duration);
+
+impl Every {
+    const MIN: Duration = Duration::from_secs(60);
+
+    /// The time.
+    pub fn duration(self) -> Duration {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Every {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match humantime::parse_duration(&text) {
+            Ok(every) if every >= Self::MIN => Ok(Self(every)),
+            Ok(_) => Err(serde::de::Error::custom(format!("every must be at least 1m (got {text:?})"))),
+            Err(error) => Err(serde::de::Error::custom(format!("every: {error}; write a time such as \"24h\""))),
+        }
+    }
+}
+
+/// Before a scheduled backup that failed is tried again, unless backups are more frequent.
+const AGAIN: Duration = Duration::from_secs(10 * 60);
+
+/// What became of the scheduled backups of this process.
+#[derive(Debug, Default)]
+pub struct Scheduled {
+    /// Backups that failed.
+    pub failures: AtomicU64,
+    failed: Mutex<Option<Failed>>,
+}
+
+/// The last scheduled backup, which failed.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// When.
+    pub at: Millis,
+    /// Why.
+    pub error: String,
+}
+
+impl Scheduled {
+    /// The failure of the last scheduled backup, if it failed.
+    pub fn failed(&self) -> Option<Failed> {
+        self.failed.lock().clone()
+    }
+
+    /// Notes the end of one.
+    pub fn ended(&self, at: Millis, outcome: Result<(), String>) {
+        let failed = outcome.err().map(|error| Failed { at, error });
+        self.failures.fetch_add(u64::from(failed.is_some()), Relaxed);
+        *self.failed.lock() = failed;
+    }
+
+    /// Returns whether a backup is due, by when the newest one was made.
+    pub fn is_due(&self, every: Every, newest: Option<Millis>, now: Millis) -> bool {
+        let is_soon = |at: Millis, pause: Duration| now.since(at) < pause;
+        let waits = self.failed().is_some_and(|failed| is_soon(failed.at, every.0.min(AGAIN)));
+        !waits && newest.is_none_or(|newest| !is_soon(newest, every.0))
+    }
+}
+
+/// When the newest backup of a folder was made.
+///
+/// # Errors
+/// Those of the file system.
+pub fn newest(folder: &Path) -> io::Result<Option<Millis>> {
+    let Some(path) = list(folder)?.pop() else { return Ok(None) };
+    let made = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Some(Millis(i64::try_from(made.as_millis()).unwrap_or(i64::MAX))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_is_due_when_the_newest_is_old_and_not_just_after_a_failure() {
+        let every = Every(Duration::from_secs(3_600));
+        let (scheduled, hour) = (Scheduled::default(), 3_600_000);
+        assert!(scheduled.is_due(every, None, Millis(0)));
+        assert!(!scheduled.is_due(every, Some(Millis(0)), Millis(hour - 1)));
+        assert!(scheduled.is_due(every, Some(Millis(0)), Millis(hour)));
+        scheduled.ended(Millis(hour), Err("disk full".to_owned()));
+        assert!(!scheduled.is_due(every, Some(Millis(0)), Millis(hour + 599_999)));
+        assert!(scheduled.is_due(every, Some(Millis(0)), Millis(hour + 600_000)));
+        scheduled.ended(Millis(hour), Ok(()));
+        assert_eq!((scheduled.failures.load(Relaxed), scheduled.failed().is_none()), (1, true));
+    }
+
+    #[test]
+    fn the_setting_is_a_time_of_a_minute_or_more() {
+        let read = |text: &str| toml::from_str::<BackupSettings>(text).map_err(|error| error.to_string());
+        assert_eq!(read("every = \"24h\"").unwrap().every.unwrap().duration(), Duration::from_secs(86_400));
+        assert_eq!(read("").unwrap(), BackupSettings { every: None, keep: 7, dir: None });
+        assert!(read("every = \"5s\"").unwrap_err().contains("at least 1m"));
+        assert!(read("every = \"often\"").unwrap_err().contains("such as"));
+    }
+}

@@ -1,0 +1,27 @@
+//! Scheduled backups: how many failed, and when the newest was made.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::family::Families;
+use crate::backup::schedule::{self, Scheduled};
+use crate::backup::{self, BackupSettings};
+use convoke_calls::runtime::Runtime;
+
+pub(super) fn write(families: &mut Families, runtime: &Runtime) {
+    families.counter(
+        "convoke_backup_failures_total",
+        "Scheduled backups that failed.",
+        runtime.memory::<Scheduled>().failures.load(Relaxed),
+    );
+    if runtime.settings::<BackupSettings>().every.is_none() {
+        return;
+    }
+    let newest = backup::folder(runtime).and_then(|folder| schedule::newest(&folder));
+    if let Ok(Some(newest)) = newest {
+        families.gauge(
+            "convoke_backup_newest_timestamp_seconds",
+            "When the newest backup in the folder was made, in seconds since 1970.",
+            newest.0 as f64 / 1_000.0,
+        );
+    }
+}
