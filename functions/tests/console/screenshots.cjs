@@ -72,6 +72,7 @@ async function main() {
       ["schema", "schema?table=meetingInvitations"],
       ["keys", "keys"],
       ["backups", "backups"],
+      ["secrets", "secrets"],
       ["settings", "settings?only=changed"],
     ];
     const shoot = async (name, path, does) => {

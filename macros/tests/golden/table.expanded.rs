@@ -28,6 +28,7 @@ const _: () = {
                     nullable: <Id<User> as ::convoke::__private::Column>::NULLABLE,
                     default: ::core::option::Option::None,
                     references: <Id<User> as ::convoke::__private::Column>::REFERENCES,
+                    meaning: <Id<User> as ::convoke::__private::Column>::MEANING,
                     retired: false,
                     schema: ::convoke::__private::field_schema::<Id<User>>,
                     write_json: <Id<User> as ::convoke::__private::Column>::write_json,
@@ -47,6 +48,7 @@ const _: () = {
                         ),
                     ),
                     references: <Status as ::convoke::__private::Column>::REFERENCES,
+                    meaning: <Status as ::convoke::__private::Column>::MEANING,
                     retired: false,
                     schema: ::convoke::__private::field_schema::<Status>,
                     write_json: <Status as ::convoke::__private::Column>::write_json,
@@ -59,6 +61,7 @@ const _: () = {
                     nullable: <i64 as ::convoke::__private::Column>::NULLABLE,
                     default: ::core::option::Option::None,
                     references: <i64 as ::convoke::__private::Column>::REFERENCES,
+                    meaning: <i64 as ::convoke::__private::Column>::MEANING,
                     retired: false,
                     schema: ::convoke::__private::field_schema::<i64>,
                     write_json: <i64 as ::convoke::__private::Column>::write_json,
@@ -73,6 +76,9 @@ const _: () = {
                     references: <Option<
                         String,
                     > as ::convoke::__private::Column>::REFERENCES,
+                    meaning: <Option<
+                        String,
+                    > as ::convoke::__private::Column>::MEANING,
                     retired: true,
                     schema: ::convoke::__private::field_schema::<String>,
                     write_json: <Option<
@@ -89,6 +95,9 @@ const _: () = {
                     references: <Option<
                         Millis,
                     > as ::convoke::__private::Column>::REFERENCES,
+                    meaning: <Option<
+                        Millis,
+                    > as ::convoke::__private::Column>::MEANING,
                     retired: false,
                     schema: ::convoke::__private::field_schema::<Millis>,
                     write_json: <Option<

@@ -86,6 +86,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Column for MeetingState {
         const TYPE: ::convoke::__private::ColumnType = ::convoke::__private::ColumnType::Text;
+        const MEANING: ::convoke::__private::Meaning = ::convoke::__private::Meaning::Choice(
+            __NAMES,
+        );
         fn to_value(&self) -> ::convoke::__private::Value {
             ::convoke::__private::text_to_value(self.as_str())
         }

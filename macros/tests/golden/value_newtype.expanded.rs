@@ -116,6 +116,7 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Column for DisplayName {
         const TYPE: ::convoke::__private::ColumnType = <String as ::convoke::__private::Column>::TYPE;
+        const MEANING: ::convoke::__private::Meaning = <String as ::convoke::__private::Column>::MEANING;
         fn to_value(&self) -> ::convoke::__private::Value {
             <String as ::convoke::__private::Column>::to_value(&self.0)
         }
@@ -228,6 +229,7 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Column for Age {
         const TYPE: ::convoke::__private::ColumnType = <i64 as ::convoke::__private::Column>::TYPE;
+        const MEANING: ::convoke::__private::Meaning = <i64 as ::convoke::__private::Column>::MEANING;
         fn to_value(&self) -> ::convoke::__private::Value {
             <i64 as ::convoke::__private::Column>::to_value(&self.0)
         }
@@ -334,6 +336,7 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Column for Weight {
         const TYPE: ::convoke::__private::ColumnType = <f64 as ::convoke::__private::Column>::TYPE;
+        const MEANING: ::convoke::__private::Meaning = <f64 as ::convoke::__private::Column>::MEANING;
         fn to_value(&self) -> ::convoke::__private::Value {
             <f64 as ::convoke::__private::Column>::to_value(&self.0)
         }

@@ -77,8 +77,9 @@ impl Background {
             tracing::warn!(target: "convoke::background", "the last figures are lost: {}", error.chain());
         }
         let runtime = self.runtime;
-        // It fails if the executor is ending, and then the last calls are lost.
-        let _ = tokio::task::spawn_blocking(move || runtime.write_calls()).await;
+        if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
+            tracing::warn!(target: "convoke::background", "the last calls are not recorded");
+        }
     }
 }
 

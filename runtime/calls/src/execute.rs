@@ -232,7 +232,7 @@ struct Job<R, W> {
     attempt: Attempt<W>,
     function: Registered,
     capture: Capture,
-    /// When it was given to the writer; none once it has run.
+    /// Time at which it was given to the writer; none once it has run.
     queued_at: Option<Duration>,
     outcome: Option<Outcome<R>>,
     after_commit: Vec<AfterCommit>,

@@ -54,7 +54,7 @@ pub struct CompletedCall<'a> {
     pub rows_read: u64,
     /// Rows that it added, changed or removed.
     pub rows_written: u64,
-    /// How long it waited for a reader or for the writer.
+    /// Time that it waited for a reader or for the writer.
     pub waited: Duration,
 }
 

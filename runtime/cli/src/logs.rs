@@ -48,7 +48,7 @@ pub(super) struct Logs {
     /// With this text in the path, the caller, the arguments, the error or the log lines
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Of this caller: a user's subject, the name of a deploy key, `scheduler`, or `nobody`
+    /// Of this caller: a user's subject, the name of a deploy key, `scheduler`, or `anonymous`
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
     /// That ended so: `ok`, `error` (any), `refused` (by a rule), `failed` (by a fault), or a code such as FORBIDDEN
@@ -330,10 +330,13 @@ mod tests {
     #[test]
     fn details_are_below_the_call_and_refusals_look_unlike_failures() {
         let call = |outcome: &str, more: &str| {
-            format!(r#"{{"time":0,"requestId":"r","function":"a/b","kind":"query","outcome":"{outcome}","durationMs":1{more}}}"#)
+            format!(
+                r#"{{"time":0,"requestId":"r","function":"a/b","kind":"query","outcome":"{outcome}","durationMs":1{more}}}"#
+            )
         };
         let details = Look { colored: false, with_details: true };
-        let json = call("OK", r#","arguments":{"a":"\u001b"},"resultBytes":7,"cached":true,"rowsRead":3,"waitedMs":0.5"#);
+        let json =
+            call("OK", r#","arguments":{"a":"\u001b"},"resultBytes":7,"cached":true,"rowsRead":3,"waitedMs":0.5"#);
         let shown = details.line(&json).unwrap();
         let below: Vec<&str> = shown.lines().skip(1).collect();
         assert_eq!(below, [r#"    arguments {"a":"\u001b"}"#, "    result 7 B, cached, 3 rows read, waited 0.50 ms"]);

@@ -69,7 +69,8 @@ pub use shared::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnR
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};
 pub use table::{
-    Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, SubmittedTable, Table, TableDef, Unique,
+    Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, SubmittedTable, Table, TableDef,
+    Unique,
 };
 pub use transaction::{Plan, Reader, Row, Writer};
 pub use value::{ColumnType, Value, ValueRef};

@@ -31,7 +31,7 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::core_wait::CoreWait;
 use convoke_core::limits::Limits;
 
-/// Where a database from elsewhere is copied to, within the data folder.
+/// Folder within the data folder to which a database from elsewhere is copied.
 const EXAMINED: &str = "tmp/examined";
 
 /// How a store is opened.
@@ -405,7 +405,7 @@ impl Store {
         if let Some(tool) = self.inner.factory.backed_up_by() {
             return Err(StoreError::BackedUpBy(tool).into());
         }
-        // What a crash leaves in the folder of temporary files is removed by the next start.
+        // After a crash, the next start removes the folder of temporary files.
         let scratch = self.inner.data.join(EXAMINED);
         let failed = |source| OfflineError::File { path: scratch.clone(), source };
         match std::fs::remove_dir_all(&scratch) {

@@ -175,7 +175,7 @@ pub struct FieldDef {
     pub default: Option<Literal>,
     /// The table whose ids it holds, by prefix: for tools that show them.
     pub references: Option<&'static str>,
-    /// What its values mean: for tools that show them.
+    /// The meaning of its values, for tools that show them.
     pub meaning: Meaning,
     /// Whether it was removed from the struct and stays in old databases only.
     pub retired: bool,
@@ -189,7 +189,7 @@ pub struct FieldDef {
     pub accept: fn(ValueRef<'_>) -> Result<Value, String>,
 }
 
-/// What the values of a field mean beyond the type of their column.
+/// The meaning of the values of a field beyond the type of their column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// Nothing more.
@@ -370,7 +370,7 @@ pub trait Column: Sized {
     const NULLABLE: bool = false;
     /// The prefix of the table whose ids it holds.
     const REFERENCES: Option<&'static str> = None;
-    /// What its values mean.
+    /// The meaning of its values.
     const MEANING: Meaning = Meaning::Plain;
 
     /// The stored form.

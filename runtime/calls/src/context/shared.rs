@@ -38,7 +38,7 @@ pub struct Call {
     pub(crate) payment: Payment,
     /// What must hold in each transaction of an action: that it is still this process's to run.
     pub(crate) lease: Option<Lease>,
-    /// What its transactions have done.
+    /// The work of its transactions.
     pub(crate) work: Arc<Work>,
     /// What its function asked for beside its arguments and the database.
     pub(crate) inputs: InputsNoted,
@@ -108,10 +108,10 @@ impl Call {
     }
 }
 
-/// What all transactions of one call have done, also those that were run again.
+/// The work of all transactions of one call, also of those that were run again.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    /// Whether it is a part of a migration that has not come to its end.
+    /// True if it is a part of a migration that has not come to its end.
     pub(crate) is_part: AtomicBool,
     pub(crate) rows_read: AtomicU64,
     pub(crate) rows_written: AtomicU64,

@@ -20,7 +20,7 @@ use crate::observe::By;
 use crate::registry::Registered;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader, Reader as _};
+use convoke_store::{Commit, Flow, PageEnds, ReadSet, Reader as _, RecordingReader};
 
 /// What is asked, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

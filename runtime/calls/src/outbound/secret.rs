@@ -80,7 +80,7 @@ pub enum SecretError {
     Elsewhere {
         /// The secret.
         name: String,
-        /// Where it is set.
+        /// The place that sets it.
         place: String,
     },
     /// It is longer than any key.
@@ -306,8 +306,11 @@ mod tests {
         assert_eq!(read(data.path(), "API_KEY").unwrap().expose(), "two");
         let file = data.path().join(FOLDER).join("API_KEY");
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(names(data.path()).iter().any(|(name, place)| name == "API_KEY" && *place == file.display().to_string()));
-        for (name, value) in [("../KEY", "x"), ("API_KEY", " "), ("API_KEY", "a\0b"), ("API_KEY", &"x".repeat(70_000))] {
+        assert!(
+            names(data.path()).iter().any(|(name, place)| name == "API_KEY" && *place == file.display().to_string())
+        );
+        for (name, value) in [("../KEY", "x"), ("API_KEY", " "), ("API_KEY", "a\0b"), ("API_KEY", &"x".repeat(70_000))]
+        {
             set(data.path(), name, value).unwrap_err();
         }
         assert_eq!(read(data.path(), "API_KEY").unwrap().expose(), "two");

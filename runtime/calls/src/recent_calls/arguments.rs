@@ -37,7 +37,7 @@ enum Held {
     Sent { text: Box<str>, is_envelope: bool, function: Registered },
     /// So many bytes, which were not copied.
     Large(usize),
-    /// What operators see.
+    /// The JSON that operators see.
     Shown(Box<RawValue>),
 }
 
@@ -144,7 +144,8 @@ fn is_token(text: &str) -> bool {
     }
     let is_word = !text.contains(|c: char| c.is_whitespace());
     let is_jwt = || text.starts_with("eyJ") && text.matches('.').count() == 2;
-    let is_known = || text.len() >= 20 && starts(&["sk-", "sk_", "pk_", "rk_", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA"]);
+    let is_known =
+        || text.len() >= 20 && starts(&["sk-", "sk_", "pk_", "rk_", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA"]);
     let has = |is: fn(&char) -> bool| text.chars().any(|c| is(&c));
     let is_random = || {
         text.len() >= TOKEN_CHARS_MIN

@@ -33,7 +33,7 @@ struct Part {
     path: PathBuf,
     calls: u64,
     bytes: u64,
-    /// When its first and its last call ended.
+    /// Times at which its first and its last call ended.
     span: (Millis, Millis),
 }
 
@@ -127,7 +127,7 @@ impl Files {
         Ok(())
     }
 
-    /// What is on disk now, to be read while calls are appended and files removed.
+    /// Returns the files of this moment, to be read while calls are appended and files removed.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot(self.parts.iter().cloned().collect())
     }
@@ -211,8 +211,10 @@ mod tests {
     const BOUNDS: Bounds = Bounds { calls_max: 100, bytes_max: 1024 * 1024, life: Duration::from_secs(1_600) };
 
     fn line(time: i64) -> Vec<u8> {
-        format!("{{\"time\":{time},\"requestId\":\"r{time}\",\"function\":\"a/b\",\"outcome\":\"OK\",\"durationMs\":1}}\n")
-            .into_bytes()
+        format!(
+            "{{\"time\":{time},\"requestId\":\"r{time}\",\"function\":\"a/b\",\"outcome\":\"OK\",\"durationMs\":1}}\n"
+        )
+        .into_bytes()
     }
 
     fn add(files: &mut Files, times: impl IntoIterator<Item = i64>) {
@@ -247,7 +249,7 @@ mod tests {
         let mut end = OpenOptions::new().append(true).open(&last).unwrap();
         end.write_all(b"{\"time\":1000,\"requ").unwrap();
         let mut files = Files::open(folder.path().join("calls"), BOUNDS).unwrap();
-        assert_eq!(times(&files, 0), found, "a line that was cut off is none");
+        assert_eq!(times(&files, 0), found, "a line that was cut off is not read");
         add(&mut files, [2_000]);
         assert_eq!(times(&files, 0)[..2], [2_000, 999]);
     }

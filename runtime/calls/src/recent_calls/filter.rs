@@ -13,7 +13,7 @@ pub struct Filter {
     pub function: Option<String>,
     /// A text in the path, the arguments, the error, the log lines or the caller, in any case of letters.
     pub text: Option<String>,
-    /// The caller: a subject, the name of a deploy key, `scheduler`, or `nobody` for a call without an identity.
+    /// The caller: a subject, the name of a deploy key, `scheduler`, or `anonymous` for a call without an identity.
     pub caller: Option<String>,
     /// Calls that ended then or later.
     pub since: Option<Millis>,
@@ -91,7 +91,7 @@ impl Filter {
 fn is_of(entry: &CallRecord, caller: &str) -> bool {
     match (&entry.subject, &entry.deploy_key) {
         _ if caller == "scheduler" && entry.scheduled => true,
-        (None, None) => caller == "nobody" && !entry.scheduled,
+        (None, None) => caller == "anonymous" && !entry.scheduled,
         (subject, key) => [subject, key].into_iter().any(|name| name.as_deref() == Some(caller)),
     }
 }
@@ -106,7 +106,7 @@ fn has(entry: &CallRecord, text: &str) -> bool {
         || entry.arguments.as_ref().is_some_and(|arguments| has(&arguments.shown()))
 }
 
-/// Whether a path fits a pattern. A function may also be named as on the generic routes, `module/path:function`.
+/// Returns whether a path fits a pattern. A function may also be named as on the generic routes, `module/path:function`.
 fn matches(pattern: &str, path: &str) -> bool {
     let pattern = pattern.replace(':', "/");
     let mut parts = pattern.split('*');
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(admitted(by("ada")), [true, false, false]);
         assert_eq!(admitted(by("ci")), [false, true, false]);
         assert_eq!(admitted(by("scheduler")), [false, false, true]);
-        assert_eq!(admitted(by("nobody")), [false, false, false]);
+        assert_eq!(admitted(by("anonymous")), [false, false, false]);
         let with = |text: &str| Filter { text: Some(text.to_owned()), ..Filter::default() };
         assert_eq!(admitted(with("GRÖSSE")), [false, false, false]);
         assert_eq!(admitted(with("GRÖßE")), [true, false, false]);

@@ -74,7 +74,7 @@ pub struct Unrecorded {
     pub disk: AtomicU64,
 }
 
-/// What [`RecentCalls::new`] takes.
+/// Arguments of [`RecentCalls::new`].
 pub(crate) struct RecordOptions {
     pub settings: Arc<RecordedCalls>,
     pub data: PathBuf,
@@ -121,7 +121,7 @@ impl CallObserver for RecentCalls {
     }
 }
 
-/// What a full queue does with a record.
+/// The treatment of a record by a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
     /// It is dropped.
@@ -207,7 +207,8 @@ impl RecentCalls {
         for mut queue in self.pending.each() {
             // Calls of this shard wait for no more than this.
             let room = VecDeque::with_capacity(queue.records.len());
-            let Queue { records: taken, .. } = std::mem::replace(&mut *queue, Queue { records: room, ..Queue::default() });
+            let Queue { records: taken, .. } =
+                std::mem::replace(&mut *queue, Queue { records: room, ..Queue::default() });
             drop(queue);
             records.extend(taken);
         }
@@ -383,7 +384,7 @@ impl Drop for Place {
     }
 }
 
-/// What a follower receives.
+/// An item that a follower receives.
 #[derive(Clone, Debug)]
 pub enum Followed {
     /// A call ended.
@@ -481,7 +482,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..300 {
-                        // What is later is entered later.
+                        // A later record is entered later.
                         let mut clock = clock.lock();
                         recent.ended(record(Millis(*clock), "a/b", None));
                         *clock += 1;

@@ -25,9 +25,9 @@ const ERROR_BYTES_MAX: usize = 4 * 1024;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
-    /// When it ended.
+    /// Time at which it ended.
     pub time: Millis,
-    /// Under which id it stands in the log.
+    /// Its id in the log.
     pub request_id: Arc<str>,
     /// The function's path; of a rejected request, the path that it named.
     pub function: Arc<str>,
@@ -40,10 +40,10 @@ pub struct CallRecord {
     /// True if it was refused by a rule: of the listener, of the call, or of the function. An error without it is a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// How long it took.
+    /// Its duration.
     #[serde(rename = "durationMs", serialize_with = "milliseconds", deserialize_with = "read_milliseconds")]
     pub elapsed: Duration,
-    /// How long it waited for a reader or for the writer.
+    /// Time that it waited for a reader or for the writer.
     #[serde(
         rename = "waitedMs",
         default,

@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 use super::export::Copying;
 use super::{Admin, AdminRequest, success};
-use crate::backup::schedule::{self, Scheduled};
-use crate::backup::{self, BackupSettings};
+use crate::backup;
+use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::{Body, Ending, Reply};
@@ -85,7 +85,7 @@ fn in_lines(
 pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     let runtime = admin.runtime.clone();
     let listed = tokio::task::spawn_blocking(move || {
-        let folder = backup::folder(&runtime)?;
+        let folder = schedule::folder(&runtime)?;
         let mut items = Vec::new();
         for path in backup::list(&folder)?.iter().rev() {
             // One that was removed this moment is none.
@@ -110,7 +110,7 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
             "failed": failed.map(|failed| json!({ "at": failed.at, "error": failed.error })),
         })
     });
-    let folder = backup::folder(&admin.runtime).map_err(Error::internal)?;
+    let folder = schedule::folder(&admin.runtime).map_err(Error::internal)?;
     let running = Copying::is_taken(&admin.runtime);
     success(&json!({ "items": items, "running": running, "folder": folder, "schedule": schedule }))
 }
@@ -125,7 +125,7 @@ pub(super) fn begin_scheduled(runtime: &Runtime) {
     tokio::task::spawn_blocking(move || {
         let scheduled = runtime.memory::<Scheduled>();
         // A folder that cannot be read fails the backup too, which says so.
-        let newest = backup::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
+        let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
         let now = runtime.clock().now();
         if !scheduled.is_due(every, newest, now) {
             return;
@@ -147,7 +147,7 @@ pub(super) fn begin_scheduled(runtime: &Runtime) {
 
 fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
     let store = runtime.store();
-    let folder = backup::folder(runtime).map_err(|error| error.to_string())?;
+    let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
     let name = backup::name(&folder, runtime.clock().now());
     let to = folder.join(&name);
     let (clock, told, mut last) = (runtime.clock().clone(), told.clone(), None::<Duration>);
@@ -265,7 +265,7 @@ pub async fn remove(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 
 /// A name leads to a file of the folder of backups and nowhere else.
 fn find(admin: &Admin, name: &str) -> Result<PathBuf> {
-    let path = backup::folder(&admin.runtime).map_err(Error::internal)?.join(name);
+    let path = schedule::folder(&admin.runtime).map_err(Error::internal)?.join(name);
     match backup::is_backup(name) && path.is_file() {
         true => Ok(path),
         false => Err(Error::not_found("There is no backup of this name")),

@@ -7,8 +7,7 @@ use serde_json::json;
 use super::export::Copying;
 use super::{Admin, AdminRequest, success};
 use crate::archive::space;
-use crate::backup::schedule::{self, Scheduled};
-use crate::backup::{self, BackupSettings};
+use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, machine};
 use convoke_core::error::{Error, Result};
@@ -42,7 +41,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "version": env!("CARGO_PKG_VERSION"), "findings": findings }))
 }
 
-/// How the scheduled backups are, if the settings have a schedule.
+/// The state of the scheduled backups, if the settings have a schedule.
 fn backups(admin: &Admin) -> Option<Finding> {
     const ADVICE: &str = "see the log, the room on the disk of the backups, and the rights on their folder; \
                           `convoke backup` makes one now";
@@ -52,7 +51,7 @@ fn backups(admin: &Admin) -> Option<Finding> {
         let says = format!("the last scheduled backup failed at {}: {}", failed.at, failed.error);
         return Some(Finding::problem("backups", says, ADVICE));
     }
-    let newest = backup::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder));
+    let newest = schedule::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder));
     Some(match newest {
         Err(error) => Finding::problem("backups", format!("the folder of backups cannot be read: {error}"), ADVICE),
         Ok(None) => Finding::warning("backups", format!("one is due every {period}, and there is none yet"), ADVICE),

@@ -148,8 +148,13 @@ impl Admin {
             .await
     }
 
-    /// Writes what is known of the use of deploy keys and not stored yet. To be called before the store is closed.
+    /// Writes the calls that ended, and what is known of the use of deploy keys and not stored yet. To be called before the
+    /// store is closed.
     pub async fn settle(&self) {
+        let runtime = self.runtime.clone();
+        if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
+            tracing::warn!(target: "convoke::background", "the last calls are not recorded");
+        }
         if let Err(error) = self.keys.store_last_used(self.runtime.database()).await {
             tracing::warn!(target: "convoke::background", "the last use of deploy keys is lost: {}", error.chain());
         }

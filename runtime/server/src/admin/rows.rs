@@ -135,7 +135,7 @@ struct DeleteMany {
 /// of rows that were removed; ids without a row are skipped.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for an id that is none of the table, or for too many; a failure of the store.
+/// `INVALID_ARGUMENT` for an id of another table, or for too many; a failure of the store.
 pub async fn delete_many(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let DeleteMany { ids } = request.args()?;

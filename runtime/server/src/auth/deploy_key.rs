@@ -136,7 +136,9 @@ impl std::fmt::Display for Scope {
 
 /// The text names none of the scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a scope is functions, internal, act-as, logs, data, data-write, jobs, live, backup, backup-download, secrets or keys")]
+#[error(
+    "a scope is functions, internal, act-as, logs, data, data-write, jobs, live, backup, backup-download, secrets or keys"
+)]
 pub struct UnknownScope;
 
 impl std::str::FromStr for Scope {

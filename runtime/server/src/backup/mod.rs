@@ -5,14 +5,10 @@ pub mod secrets;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-pub use schedule::BackupSettings;
-
-use convoke_calls::runtime::Runtime;
 use convoke_core::clock::{self, Millis};
 use convoke_store::{private_file, sync_folder};
 
@@ -22,17 +18,6 @@ const BEGINNING: &str = "convoke-";
 const END: &str = ".db";
 /// Characters of a stamp.
 const STAMP: usize = 15;
-
-/// The folder of the backups of an installation, made where it is missing, for its owner alone.
-///
-/// # Errors
-/// Those of the file system.
-pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
-    let dir = runtime.settings::<BackupSettings>().dir.clone();
-    let folder = dir.unwrap_or_else(|| runtime.store().folder().join(FOLDER));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    Ok(folder)
-}
 
 /// The name of a backup made now: `convoke-20260131-235959.db`, or with a number behind it if that is taken.
 pub fn name(folder: &Path, now: Millis) -> String {

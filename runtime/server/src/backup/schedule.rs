@@ -1,7 +1,8 @@
-//! Backups that a server makes by itself.
+//! The folder of backups by the settings, and the backups that a server makes by itself.
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,7 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer};
 
-use super::list;
+use super::{FOLDER, list};
+use convoke_calls::runtime::Runtime;
 use convoke_core::clock::Millis;
 
 convoke_core::section! {
@@ -51,10 +53,10 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// Before a scheduled backup that failed is tried again, unless backups are more frequent.
+/// Pause before a scheduled backup that failed is tried again, unless backups are more frequent.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
 
-/// What became of the scheduled backups of this process.
+/// Outcomes of the scheduled backups of this process.
 #[derive(Debug, Default)]
 pub struct Scheduled {
     /// Backups that failed.
@@ -65,9 +67,9 @@ pub struct Scheduled {
 /// The last scheduled backup, which failed.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// When.
+    /// Time of the failure.
     pub at: Millis,
-    /// Why.
+    /// Reason of the failure.
     pub error: String,
 }
 
@@ -92,7 +94,18 @@ impl Scheduled {
     }
 }
 
-/// When the newest backup of a folder was made.
+/// The folder of the backups of an installation, made where it is missing, for its owner alone.
+///
+/// # Errors
+/// Those of the file system.
+pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
+    let dir = runtime.settings::<BackupSettings>().dir.clone();
+    let folder = dir.unwrap_or_else(|| runtime.store().folder().join(FOLDER));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    Ok(folder)
+}
+
+/// Returns the time at which the newest backup of a folder was made.
 ///
 /// # Errors
 /// Those of the file system.

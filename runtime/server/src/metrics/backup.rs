@@ -3,8 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::family::Families;
-use crate::backup::schedule::{self, Scheduled};
-use crate::backup::{self, BackupSettings};
+use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use convoke_calls::runtime::Runtime;
 
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {
@@ -16,7 +15,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     if runtime.settings::<BackupSettings>().every.is_none() {
         return;
     }
-    let newest = backup::folder(runtime).and_then(|folder| schedule::newest(&folder));
+    let newest = schedule::folder(runtime).and_then(|folder| schedule::newest(&folder));
     if let Ok(Some(newest)) = newest {
         families.gauge(
             "convoke_backup_newest_timestamp_seconds",

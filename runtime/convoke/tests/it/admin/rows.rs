@@ -215,12 +215,14 @@ fn selected_rows_are_removed_in_one_transaction() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let ids: Vec<String> = (0..3).map(|count| added(&door, &format!("{count}"), count)).collect();
-    let delete = |ids: &[&str]| door.operator(Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": ids })));
+    let delete =
+        |ids: &[&str]| door.operator(Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": ids })));
     assert_eq!(delete(&[&ids[0], "meeting_01h455vb4pex5vsknk084sn02q"]).code(), "INVALID_ARGUMENT");
     assert_eq!(*delete(&[&ids[0], &ids[1], &ids[1]]).value(), json!({ "removed": 2 }));
     let page = door.operator(Method::GET, COUNTERS, None);
     assert_eq!(names(page.value()), ["2"]);
     let reader = door.key("reader", &["data"]);
-    let refused = door.with(Some(&reader), Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": [ids[2]] })));
+    let refused =
+        door.with(Some(&reader), Method::POST, &format!("{COUNTERS}/delete"), Some(&json!({ "ids": [ids[2]] })));
     assert_eq!((refused.status, refused.code()), (403, "INSUFFICIENT_SCOPE"));
 }

@@ -55,7 +55,11 @@ fn a_secret_needs_a_scope_of_its_own_and_a_name_and_a_value_that_fit() {
     set("API_KEY", "x").value();
     for (name, value, field) in [("lower", "x", "name"), ("API_KEY", " ", "value"), ("API_KEY", "a\0b", "value")] {
         let refused = set(name, value);
-        assert_eq!((refused.code(), &refused.body["errorData"]["field"]), ("INVALID_ARGUMENT", &json!(field)), "{name}");
+        assert_eq!(
+            (refused.code(), &refused.body["errorData"]["field"]),
+            ("INVALID_ARGUMENT", &json!(field)),
+            "{name}"
+        );
     }
     assert_eq!(app.secret("API_KEY").unwrap().expose(), "x");
 }

@@ -109,7 +109,7 @@ function Filters({ query }) {
     ${field("text", "Text", "in arguments, errors, log lines")}
     ${field("function", "Function", "users/ or */getMeeting")}
     ${query.get("user") !== null && field("user", "User", "subject")}
-    ${field("caller", "Caller", "user, key, scheduler, nobody")}
+    ${field("caller", "Caller", "user, key, scheduler, anonymous")}
     ${field("outcome", "Outcome", "ok, refused, failed, a code")}
     ${field("slower", "Slower than, ms", "100", { type: "number", min: "0" })}
     <${Field} label="Ended in">
@@ -126,7 +126,7 @@ const kind = (call) => (call.outcome === "OK" ? "good" : call.refused ? "warn" :
 
 function Call({ call }) {
   const [isOpen, open] = useState(false);
-  const who = call.subject ?? (call.deployKey ? `key ${call.deployKey}` : call.scheduled ? "scheduler" : "nobody");
+  const who = call.subject ?? (call.deployKey ? `key ${call.deployKey}` : call.scheduled ? "scheduler" : "anonymous");
   return html`<li class=${isOpen ? "open" : ""}>
     <button type="button" class="call" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
       <span class="at" title=${time(call.time)}>${clock(call.time)}</span>

@@ -81,7 +81,7 @@ function Value({ column, line, set }) {
   return html`<input type="text" value=${line.value} onInput=${change} autocomplete="off" spellcheck=${false} />`;
 }
 
-/** Counts rows in parts, as long as nobody stops it. */
+/** Counts rows in parts until it is stopped. */
 export function Count({ table, wheres }) {
   const [state, set] = useState({});
   const end = useRef();
