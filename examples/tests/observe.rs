@@ -244,7 +244,7 @@ fn recent_calls_are_shown_to_people_and_picked_by_function_outcome_and_request()
     }
     let misspelt = logs(&serving, &["--outcome", "forbiden"]).output().unwrap();
     assert_eq!(misspelt.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&misspelt.stderr).contains("ok, error, or a code such as"));
+    assert!(String::from_utf8_lossy(&misspelt.stderr).contains("ok, error, refused, failed, or a code such as"));
 }
 
 #[test]

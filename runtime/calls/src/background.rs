@@ -38,7 +38,12 @@ impl Runtime {
         let runtime = self.clone();
         background.every(recent_calls::WRITE, move || {
             let runtime = runtime.clone();
-            async move { tokio::task::spawn_blocking(move || runtime.write_calls()).await.map_err(Error::internal) }
+            async move {
+                match runtime.has_calls_to_write() {
+                    true => tokio::task::spawn_blocking(move || runtime.write_calls()).await.map_err(Error::internal),
+                    false => Ok(()),
+                }
+            }
         });
         let runtime = self.clone();
         background.every(RETENTION, move || {

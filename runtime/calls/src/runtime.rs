@@ -321,6 +321,11 @@ impl Runtime {
         self.0.recent_calls.recent(filter, count)
     }
 
+    /// Returns whether [`Runtime::write_calls`] has something to do.
+    pub fn has_calls_to_write(&self) -> bool {
+        self.0.recent_calls.is_due()
+    }
+
     /// Writes the calls that ended to disk. Blocks on the disk.
     pub fn write_calls(&self) {
         self.0.recent_calls.write();

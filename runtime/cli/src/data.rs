@@ -24,6 +24,7 @@ use convoke_store::Engines;
 ///   convoke data
 ///   convoke data users --limit 5
 ///   convoke data users --where email=ada@example.com --json
+///   convoke data meetings --where 'title~stand-up' --where '_creationTime>2026-11-01'
 ///   convoke data meetings --id meeting_01kdw0…
 ///   convoke data meetings set meeting_01kdw0… title='Stand-up' maxParticipants=12
 ///   convoke data interests add key=rust name=Rust
@@ -49,9 +50,9 @@ pub(super) struct Data {
     /// The row with this id
     #[arg(long, value_name = "ID", requires = "table", conflicts_with_all = ["cursor", "having"])]
     id: Option<String>,
-    /// Only rows whose field has this value
+    /// Only rows for which this holds: FIELD=VALUE, or with != < <= > >= or ~ (contains) in place of =; several must all hold
     #[arg(long = "where", id = "having", value_name = "FIELD=VALUE", requires = "table")]
-    having: Option<String>,
+    having: Vec<String>,
     /// The runtime's own tables too
     #[arg(long)]
     system: bool,
@@ -156,11 +157,12 @@ impl Data {
     }
 
     fn path(&self, table: &str, cursor: Option<&str>, left: usize) -> String {
-        let members = [("cursor", cursor), ("id", self.id.as_deref()), ("where", self.having.as_deref())];
+        let members = [("cursor", cursor), ("id", self.id.as_deref())];
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("limit", &left.min(PAGE).to_string())
             .append_pair("system", &self.system.to_string())
             .extend_pairs(members.iter().filter_map(|(name, value)| Some((name, (*value)?))))
+            .extend_pairs(self.having.iter().map(|condition| ("where", condition)))
             .finish();
         format!("tables/{}?{query}", encoded(table))
     }

@@ -124,6 +124,11 @@ impl RecordingReader {
         reads
     }
 
+    /// The rows that were visited whole so far, for those who observe the read. It does not count as an input of the read.
+    pub fn rows_observed(&self) -> u64 {
+        self.reader.rows_visited()
+    }
+
     fn note(&self, table: &'static TableDef, many: usize, note: impl FnOnce(&mut TableReads)) {
         let mut reads = self.reads.borrow_mut();
         self.noted.set(self.noted.get() + many);

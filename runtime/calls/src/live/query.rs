@@ -20,7 +20,7 @@ use crate::observe::By;
 use crate::registry::Registered;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
-use convoke_store::{Commit, Flow, PageEnds, ReadSet, Reader as _, RecordingReader};
+use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
 
 /// What is asked, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -100,14 +100,14 @@ impl Asked {
             Why::Again => call.paid(),
         });
         let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
-        let visited = reader.rows_visited();
+        let visited = reader.rows_observed();
         let within = || catch_unwind(AssertUnwindSafe(|| self.value(dispatcher, reader, &call)));
         let result = capture.within(within).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
         let (result, journal) = match result {
             Ok((value, journal)) => (Ok(value), journal),
             Err(error) => (Err(error), None),
         };
-        call.work.rows_read.fetch_add(reader.rows_visited().saturating_sub(visited), Relaxed);
+        call.work.rows_read.fetch_add(reader.rows_observed().saturating_sub(visited), Relaxed);
         let log_lines = capture.take();
         let error = result.as_ref().err();
         if self.why == Why::Subscribed {

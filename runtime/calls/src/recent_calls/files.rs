@@ -69,6 +69,11 @@ impl Files {
         self.parts.iter().fold((0, 0), |(calls, bytes), part| (calls + part.calls, bytes + part.bytes))
     }
 
+    /// Returns whether the last call of the oldest file ended before this time.
+    pub(super) fn has_ended_before(&self, end: Millis) -> bool {
+        self.parts.front().is_some_and(|part| part.span.1 < end)
+    }
+
     /// Appends lines of calls, in the order of their ends. It writes all of them or none.
     ///
     /// # Errors

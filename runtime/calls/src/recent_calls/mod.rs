@@ -199,6 +199,17 @@ impl RecentCalls {
         state.and_then(|state| state.files.as_ref().map(Files::size)).unwrap_or_default()
     }
 
+    /// Returns whether calls wait to be written, or calls on disk are old enough to be removed.
+    pub(crate) fn is_due(&self) -> bool {
+        let Some(recorder) = &self.recorder else { return false };
+        if self.pending.each().any(|queue| !queue.records.is_empty()) {
+            return true;
+        }
+        let Some(state) = recorder.state.try_lock() else { return false };
+        let end = recorder.options.clock.now() - recorder.options.settings.life();
+        !state.unwritten.is_empty() || state.files.as_ref().is_some_and(|files| files.has_ended_before(end))
+    }
+
     /// Writes the calls that wait to disk, and removes old ones. Blocks on the disk.
     pub(crate) fn write(&self) {
         let Some(recorder) = &self.recorder else { return };

@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page first: it answers every address that is no file's.
-static FILES: [File; 29] = files! {
+static FILES: [File; 30] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -46,6 +46,7 @@ static FILES: [File; 29] = files! {
     "pages/functions.js" JS Plain include_str;
     "pages/calls.js" JS Plain include_str;
     "pages/data.js" JS Plain include_str;
+    "pages/conditions.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
