@@ -89,7 +89,7 @@ export function Calls({ query }) {
       <button type="button" aria-pressed=${isPaused} onClick=${resume}>${isPaused ? "Go on" : "Pause"}</button>
     <//>
     <${AskedNode} node=${asked?.node} has="Calls" />
-    <${Choice} label="How calls ended" of=${ENDINGS} value=${query.get("outcome") ?? ""} choose=${(outcome) => go(withQuery({ outcome }))} />
+    <div class="row"><${Choice} label="How calls ended" of=${ENDINGS} value=${query.get("outcome") ?? ""} choose=${(outcome) => go(withQuery({ outcome }))} /></div>
     <${Filters} query=${query} />
     <${Failed} error=${error} />
     ${all.length

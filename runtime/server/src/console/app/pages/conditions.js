@@ -60,7 +60,7 @@ export function Conditions({ columns, wheres, apply }) {
       <button type="button" onClick=${() => remove(number)} aria-label=${`Remove condition ${number + 1}`}>Remove</button>
     </div>`)}
     <div class="row">
-      <button type="button" class="add" onClick=${add}>Add a condition</button>
+      <button type="button" class="add" onClick=${add} disabled=${columns.length === 0}>Add a condition</button>
       ${lines.length > 0 && html`<button type="submit" class="primary">Apply</button>`}
     </div>
   </form>`;

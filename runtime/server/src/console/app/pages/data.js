@@ -65,8 +65,9 @@ function Rows({ table, links, query }) {
       <${Act} does=${() => exported("csv")}>Export as CSV<//>
       <${Act} does=${() => exported("jsonl")}>as JSON lines<//>
     <//>
+    <${Conditions} columns=${asked.value?.columns ?? []} wheres=${wheres} apply=${(where) => change({ where })} />
     <${Waiting} asked=${asked}>${(page) => html`
-      <div class="filters" role="search">
+      <div class="filters" role="search" aria-label="Order">
         <${Field} label="In the order of">
           <select value=${index ?? ""} onChange=${(event) => change({ index: event.target.value })}>
             <option value="">when they were made</option>
@@ -79,7 +80,6 @@ function Rows({ table, links, query }) {
           </select>
         <//>
       </div>
-      <${Conditions} columns=${page.columns} wheres=${wheres} apply=${(where) => change({ where })} />
       <${Page} key=${wanted} page=${page} table=${table} links=${links} again=${asked.again} />
       <div class="row" role="navigation" aria-label="Pages of rows">
         ${(cursor || back) && html`<a class="button" href=${withQuery({ cursor: null, back: null })}>First page</a>`}
