@@ -13,9 +13,10 @@ use parking_lot::Mutex;
 
 use super::Postgres;
 use super::buckets::Buckets;
+use super::checks;
 use super::counters::Counters;
 use super::failure::Failure;
-use super::follower::{Follower, Following, OLDEST};
+use super::follower::{Follower, Following, HISTORY, History};
 use super::installation::Snapshot;
 use super::leases::Leases;
 use super::line::{Line, closed};
@@ -29,7 +30,7 @@ use super::session::Session;
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::turns::Turns;
-use super::writer::{Home, Writers};
+use super::writer::{Confirmed, Home, Writers};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::fair_queue::Service;
@@ -58,6 +59,7 @@ pub(crate) struct PgEngine {
     requests: Requests,
     leases: Leases,
     turns: Turns,
+    confirmed: Arc<Confirmed>,
     readers_count: usize,
     greatest_id: u128,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -95,19 +97,21 @@ impl PgEngine {
         let idle = (2 * limits.mutation_timeout.max(limits.query_timeout)).max(Duration::from_secs(10));
         let server = Arc::new(settings.server.with_idle(idle));
         let mut session = Session::open(&server)?;
-        require_utf8(&mut session)?;
+        checks::require(&mut session, &server)?;
         own::make(&mut session, &server)?;
         let shared = Arc::new(SharedClock::over(clock));
         let clock: Arc<dyn Clock> = shared.clone();
-        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared)
+        let confirmed = Arc::<Confirmed>::default();
+        let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared, Some(&confirmed))
             .map_err(|refused| locked(data, refused))?;
         let by = (presence.id(), &on_opening);
         let (difference, mut session) =
             schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), by)?;
         gate.set_schema(difference);
         // Before any row is read: what is committed from here on is told.
-        let oldest = session.rows(OLDEST, Vec::new())?;
-        let oldest = oldest.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
+        let history = session.rows(HISTORY, Vec::new())?;
+        let history = history.first().map(History::of_row).transpose()?;
+        let history = history.ok_or_else(|| Failure::Other("the database has no history".to_owned()))?;
         // In no order with others: what they make from here on has later ids.
         let transaction = PgTransaction::new(session, Purpose::Upkeep, schema::frame(&clock, &commits));
         let greatest_id = schema::greatest_id(&transaction)?;
@@ -131,9 +135,9 @@ impl PgEngine {
             clock: clock.clone(),
         };
         let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a follower: {error}"));
-        let follower = Follower::start(following, oldest).map_err(no_thread)?;
-        let home =
-            Home { node: presence.id(), tables: tables.clone(), signals: follower.signals().clone(), commits, clock };
+        let follower = Follower::start(following, history).map_err(no_thread)?;
+        let (node, signals) = (presence.id(), follower.signals().clone());
+        let home = Home { node, tables: tables.clone(), signals, commits, confirmed: confirmed.clone(), clock };
         let writers = Arc::new(Writers::new(home, settings.writers, limits, sessions.clone(), counters, stuck));
         let mut threads = writers.start()?;
         let serve = {
@@ -165,6 +169,7 @@ impl PgEngine {
             requests,
             leases,
             turns,
+            confirmed,
             readers_count,
             greatest_id,
             threads: Mutex::new(threads),
@@ -199,17 +204,6 @@ pub(crate) fn locked(data: &Path, refused: Refused) -> OpenError {
         Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
         Refused::Disagrees(other) => OpenError::Disagrees { other },
         Refused::Failed(failure) => failure.into(),
-    }
-}
-
-/// Texts are UTF-8, in the database as here.
-fn require_utf8(session: &mut Session) -> Result<(), OpenError> {
-    let rows = session.rows("SELECT current_setting('server_encoding')", Vec::new())?;
-    let found: String =
-        rows.first().map_or(Ok(String::new()), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
-    match &*found {
-        "UTF8" => Ok(()),
-        _ => Err(OpenError::Setting { name: "server_encoding", expected: "UTF8".to_owned(), found }),
     }
 }
 
@@ -262,7 +256,7 @@ impl Reading {
             None => match transaction.commit(Vec::new(), self.limit) {
                 Committed::Yes => Ok(()),
                 Committed::No(death) => Err(death),
-                Committed::Unknown(reason) => Err(Death::Cut(reason)),
+                Committed::Unknown(failure) => Err(Death::Cut(failure.reason())),
             },
             // The function knows: what it asked for next failed.
             Some(Death::Failed(StoreError::TransactionLost(_))) => Ok(()),
@@ -384,7 +378,7 @@ impl Engine for PgEngine {
     fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {
         // Nobody waits for a server that is known not to answer.
         match self.presence.trouble() {
-            Some(reason) => Err(StoreError::Unreachable(reason)),
+            Some(failure) => Err(failure.into_store(0)),
             None => self.buckets.draw(draw).map_err(|failure| match failure {
                 Failure::Late => StoreError::Unreachable("a bucket was not drawn from in time".to_owned()),
                 failure => failure.into_store(0),
@@ -414,7 +408,9 @@ impl Engine for PgEngine {
     }
 
     fn health(&self) -> Result<(), String> {
-        self.presence.health()
+        self.presence.health()?;
+        let unconfirmed = self.confirmed.refused().map(Failure::reason);
+        unconfirmed.or_else(|| self.follower.signals().trouble()).map_or(Ok(()), Err)
     }
 
     fn stuck(&self) -> Option<(String, Duration)> {

@@ -3,8 +3,15 @@
 use std::error::Error as _;
 
 use convoke_store::{OpenError, StoreError};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_rustls::rustls::{CertificateError, Error as TlsError};
+
+/// The reason of a server in recovery.
+pub(crate) const STANDBY: &str = "it is a standby";
+/// The reason of a server that refused a write.
+const READ_ONLY: &str = "it is read-only: it is a standby, or default_transaction_read_only is on";
+/// The reason of a server that does not answer commits.
+pub(crate) const UNCONFIRMED: &str = "it does not confirm commits: check its disk and its synchronous standbys";
 
 /// A failure of a statement.
 #[derive(Clone, Debug)]
@@ -17,6 +24,10 @@ pub(crate) enum Failure {
     Late,
     /// The way to the server is cut, or the server is going: what was not committed is rolled back.
     Cut(String),
+    /// The server accepts no writes, for this reason.
+    NotWritable(&'static str),
+    /// The server committed without the confirmation of its synchronous standby.
+    Unconfirmed,
     /// The server has no room.
     NoRoom(String),
     /// A key is too long for an index.
@@ -33,6 +44,9 @@ impl Failure {
         if let Some(reason) = untrusted(error) {
             return Failure::Other(reason);
         }
+        if is_read_only_host(error) {
+            return Failure::NotWritable(READ_ONLY);
+        }
         let text = text(error);
         let Some(code) = error.code() else {
             // What the server has not said is said by the way to it, or by the library about what was asked.
@@ -45,6 +59,8 @@ impl Failure {
             Failure::Conflict(text)
         } else if *code == SqlState::UNIQUE_VIOLATION || *code == SqlState::DIVISION_BY_ZERO {
             Failure::Unique
+        } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+            Failure::NotWritable(READ_ONLY)
         } else if *code == SqlState::QUERY_CANCELED {
             Failure::Late
         } else if *code == SqlState::DISK_FULL || *code == SqlState::OUT_OF_MEMORY {
@@ -68,6 +84,14 @@ impl Failure {
         }
     }
 
+    /// In plain words.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Failure::Late => "it was not answered in time".to_owned(),
+            failure => failure.into_store(0).to_string(),
+        }
+    }
+
     /// As a failure of the store.
     pub(crate) fn into_store(self, limit_ms: u64) -> StoreError {
         match self {
@@ -75,6 +99,8 @@ impl Failure {
             Failure::Unique => StoreError::Engine("a unique index refused a row".to_owned()),
             Failure::Late => StoreError::Deadline { limit_ms },
             Failure::Cut(reason) => StoreError::Unreachable(reason),
+            Failure::NotWritable(reason) => StoreError::NotWritable(reason),
+            Failure::Unconfirmed => StoreError::Unreachable(UNCONFIRMED.to_owned()),
             Failure::NoRoom(reason) => StoreError::NoRoom(reason),
             Failure::TooLong(reason) | Failure::Outdated(reason) | Failure::Other(reason) => StoreError::Engine(reason),
         }
@@ -92,6 +118,19 @@ impl From<Failure> for OpenError {
 
 fn is_cut(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// Returns true if every host of the address was refused by `target_session_attrs=read-write`.
+fn is_read_only_host(error: &tokio_postgres::Error) -> bool {
+    let cause = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none())
+}
+
+/// Returns true if the server warns that it stopped waiting for its synchronous standby. The text depends on the server's
+/// language. So every general warning counts: it costs one confirmation more.
+pub(crate) fn is_unconfirmed(notice: &DbError) -> bool {
+    notice.parsed_severity() == Some(Severity::Warning)
+        && (*notice.code() == SqlState::WARNING || *notice.code() == SqlState::ADMIN_SHUTDOWN)
 }
 
 /// Why the server's certificate is refused, if that is what is wrong.

@@ -5,8 +5,12 @@
 //! oldest one that is still open everything is visible: from there on rows are looked at again, and what was seen is
 //! remembered. Nobody is notified within a transaction, which would make commits wait for each other: a node that has
 //! committed says so afterwards, not often, and everybody looks from time to time anyway.
+//!
+//! All of this holds within one history of the database. A restore, a failover or a restart of the server may lose commits, and
+//! numbers of transactions are then given again. The follower compares the history at each connection ([`HISTORY`]); in another
+//! one it forgets the numbers, and publishes that everything has changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hasher as _;
 use std::io;
 use std::sync::Arc;
@@ -19,10 +23,11 @@ use rustc_hash::FxHasher;
 use serde_json::{Value as Json, json};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client};
 use tracing::warn;
 
-use super::failure::Failure;
+use super::failure::{Failure, STANDBY};
 use super::own;
 use super::server::Server;
 use super::sql::quoted;
@@ -38,6 +43,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 const ROWS_MAX: i64 = 5_000;
 /// Bytes of one row's changes; beyond it tables are named as a whole.
 const BODY_MAX: usize = 64 * 1_024;
+/// Commits with an unknown outcome that are looked for.
+const DOUBTFUL_MAX: usize = 1_000;
 /// After so long without a look it is unknown what happened: rows are kept longer than this.
 const LOST: Duration = Duration::from_secs(1_800);
 
@@ -53,6 +60,10 @@ pub(crate) struct Signals {
     wake: Arc<Notify>,
     committed: AtomicBool,
     ended: AtomicBool,
+    /// Commits of this node whose outcome was unknown, by their ids, oldest first.
+    doubtful: Mutex<VecDeque<u128>>,
+    /// Why commits of other nodes cannot be followed now.
+    trouble: Mutex<Option<String>>,
     /// Commits of other nodes that were taken in.
     pub taken_in: AtomicU64,
 }
@@ -63,6 +74,20 @@ impl Signals {
         if !self.committed.swap(true, Relaxed) {
             self.wake.notify_one();
         }
+    }
+
+    /// The outcome of a commit of this node is unknown: if it turns up it is followed as if another node had made it.
+    pub(crate) fn doubt(&self, id: u128) {
+        let mut doubtful = self.doubtful.lock();
+        if doubtful.len() >= DOUBTFUL_MAX {
+            doubtful.pop_front();
+        }
+        doubtful.push_back(id);
+    }
+
+    /// Returns why commits of other nodes cannot be followed now, if that is so.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().clone()
     }
 }
 
@@ -81,13 +106,13 @@ pub(crate) struct Following {
 }
 
 impl Follower {
-    /// Begins to follow: what is committed from `from` on, the oldest transaction that was open at some moment.
+    /// Begins to follow: what is committed in `history` from `from` on, the oldest transaction that was open at some moment.
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) fn start(following: Following, from: i64) -> io::Result<Self> {
+    pub(crate) fn start(following: Following, History { name, from }: History) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
-        let work = Work { following, signals: signals.clone(), from, seen: BTreeSet::new() };
+        let work = Work { following, signals: signals.clone(), history: name, file: None, from, seen: BTreeSet::new() };
         let thread = thread::Builder::new().name("convoke-follower".to_owned()).spawn(move || work.run())?;
         Ok(Self { signals, thread: Mutex::new(Some(thread)) })
     }
@@ -118,9 +143,13 @@ impl Drop for Follower {
 struct Work {
     following: Following,
     signals: Arc<Signals>,
+    /// The name of the history that all of this is about.
+    history: String,
+    /// The file of the table of commits, which a restore replaces.
+    file: Option<u32>,
     from: i64,
-    /// The transactions from `from` on that were taken in.
-    seen: BTreeSet<i64>,
+    /// The transactions from `from` on that were taken in, with the ids of their rows.
+    seen: BTreeSet<(i64, u128)>,
 }
 
 impl Work {
@@ -132,18 +161,26 @@ impl Work {
         let clock = self.following.clock.clone();
         runtime.block_on(async move {
             let mut looked = clock.monotonic();
+            let mut failures = 0_u32;
             while !self.signals.ended.load(Relaxed) {
-                match self.following.server.connect_to_listen(self.signals.wake.clone()).await {
+                let before = looked;
+                let followed = match self.connect().await {
                     Ok(client) => {
                         if clock.monotonic().saturating_sub(looked) > LOST {
                             publish(&self.following.commits, ChangeSet::everything());
                         }
-                        let followed = self.follow(&client, &mut looked).await;
-                        if let Err(failure) = followed {
-                            warn!("what other nodes commit cannot be followed now: {failure:?}");
-                        }
+                        self.follow(&client, &mut looked).await
                     }
-                    Err(failure) => warn!("what other nodes commit cannot be followed now: {failure:?}"),
+                    Err(failure) => Err(failure),
+                };
+                if let Err(failure) = followed {
+                    // A cut alone is none: the next connection follows.
+                    failures = if looked > before { 1 } else { failures + 1 };
+                    if failures == 2 {
+                        let reason = format!("commits of other nodes cannot be followed: {}", failure.reason());
+                        warn!("{reason}");
+                        *self.signals.trouble.lock() = Some(reason);
+                    }
                 }
                 if !self.signals.ended.load(Relaxed) {
                     tokio::time::sleep(LOOK).await;
@@ -152,24 +189,64 @@ impl Work {
         });
     }
 
+    async fn connect(&self) -> Result<Client, Failure> {
+        let wake = self.signals.wake.clone();
+        let hear = move |message| {
+            if matches!(message, None | Some(AsyncMessage::Notification(_))) {
+                wake.notify_one();
+            }
+        };
+        self.following.server.connect(hear).await
+    }
+
     async fn follow(&mut self, client: &Client, looked: &mut Duration) -> Result<(), Failure> {
         let failed = |error: tokio_postgres::Error| Failure::of(&error);
         let channel = quoted(&channel(&self.following.server.schema));
         client.batch_execute(&self.following.server.settle()).await.map_err(failed)?;
+        let history = History::of_row(&client.query_one(HISTORY, &[]).await.map_err(failed)?)?;
+        let mut is_new = history.name != self.history;
+        if is_new {
+            self.begin_history(history);
+        }
         client.batch_execute(&format!("LISTEN {channel}")).await.map_err(failed)?;
         let look = client.prepare(LOOK_SQL).await.map_err(failed)?;
         while !self.signals.ended.load(Relaxed) {
             if self.signals.committed.swap(false, Relaxed) {
                 client.batch_execute(&format!("NOTIFY {channel}")).await.map_err(failed)?;
             }
-            let rows =
-                client.query(&look, &[&self.from, &Bits(self.following.node), &ROWS_MAX]).await.map_err(failed)?;
-            *looked = self.following.clock.monotonic();
+            let doubtful: Vec<Bits> = self.signals.doubtful.lock().iter().copied().map(Bits).collect();
+            let params: [&(dyn ToSql + Sync); 4] = [&self.from, &Bits(self.following.node), &ROWS_MAX, &doubtful];
+            let rows = client.query(&look, &params).await.map_err(failed)?;
+            let table = Table::of_row(rows.first()).map_err(failed)?;
+            if table.is_on_standby {
+                return Err(Failure::NotWritable(STANDBY));
+            }
+            if self.file.replace(table.file).is_some_and(|file| file != table.file) {
+                let history = History::of_row(&client.query_one(HISTORY, &[]).await.map_err(failed)?)?;
+                self.begin_history(history);
+                is_new = true;
+                continue;
+            }
             self.take_in(&rows).map_err(failed)?;
+            if std::mem::take(&mut is_new) {
+                // Behind the first look: what it did not see is looked at later.
+                publish(&self.following.commits, ChangeSet::everything());
+            }
+            *looked = self.following.clock.monotonic();
+            *self.signals.trouble.lock() = None;
             tokio::time::sleep(PAUSE).await;
             let _ = tokio::time::timeout(LOOK, self.signals.wake.notified()).await;
         }
         Ok(())
+    }
+
+    /// Forgets what was seen in another history.
+    fn begin_history(&mut self, history: History) {
+        warn!("the database was restarted, restored or failed over: everything is read again");
+        self.following.server.begin_history();
+        self.following.commits.begin_history();
+        self.seen.clear();
+        (self.history, self.from, self.file) = (history.name, history.from, None);
     }
 
     /// Each row has the oldest open transaction, and its own one with what it changed, if there is one.
@@ -180,16 +257,18 @@ impl Work {
         let mut changes = ChangeSet::default();
         let mut last = self.from;
         for row in rows {
-            let Some(transaction) = row.try_get::<_, Option<i64>>(1)? else { continue };
+            let Some(transaction) = row.try_get::<_, Option<i64>>(3)? else { continue };
+            let id = row.try_get::<_, Bits>(4)?.0;
             last = transaction;
-            if self.seen.insert(transaction) {
+            if self.seen.insert((transaction, id)) {
                 self.signals.taken_in.fetch_add(1, Relaxed);
-                changes.extend([decode(row.try_get(2)?, &self.following.tables)]);
+                self.signals.doubtful.lock().retain(|doubtful| *doubtful != id);
+                changes.extend([decode(row.try_get(5)?, &self.following.tables)]);
             }
         }
         // What was not read yet is read at the next look.
         self.from = if is_full { oldest.min(last) } else { oldest };
-        self.seen = self.seen.split_off(&self.from);
+        self.seen = self.seen.split_off(&(self.from, 0));
         if is_full && last >= oldest {
             // Somebody holds a transaction open for long, and too much has happened since to remember all of it.
             changes = ChangeSet::everything();
@@ -205,13 +284,49 @@ fn publish(commits: &Commits, changes: ChangeSet) {
     let Ok(()) = commits.commit(changes, || Ok::<_, std::convert::Infallible>(()));
 }
 
-/// Always one row at least, for the oldest open transaction.
-const LOOK_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, c.xid::text::bigint, c.changes \
-    FROM (SELECT 1) AS one LEFT JOIN LATERAL (SELECT xid, changes FROM _commits \
-    WHERE xid >= $1::bigint::text::xid8 AND node <> $2 ORDER BY xid LIMIT $3) AS c ON true";
+/// Always one row at least, for the oldest open transaction. Rows of this node are its own, except those whose commit it
+/// does not know.
+const LOOK_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_is_in_recovery(), \
+    pg_relation_filenode(to_regclass('_commits')), c.xid::text::bigint, c.id, c.changes \
+    FROM (SELECT 1) AS one LEFT JOIN LATERAL (SELECT xid, id, changes FROM _commits \
+    WHERE xid >= $1::bigint::text::xid8 AND (node <> $2 OR id = ANY($4)) ORDER BY xid LIMIT $3) AS c ON true";
 
-/// The oldest transaction that is open now.
-pub(crate) const OLDEST: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
+/// What a look says of the table itself.
+struct Table {
+    is_on_standby: bool,
+    file: u32,
+}
+
+impl Table {
+    fn of_row(row: Option<&tokio_postgres::Row>) -> Result<Self, tokio_postgres::Error> {
+        let Some(row) = row else { return Ok(Self { is_on_standby: false, file: 0 }) };
+        Ok(Self { is_on_standby: row.try_get(1)?, file: row.try_get::<_, Option<u32>>(2)?.unwrap_or(0) })
+    }
+}
+
+/// The name of the history, and the oldest transaction that is open now. Commits of one history are never lost: another
+/// cluster, another timeline and another start of the server are other histories.
+pub(crate) const HISTORY: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat_ws(' ', system_identifier, \
+    left(pg_walfile_name(pg_current_wal_lsn()), 8), extract(epoch FROM pg_postmaster_start_time())) END, \
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM pg_control_system()";
+
+/// A history of the database, from a transaction on.
+pub(crate) struct History {
+    name: String,
+    from: i64,
+}
+
+impl History {
+    /// Reads a row of [`HISTORY`].
+    ///
+    /// # Errors
+    /// [`Failure::NotWritable`] on a standby, which has none of its own.
+    pub(crate) fn of_row(row: &tokio_postgres::Row) -> Result<Self, Failure> {
+        let failed = |error: tokio_postgres::Error| Failure::of(&error);
+        let name = row.try_get::<_, Option<String>>(0).map_err(failed)?.ok_or(Failure::NotWritable(STANDBY))?;
+        Ok(Self { name, from: row.try_get(1).map_err(failed)? })
+    }
+}
 
 fn channel(schema: &str) -> String {
     format!("convoke {schema}")

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::checks;
 use super::engine::locked;
 use super::failure::Failure;
 use super::own::{self, LIFETIME_S};
@@ -39,10 +40,11 @@ impl PgInstallation {
         super::make_folder(data)?;
         let server = Arc::new(server.clone());
         let mut session = Session::open(&server)?;
+        checks::require(&mut session, &server)?;
         own::make(&mut session, &server)?;
         let shared = Arc::new(SharedClock::over(clock));
         let presence =
-            Presence::enter(&mut session, &server, Company::None, &shared).map_err(|refused| locked(data, refused))?;
+            Presence::enter(&mut session, &server, Company::None, &shared, None).map_err(|refused| locked(data, refused))?;
         let clock: Arc<dyn Clock> = shared;
         Ok(Self { server, clock, presence })
     }
@@ -251,9 +253,8 @@ impl DatabaseBuilder for Builder {
                 Ok(())
             }
             Committed::No(Death::Failed(error)) => Err(error.into()),
-            Committed::No(Death::Again(reason) | Death::Cut(reason)) | Committed::Unknown(reason) => {
-                Err(StoreError::Engine(reason).into())
-            }
+            Committed::No(Death::Again(reason) | Death::Cut(reason)) => Err(StoreError::Engine(reason).into()),
+            Committed::Unknown(failure) => Err(StoreError::Engine(failure.reason()).into()),
             Committed::No(Death::AtOnce) => Err(StoreError::Engine("rows collide".to_owned()).into()),
         }
     }

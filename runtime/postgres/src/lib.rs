@@ -6,6 +6,7 @@
 
 mod aside;
 mod buckets;
+mod checks;
 mod counters;
 mod engine;
 mod failure;

@@ -13,6 +13,7 @@ use super::own::{self, LIFETIME_S};
 use super::server::Server;
 use super::session::Session;
 use super::value::Bits;
+use super::writer::Confirmed;
 use super::{buckets, leases, requests, turns};
 use convoke_core::clock::{Clock as _, Millis, SharedClock};
 use convoke_store::{Answerer, Nodes, Value};
@@ -53,7 +54,7 @@ struct Shared {
     /// The numbers of those who lived at the last renewal.
     living: Mutex<Vec<u32>>,
     /// Why the last renewal failed.
-    trouble: Mutex<Option<String>>,
+    trouble: Mutex<Option<Failure>>,
     /// By how many milliseconds the database's clock was ahead of this node's at the last renewal.
     deviation_ms: AtomicI64,
     /// What answers other nodes.
@@ -86,9 +87,12 @@ impl Presence {
         server: &Arc<Server>,
         company: Company<'_>,
         clock: &Arc<SharedClock>,
+        confirmed: Option<&Arc<Confirmed>>,
     ) -> Result<Self, Refused> {
         let id = own::random_id()?;
-        session.run("BEGIN ISOLATION LEVEL READ COMMITTED; ".to_owned() + &own::hold("nodes"))?;
+        // A row that is lost is entered again: it waits for no standby.
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; ";
+        session.run(begin.to_owned() + &own::hold("nodes"))?;
         let others = session.rows(
             &format!(
                 "SELECT name, extract(epoch from clock_timestamp() - seen_at)::bigint FROM _nodes \
@@ -116,6 +120,12 @@ impl Presence {
             server: server.clone(),
             shared: shared.clone(),
             clock: clock.clone(),
+            confirmed: confirmed.cloned(),
+            agreed: match company {
+                Company::Nodes { agreed } => Some(agreed.map(str::to_owned)),
+                Company::None => None,
+            },
+            history: server.history(),
             session: None,
             cleaned: 0,
         };
@@ -151,11 +161,12 @@ impl Presence {
     /// # Errors
     /// Why not.
     pub(crate) fn health(&self) -> Result<(), String> {
-        self.trouble().or_else(|| deviates(self.deviation_ms())).map_or(Ok(()), Err)
+        let trouble = self.trouble().map(Failure::reason);
+        trouble.or_else(|| deviates(self.deviation_ms())).map_or(Ok(()), Err)
     }
 
-    /// Why the server does not answer, if it does not.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    /// Returns why the row cannot be renewed, if that is so: the server does not answer, or accepts no writes.
+    pub(crate) fn trouble(&self) -> Option<Failure> {
         self.shared.trouble.lock().clone()
     }
 
@@ -167,6 +178,7 @@ impl Presence {
         let _ = thread.join();
         // A row that cannot be removed grows old.
         if let Ok(mut session) = Session::open(&self.server) {
+            let _ = session.run("SET synchronous_commit = off");
             let _ = session.change("DELETE FROM _nodes WHERE id = $1", vec![own::id(self.id)]);
         }
     }
@@ -226,6 +238,12 @@ struct Keeper {
     server: Arc<Server>,
     shared: Arc<Shared>,
     clock: Arc<SharedClock>,
+    /// For a node: whether commits are confirmed, which is tried while they are not.
+    confirmed: Option<Arc<Confirmed>>,
+    /// For a node: what it has entered of [`Company::Nodes`].
+    agreed: Option<Option<String>>,
+    /// The database's history at the last renewal.
+    history: u64,
     session: Option<Session>,
     cleaned: u32,
 }
@@ -241,19 +259,34 @@ impl Keeper {
                 return;
             }
             drop(ended);
-            let trouble = self.renew().err().map(|failure| failure.into_store(0).to_string());
+            let trouble = self.renew().err();
             let mut known = self.shared.trouble.lock();
-            if let Some(reason) = trouble.as_ref().filter(|_| known.is_none()) {
-                warn!("the database does not answer: {reason}");
+            if let Some(failure) = trouble.clone().filter(|_| known.is_none()) {
+                warn!("this node is not ready: {}", failure.reason());
             }
             *known = trouble;
+            drop(known);
+            self.try_to_confirm();
+        }
+    }
+
+    /// Has mutations begun again once a commit is confirmed.
+    fn try_to_confirm(&self) {
+        let Some(confirmed) = self.confirmed.as_ref().filter(|confirmed| confirmed.refused().is_some()) else { return };
+        if Session::open(&self.server).and_then(|mut session| session.confirm(RENEWAL)).is_ok() {
+            confirmed.restore();
         }
     }
 
     fn renew(&mut self) -> Result<(), Failure> {
         let mut session = match self.session.take().filter(Session::is_sound) {
             Some(session) => session,
-            None => Session::open(&self.server)?,
+            None => {
+                let mut session = Session::open(&self.server)?;
+                // Another node must hear of this one while a standby does not answer, too.
+                session.run("SET synchronous_commit = off")?;
+                session
+            }
         };
         self.renew_over(&mut session)?;
         if let Some(answerer) = self.shared.answerer.get() {
@@ -283,13 +316,23 @@ impl Keeper {
                              RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
         let machine = self.clock.machine();
         let (asked, began) = (machine.now(), machine.monotonic());
-        let rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        let history = self.server.history();
+        let mut rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        if rows.is_empty()
+            && self.history != history
+            && let Some(agreed) = &self.agreed
+        {
+            // A history without it.
+            enter_row(session, self.id, Company::Nodes { agreed: agreed.as_deref() })?;
+            rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        }
         let answered = asked + machine.monotonic().saturating_sub(began);
         let Some(row) = rows.first() else {
             // Others have taken over what it had.
             let reason = "this node was not heard of for an hour, and is forgotten: restart it";
             return Err(Failure::Other(reason.to_owned()));
         };
+        self.history = history;
         let theirs = row.try_get::<_, i64>(0).ok();
         if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
             self.clock.measure(Millis(theirs), asked, answered);

@@ -112,7 +112,8 @@ fn change(
                 let session = closed.ok_or_else(|| OpenError::Engine("the connection is cut".to_owned()))?;
                 return Ok((applied.into_difference(), session));
             }
-            Committed::Unknown(reason) | Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
+            Committed::Unknown(failure) => OpenError::Engine(failure.reason()),
+            Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
             Committed::No(Death::AtOnce) => OpenError::Engine("rows collide".to_owned()),
             Committed::No(Death::Cut(reason)) => return Err(OpenError::Engine(reason)),
             Committed::No(Death::Failed(error)) => return Err(applied.err().unwrap_or_else(|| error.into())),

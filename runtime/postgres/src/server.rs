@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::future::poll_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Notify;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -39,6 +39,8 @@ pub(crate) struct Server {
     /// A transaction that nothing is asked of for so long is ended by the server, so that a node which stands still holds
     /// nobody up.
     idle_ms: u128,
+    /// Counts the histories that the database had while this process ran.
+    history: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Server {
@@ -92,7 +94,15 @@ impl Server {
             false => Some(MakeRustlsConnect::new(client_config(roots.as_deref())?)),
         };
         config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
-        Ok(Self { config, tls, schema, isolation: "SERIALIZABLE", patience: Duration::from_secs(60), idle_ms: 10_000 })
+        Ok(Self {
+            config,
+            tls,
+            schema,
+            isolation: "SERIALIZABLE",
+            patience: Duration::from_secs(60),
+            idle_ms: 10_000,
+            history: Arc::default(),
+        })
     }
 
     /// The same database, another schema.
@@ -110,45 +120,38 @@ impl Server {
         Self { idle_ms: idle.as_millis(), ..self.clone() }
     }
 
-    /// Connects.
+    /// Connects. `hear` gets what the server sends unasked, and `None` when the connection ends.
     ///
     /// # Errors
     /// [`Failure::Cut`], or what the server says.
-    pub(crate) async fn connect(&self) -> Result<Client, Failure> {
+    pub(crate) async fn connect(
+        &self,
+        hear: impl FnMut(Option<AsyncMessage>) + Send + 'static,
+    ) -> Result<Client, Failure> {
         let failed = |error: tokio_postgres::Error| Failure::of(&error);
         match &self.tls {
             None => {
                 let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
-                // It ends with its client; what goes wrong meanwhile is told to whoever asks.
-                tokio::spawn(connection);
+                // It ends with its client; its failure reaches the next statement.
+                tokio::spawn(drive(connection, hear));
                 Ok(client)
             }
             Some(tls) => {
                 let (client, connection) = self.config.connect(tls.clone()).await.map_err(failed)?;
-                tokio::spawn(connection);
+                tokio::spawn(drive(connection, hear));
                 Ok(client)
             }
         }
     }
 
-    /// Connects, and wakes `wake` whenever a notification comes or the connection ends.
-    ///
-    /// # Errors
-    /// As [`Server::connect`].
-    pub(crate) async fn connect_to_listen(&self, wake: Arc<Notify>) -> Result<Client, Failure> {
-        let failed = |error: tokio_postgres::Error| Failure::of(&error);
-        match &self.tls {
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
-                tokio::spawn(listen(connection, wake));
-                Ok(client)
-            }
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await.map_err(failed)?;
-                tokio::spawn(listen(connection, wake));
-                Ok(client)
-            }
-        }
+    /// The number of the history that the database has now.
+    pub(crate) fn history(&self) -> u64 {
+        self.history.load(Relaxed)
+    }
+
+    /// The database has another history from now on: sessions from before are not used again.
+    pub(crate) fn begin_history(&self) {
+        self.history.fetch_add(1, Relaxed);
     }
 
     /// Has the server stop a statement.
@@ -186,17 +189,16 @@ impl Server {
     }
 }
 
-async fn listen<S, T>(mut connection: Connection<S, T>, wake: Arc<Notify>)
+/// Drives a connection to its end.
+async fn drive<S, T>(mut connection: Connection<S, T>, mut hear: impl FnMut(Option<AsyncMessage>))
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-        if matches!(message, AsyncMessage::Notification(_)) {
-            wake.notify_one();
-        }
+        hear(Some(message));
     }
-    wake.notify_one();
+    hear(None);
 }
 
 fn is_here(host: &Host) -> bool {

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -15,14 +16,17 @@ use rustc_hash::FxHashMap;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-use super::failure::Failure;
+use super::failure::{self, Failure};
 use super::server::Server;
 use super::value::Param;
 
 /// Statements that a session keeps prepared; beyond it all are forgotten.
 const STATEMENTS_MAX: usize = 1_000;
+/// Writes to the server's log where a standby must confirm that: the commit then waits for all that was committed before.
+pub(crate) const BARRIER: &str = "SELECT pg_logical_emit_message(true, 'convoke', '') \
+                                  WHERE current_setting('synchronous_standby_names') <> ''";
 /// For the order to stop a statement that takes too long.
 const CANCEL: Duration = Duration::from_millis(500);
 
@@ -88,6 +92,10 @@ pub(crate) struct Session {
     server: Arc<Server>,
     statements: FxHashMap<String, Statement>,
     broken: bool,
+    /// The database's history when it was opened.
+    history: u64,
+    /// Set by a warning that a commit was not confirmed.
+    is_unconfirmed: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -98,13 +106,23 @@ impl Session {
     pub(crate) fn open(server: &Arc<Server>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
         let runtime = runtime.map_err(|error| Failure::Cut(format!("no connection can be driven: {error}")))?;
-        let client = block_on(&runtime, server.connect())?;
+        let history = server.history();
+        let is_unconfirmed = Arc::<AtomicBool>::default();
+        let warned = is_unconfirmed.clone();
+        let hear = move |message| {
+            if matches!(&message, Some(AsyncMessage::Notice(notice)) if failure::is_unconfirmed(notice)) {
+                warned.store(true, Relaxed);
+            }
+        };
+        let client = block_on(&runtime, server.connect(hear))?;
         let mut session = Self {
             runtime: Some(runtime),
             client,
             server: server.clone(),
             statements: FxHashMap::default(),
             broken: false,
+            history,
+            is_unconfirmed,
         };
         session.run(server.settle())?;
         Ok(session)
@@ -117,7 +135,7 @@ impl Session {
 
     /// Whether it may serve another transaction.
     pub(crate) fn is_sound(&self) -> bool {
-        !self.broken && !self.client.is_closed()
+        !self.broken && !self.client.is_closed() && self.history == self.server.history()
     }
 
     /// No transaction uses it any more.
@@ -159,27 +177,54 @@ impl Session {
         flight.pop().unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())))
     }
 
+    /// Returns once everything that was committed before is confirmed by the synchronous standbys, if there are any.
+    ///
+    /// # Errors
+    /// [`Failure::Late`], [`Failure::Unconfirmed`]; the server's.
+    pub(crate) fn confirm(&mut self, limit: Duration) -> Result<(), Failure> {
+        // Its own commit may be cancelled: it holds nothing.
+        self.fly(&[Ask::Run(BARRIER.to_owned())], limit).into_iter().try_for_each(|told| told.map(drop))
+    }
+
     /// Sends all statements at once and waits for what becomes of them, at most for `limit`: then the server is told to
     /// stop, and the session is of no more use.
     pub(crate) fn fly(&mut self, asks: &[Ask], limit: Duration) -> Flight {
-        let Some(runtime) = &self.runtime else { return vec![Err(Failure::Cut("it is over".to_owned()))] };
+        self.send(asks, limit).unwrap_or_else(|| {
+            self.cancel();
+            vec![Err(Failure::Late)]
+        })
+    }
+
+    /// As [`Session::fly`], of a flight that ends with a commit. After `limit` the server is not told to stop: a commit that
+    /// waits for a standby would be cancelled, and would count without it.
+    pub(crate) fn fly_to_commit(&mut self, asks: &[Ask], limit: Duration) -> Flight {
+        self.send(asks, limit).unwrap_or_else(|| vec![Err(Failure::Late)])
+    }
+
+    /// Returns `None` after `limit`. An answer that came with a warning about the commit is not one: its flight fails.
+    fn send(&mut self, asks: &[Ask], limit: Duration) -> Option<Flight> {
+        let Some(runtime) = &self.runtime else { return Some(vec![Err(Failure::Cut("it is over".to_owned()))]) };
         if self.statements.len() > STATEMENTS_MAX {
             self.statements.clear();
         }
         let (client, statements) = (&self.client, &mut self.statements);
+        self.is_unconfirmed.store(false, Relaxed);
         let flown = block_on(runtime, async move { timeout(limit, send(client, statements, asks)).await.ok() });
-        let flight = flown.unwrap_or_else(|| {
-            self.broken = true;
-            self.cancel();
-            vec![Err(Failure::Late)]
-        });
+        self.broken |= flown.is_none();
+        let mut flight = flown?;
+        if self.is_unconfirmed.load(Relaxed)
+            && flight.iter().all(Result::is_ok)
+            && let Some(last) = flight.last_mut()
+        {
+            *last = Err(Failure::Unconfirmed);
+        }
         if flight.iter().any(|told| matches!(told, Err(Failure::Cut(_)))) {
             self.broken = true;
         }
         if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_)))) {
             self.forget_statements();
         }
-        flight
+        Some(flight)
     }
 
     /// Has the server stop what runs for this session.
@@ -251,7 +296,7 @@ async fn in_order<F: Future>(all: Vec<F>) -> Vec<F::Output> {
 }
 
 /// Runs `work` to its end on this thread; on one beside it where this one is an executor's, which must not be held.
-fn block_on<F: Future<Output: Send> + Send>(runtime: &Runtime, work: F) -> F::Output {
+pub(crate) fn block_on<F: Future<Output: Send> + Send>(runtime: &Runtime, work: F) -> F::Output {
     if Handle::try_current().is_err() {
         return runtime.block_on(work);
     }

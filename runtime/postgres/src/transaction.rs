@@ -17,7 +17,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use tokio_postgres::Row as Raw;
 
-use super::failure::Failure;
+use super::failure::{Failure, STANDBY, UNCONFIRMED};
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
 use super::turns;
@@ -167,6 +167,7 @@ enum Poison {
     /// The way to the server is cut: it may be run again.
     Cut(String),
     NoRoom(String),
+    NotWritable(&'static str),
     TooLong,
     Lost(String),
     /// The function returned; code that kept the transaction has no part in it any more.
@@ -191,8 +192,8 @@ pub(crate) enum Committed {
     Yes,
     /// It is not, and cannot be any more.
     No(Death),
-    /// Nobody knows.
-    Unknown(String),
+    /// It is unknown: this was in the way of the answer.
+    Unknown(Failure),
 }
 
 impl PgTransaction {
@@ -258,6 +259,7 @@ impl PgTransaction {
             Poison::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
             Poison::Cut(reason) => StoreError::Unreachable(reason.clone()),
             Poison::NoRoom(reason) => StoreError::NoRoom(reason.clone()),
+            Poison::NotWritable(reason) => StoreError::NotWritable(reason),
             Poison::TooLong => StoreError::Engine("a key is too long for its index".to_owned()),
             Poison::Lost(reason) => StoreError::TransactionLost(reason.clone()),
             Poison::Over => StoreError::TransactionLost("it is over".to_owned()),
@@ -277,6 +279,8 @@ impl PgTransaction {
             Failure::Late => Poison::Deadline,
             Failure::Cut(reason) => Poison::Cut(reason),
             Failure::NoRoom(reason) => Poison::NoRoom(reason),
+            Failure::NotWritable(reason) => Poison::NotWritable(reason),
+            Failure::Unconfirmed => Poison::Cut(UNCONFIRMED.to_owned()),
             Failure::TooLong(_) => Poison::TooLong,
             Failure::Other(reason) => Poison::Lost(reason),
         })
@@ -310,7 +314,7 @@ impl PgTransaction {
         }
         let left = self.frame.limit.saturating_sub(self.elapsed());
         self.statements.set(self.statements.get() + flight.len() as u64);
-        let mut told = session.fly(&flight, left);
+        let mut told = begun(begin > 0, session.fly(&flight, left));
         if told.len() < flight.len() {
             // What failed before any of them was sent.
             let failure = told.into_iter().find_map(std::result::Result::err);
@@ -534,7 +538,7 @@ impl PgTransaction {
         flight.extend(with);
         flight.push(Ask::Run("COMMIT".to_owned()));
         self.statements.set(self.statements.get() + flight.len() as u64);
-        let told = session.fly(&flight, limit);
+        let told = begun(begins, session.fly_to_commit(&flight, limit));
         let is_whole = told.len() == flight.len();
         // A commit of a transaction in which a statement failed is answered as if it were one: the statements tell. A
         // failure that the server itself told of is certain; a cut is not, once the commit may have been sent.
@@ -544,9 +548,8 @@ impl PgTransaction {
                 self.begun.set(false);
                 Committed::Yes
             }
-            None => Committed::Unknown("the commit was not answered".to_owned()),
-            Some(Failure::Cut(reason)) => Committed::Unknown(reason),
-            Some(Failure::Late) => Committed::Unknown("the commit was not answered in time".to_owned()),
+            None => Committed::Unknown(Failure::Cut("the commit was not answered".to_owned())),
+            Some(failure @ (Failure::Cut(_) | Failure::Late | Failure::Unconfirmed)) => Committed::Unknown(failure),
             Some(failure) => {
                 let error = self.failed(failure);
                 Committed::No(self.death().unwrap_or(Death::Failed(error)))
@@ -577,6 +580,16 @@ impl PgTransaction {
         }
         session.is_sound().then_some(session)
     }
+}
+
+/// The answers to a flight. A transaction like these can always be begun, except on a standby.
+fn begun(begins: bool, mut told: Flight) -> Flight {
+    if begins
+        && let Some(first @ Err(Failure::Outdated(_))) = told.first_mut()
+    {
+        *first = Err(Failure::NotWritable(STANDBY));
+    }
+    told
 }
 
 /// What tells a table from others: two definitions at one address have one content.
@@ -880,6 +893,11 @@ impl PgTransaction {
             (Some(Err(Failure::Unique) | Ok(_)), _) | (None, _) => Err(self.again()),
             (Some(Err(failure)), _) => Err(self.failed(failure)),
         }
+    }
+
+    /// Returns true if its result rests on rows, and not on a write that waits for standbys.
+    pub(crate) fn has_only_read(&self) -> bool {
+        self.begun.get() && !self.has_written()
     }
 
     /// Whether anything was written and not rolled back.

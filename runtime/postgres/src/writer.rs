@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,14 +16,15 @@ use rustc_hash::FxHashMap;
 use tracing::{error, warn};
 
 use super::counters::Counters;
-use super::failure::Failure;
+use super::failure::{Failure, UNCONFIRMED};
 use super::follower::{self, MARK, Signals};
 use super::line::Line;
 use super::own;
 use super::pauses::Pauses;
-use super::session::{Ask, Session};
+use super::session::{Ask, BARRIER, Session};
 use super::sessions::Sessions;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
+use super::value::Bits;
 use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_store::fair_queue::Service;
@@ -33,6 +34,8 @@ use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError
 const PATIENT_AFTER: u32 = 2;
 /// For what became of a commit, with new connections.
 const RESOLUTION: Duration = Duration::from_secs(15);
+/// For one answer about it.
+const ANSWER: Duration = Duration::from_secs(5);
 /// For the answer to a commit.
 const COMMIT: Duration = Duration::from_secs(10);
 /// After so many times its limit a mutation counts as stuck.
@@ -57,8 +60,36 @@ pub(crate) struct Home {
     pub signals: Arc<Signals>,
     /// Where its commits are published.
     pub commits: Arc<Commits>,
+    /// Whether the server confirms commits.
+    pub confirmed: Arc<Confirmed>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+}
+
+/// Whether the server confirms commits. After one that it did not confirm in time no mutation is begun until it confirms
+/// another one: each would hold a connection of the server, and the answer of each would be unknown.
+#[derive(Default)]
+pub(crate) struct Confirmed(AtomicBool);
+
+impl Confirmed {
+    /// A commit was not confirmed.
+    fn doubt(&self) {
+        if !self.0.swap(true, Relaxed) {
+            warn!("mutations are refused: {UNCONFIRMED}");
+        }
+    }
+
+    /// Returns why no mutation is begun, if that is so.
+    pub(crate) fn refused(&self) -> Option<Failure> {
+        self.0.load(Relaxed).then_some(Failure::NotWritable(UNCONFIRMED))
+    }
+
+    /// A commit was confirmed.
+    pub(crate) fn restore(&self) {
+        if self.0.swap(false, Relaxed) {
+            warn!("the database confirms commits again");
+        }
+    }
 }
 
 struct Shared {
@@ -207,7 +238,7 @@ impl Shared {
 
     fn serve(&self, line: &Line<Box<dyn WriteJob>>, service: Service, mut job: Box<dyn WriteJob>) {
         // Its time begins when there is a connection.
-        let session = self.sessions.take();
+        let session = self.session();
         let began = self.clock.monotonic();
         let outcome = self.run_until_done(&mut *job, session, began);
         line.end(service, self.clock.monotonic().saturating_sub(began));
@@ -246,7 +277,7 @@ impl Shared {
                 Death::AtOnce if purpose != Purpose::WriteAtOnce => {
                     self.collisions.note(job.name());
                     purpose = Purpose::WriteAtOnce;
-                    session = self.sessions.take();
+                    session = self.session();
                     continue;
                 }
                 // A write at once that a unique index refuses: one of a newer release, which this one does not know.
@@ -267,8 +298,12 @@ impl Shared {
                 return Outcome::Again(death);
             }
             thread::sleep(wait);
-            session = self.sessions.take();
+            session = self.session();
         }
+    }
+
+    fn session(&self) -> Result<Session, Failure> {
+        self.home.confirmed.refused().map_or_else(|| self.sessions.take(), Err)
     }
 
     fn attempt(
@@ -313,7 +348,7 @@ impl Shared {
             Committed::Yes => outcome,
             Committed::No(death @ (Death::Again(_) | Death::Cut(_) | Death::AtOnce)) => Outcome::Again(death),
             Committed::No(Death::Failed(error)) => Outcome::Failed(error),
-            Committed::Unknown(reason) => Outcome::Again(Death::Cut(reason)),
+            Committed::Unknown(failure) => Outcome::Again(Death::Cut(failure.reason())),
         }
     }
 
@@ -332,18 +367,27 @@ impl Shared {
                 Err(failure) => return Outcome::Failed(failure.into_store(0)),
             }
         }
+        if transaction.has_only_read() {
+            // A repeated call may be answered with a commit that its standby never confirmed.
+            with.push(Ask::Run(BARRIER.to_owned()));
+        }
         match (transaction.commit(with, COMMIT), marker) {
             (Committed::Yes, _) => {}
             (Committed::No(Death::Failed(error)), _) => return Outcome::Failed(error),
             (Committed::No(death), _) => return Outcome::Again(death),
-            // It has changed nothing, and so may be run again.
-            (Committed::Unknown(reason), None) => return Outcome::Again(Death::Cut(reason)),
-            (Committed::Unknown(reason), Some(id)) => {
+            (Committed::Unknown(failure), marker) => {
+                if matches!(failure, Failure::Late | Failure::Unconfirmed) {
+                    self.home.confirmed.doubt();
+                }
+                let reason = failure.reason();
+                // Without a marker it has changed nothing, and so may be run again.
+                let Some(id) = marker else { return Outcome::Again(Death::Cut(reason)) };
                 drop(transaction.close());
                 match self.resolve(id, &reason) {
                     Resolved::Committed => {}
                     Resolved::Never => return Outcome::Again(Death::Cut(reason)),
                     Resolved::Unknown => {
+                        self.home.signals.doubt(id);
                         let _ = self.commits.commit(changes, || Err::<(), ()>(()));
                         return Outcome::Failed(StoreError::CommitUnknown(reason));
                     }
@@ -358,21 +402,15 @@ impl Shared {
         Outcome::Kept
     }
 
-    /// Finds out what became of a commit: whoever writes its id once more learns that it is there, or keeps it from ever
-    /// being. While the commit is under way that waits for it.
+    /// Finds out what became of a commit. An insert of its id either finds the row, or prevents the commit for good. While
+    /// the commit is under way the insert waits for it.
     fn resolve(&self, id: u128, reason: &str) -> Resolved {
         self.counters.commits_resolved.fetch_add(1, Relaxed);
         let began = self.clock.monotonic();
         let mut complained = false;
         while self.clock.monotonic().saturating_sub(began) < RESOLUTION {
-            let asked = self.sessions.open().and_then(|mut session| {
-                session.run("SET statement_timeout = 5000")?;
-                // Should it stand, everybody looks at everything once, which harms nobody.
-                session.change(MARK, follower::mark(id, self.home.node, "null".to_owned()))
-            });
-            match asked {
-                Ok(_) => return Resolved::Never,
-                Err(Failure::Unique) => return Resolved::Committed,
+            match self.sessions.open().and_then(|mut session| self.ask_for(id, &mut session)) {
+                Ok(resolved) => return resolved,
                 Err(failure) => {
                     if !std::mem::replace(&mut complained, true) {
                         warn!("a commit was cut ({reason}), and what became of it cannot be asked yet: {failure:?}");
@@ -383,6 +421,27 @@ impl Shared {
         }
         error!("it is unknown what became of a commit: {reason}");
         Resolved::Unknown
+    }
+
+    /// One attempt of [`Shared::resolve`].
+    fn ask_for(&self, id: u128, session: &mut Session) -> Result<Resolved, Failure> {
+        const BY: &str = "SELECT node FROM _commits WHERE id = $1";
+        // The row of no node: it is not taken for the commit's own if its answer is lost.
+        let mark = Ask::Change(MARK.to_owned(), follower::mark(id, 0, "null".to_owned()));
+        match session.fly(&[mark], ANSWER).pop().unwrap_or(Err(Failure::Late)) {
+            // Without a standby's confirmation too: the commit that it prevents is on no standby either.
+            Ok(_) | Err(Failure::Unconfirmed) => Ok(Resolved::Never),
+            Err(Failure::Unique) => {
+                let rows = session.rows(BY, vec![own::id(id)])?;
+                let node = rows.first().and_then(|row| row.try_get::<_, Bits>(0).ok());
+                if node.is_none_or(|node| node.0 != self.home.node) {
+                    return Ok(Resolved::Never);
+                }
+                // It may be there without the standby's confirmation. What is confirmed later confirms it.
+                session.confirm(ANSWER).map(|()| Resolved::Committed)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     fn begin(&self, name: &str) -> u64 {

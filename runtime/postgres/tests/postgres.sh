@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`), those
-# of several nodes as processes (`nodes`), those of the application (`application`), all of them (without an argument), or any
-# other.
+# with standbys, restores and a pooler, which start more servers (`servers`), those of several nodes as processes (`nodes`), those
+# of the application (`application`), all of them (without an argument), or any other.
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
 found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
-if [ -z "$(found)" ] || ! command -v openssl >/dev/null; then
+if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbouncer >/dev/null; then
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl pgbouncer >/dev/null
 fi
 bin=$(found)
 folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
@@ -63,7 +63,9 @@ export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
 export CONVOKE_TEST_POSTGRES_TLS="$tls"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
-engine() { cargo test -p convoke-postgres --features server-tests; }
+engine() { cargo test -p convoke-postgres --features server-tests --lib --test it; }
+# Each test waits for standbys more than it works.
+servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test -p convoke-postgres --features server-tests --test servers; }
 # Both are built with the same features, so that one build serves both.
 with_postgres() { cargo test --workspace --features examples/postgres,functions/postgres "$@"; }
 nodes() { with_postgres --test nodes; }
@@ -74,7 +76,7 @@ application() {
 }
 
 case "${1:-all}" in
-    all) engine && with_postgres --no-run --test nodes --test application --bench calls && nodes && application ;;
-    engine | nodes | application) "$1" ;;
+    all) engine && servers && with_postgres --no-run --test nodes --test application --bench calls && nodes && application ;;
+    engine | servers | nodes | application) "$1" ;;
     *) "$@" ;;
 esac

@@ -164,6 +164,7 @@ pub struct Commits {
     newest: AtomicU64,
     /// Grows when a commit is begun and when it is published.
     moment: AtomicU64,
+    history: AtomicU64,
     log: RwLock<Log>,
     published: watch::Sender<Commit>,
     watched: FxHashMap<&'static str, Watched>,
@@ -195,6 +196,7 @@ impl Commits {
             making: Mutex::default(),
             newest: AtomicU64::new(newest.0),
             moment: AtomicU64::new(1),
+            history: AtomicU64::new(0),
             log: RwLock::new(Log { commits: VecDeque::new(), pending: None, weight: 0, from: newest }),
             published: watch::Sender::new(newest),
             watched: tables.iter().map(|table| (table.name, Watched::default())).collect(),
@@ -237,6 +239,17 @@ impl Commits {
         let done = work();
         self.publish(true);
         done
+    }
+
+    /// The number of the database's history. It grows when commits may have been lost, as by a failover or a restore under a
+    /// running node: what was read in a former history may be of rows that never were.
+    pub fn history(&self) -> u64 {
+        self.history.load(Ordering::Acquire)
+    }
+
+    /// The database has another history from now on. The engine publishes that everything has changed once it sees the new one.
+    pub fn begin_history(&self) {
+        self.history.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Before anybody can see the changes: who knows them already would otherwise be given less by the next one they ask.

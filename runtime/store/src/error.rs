@@ -99,6 +99,9 @@ pub enum StoreError {
     /// The database cannot be reached.
     #[error("the database does not answer: {0}")]
     Unreachable(String),
+    /// The database accepts no writes, for this reason.
+    #[error("the database accepts no writes: {0}")]
+    NotWritable(&'static str),
     /// The engine failed.
     #[error("the database failed: {0}")]
     Engine(String),
@@ -119,6 +122,9 @@ impl From<StoreError> for Error {
             }
             StoreError::Unreachable(_) => {
                 Error::unavailable("The database does not answer now; try again").caused_by(error)
+            }
+            StoreError::NotWritable(reason) => {
+                Error::unavailable(format!("The database accepts no writes now: {reason}")).caused_by(error)
             }
             StoreError::QueueFull(_) => {
                 Error::overloaded("Too many calls are waiting; try again in a second").caused_by(error)

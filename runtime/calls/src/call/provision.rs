@@ -38,10 +38,19 @@ pub struct SeenIdentity {
     pub issued_at: i64,
 }
 
-/// The claims of identities that were seen lately, as [`fingerprint`]s, and the `iat` of the token that brought them.
-///
-/// No fingerprint: the claims came with a newer token than those that this process has met.
-pub(crate) type IdentityCache = Cache<String, (Option<u64>, i64)>;
+/// The claims of identities that were seen recently, by their token identifiers.
+pub(crate) type IdentityCache = Cache<String, Seen>;
+
+/// The claims of an identity, as the database had them.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    /// Their [`fingerprint`]. None: they came with a newer token than those that this process has met.
+    claims: Option<u64>,
+    /// The `iat` of the token that brought them.
+    issued_at: i64,
+    /// The database's history ([`convoke_store::Commits::history`]): another one may lack the identity.
+    history: u64,
+}
 
 /// Identities remembered; one that fell out costs a read.
 pub(crate) const REMEMBERED_MAX: usize = 100_000;
@@ -65,16 +74,17 @@ pub(crate) async fn provision_identity(
     let key = identity.token_identifier();
     let remembered = Some(fingerprint(identity));
     let issued_at = identity.issued_at.unwrap_or(0);
-    let known_at = match identities.get(&key) {
-        Some((seen, at)) if seen == remembered => {
+    let history = call.services.store().commits().history();
+    let known_at = match identities.get(&key).filter(|seen| seen.history == history) {
+        Some(seen) if seen.claims == remembered => {
             // From a newer token with the same claims on, those between the two are old too.
-            if issued_at > at {
-                identities.insert(key, (seen, issued_at));
+            if issued_at > seen.issued_at {
+                identities.insert(key, Seen { issued_at, ..seen });
             }
             return Ok(());
         }
-        Some((_, at)) if issued_at < at => return Ok(()),
-        Some((_, at)) => at,
+        Some(seen) if issued_at < seen.issued_at => return Ok(()),
+        Some(seen) => seen.issued_at,
         None => 0,
     };
     // On the heap, for those few: every call's future would be as large.
@@ -93,6 +103,8 @@ async fn take_in(
     let key = identity.token_identifier();
     let remembered = Some(fingerprint(identity));
     let issued_at = identity.issued_at.unwrap_or(0);
+    // Before anything is read.
+    let history = call.services.store().commits().history();
     let hook = hook.clone();
     let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone());
     let claims = digest(identity);
@@ -108,11 +120,12 @@ async fn take_in(
     };
     match &stored {
         Some((seen, at)) if *seen == claims => {
-            identities.insert(key, (remembered, issued_at.max(known_at).max(*at)));
+            let issued_at = issued_at.max(known_at).max(*at);
+            identities.insert(key, Seen { claims: remembered, issued_at, history });
             return Ok(());
         }
         Some((_, at)) if issued_at < *at => {
-            identities.insert(key, (None, *at));
+            identities.insert(key, Seen { claims: None, issued_at: *at, history });
             return Ok(());
         }
         Some(_) | None => {}
@@ -143,7 +156,7 @@ async fn take_in(
         Ok(())
     });
     match store.await {
-        Ok(()) => identities.insert(key, (remembered, issued_at)),
+        Ok(()) => identities.insert(key, Seen { claims: remembered, issued_at, history }),
         Err(error) if stored.is_some() && CAN_WAIT.contains(&error.code()) => {}
         Err(error) => return Err(error),
     }

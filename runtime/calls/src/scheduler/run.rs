@@ -243,7 +243,7 @@ impl Scheduler {
 fn is_of_the_store(error: &Error) -> bool {
     use std::error::Error as _;
     let failure = error.source().and_then(|cause| cause.downcast_ref::<StoreError>());
-    use StoreError::{Closed, CommitUnknown, Contended, Disk, NoRoom, QueueFull, ShareFull, Unreachable};
+    use StoreError::{Closed, CommitUnknown, Contended, Disk, NoRoom, NotWritable, QueueFull, ShareFull, Unreachable};
     matches!(
         failure,
         Some(
@@ -254,6 +254,7 @@ fn is_of_the_store(error: &Error) -> bool {
                 | Contended(_)
                 | Disk(_)
                 | NoRoom(_)
+                | NotWritable(_)
                 | Unreachable(_)
         )
     )

@@ -1,12 +1,15 @@
 //! First sight of an identity, changed claims, admins and rates.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use convoke::sqlite::Sqlite;
 use convoke::testing::{ISSUER, TestApp};
 use convoke::{Caller, Identity};
+use convoke_store::{Plan, StoreError, TableDef, WriteJob, Writer};
 use serde_json::json;
 
 use super::functions::{Person, Runs};
@@ -34,6 +37,47 @@ fn the_hook_runs_before_the_first_call_and_when_claims_change_and_not_for_an_old
     assert_eq!(call("a@example.com", 120), json!(2), "an older token changes nothing");
     assert_eq!(app.count::<Person>(), 1);
     assert_eq!(app.read(|db| Ok(db.scan::<Person>().first()?.unwrap().email.clone())).unwrap(), "b@example.com");
+}
+
+/// Removes all rows of some tables below everything that remembers them, as a restore does.
+struct Lose(Vec<&'static TableDef>, mpsc::Sender<Result<(), StoreError>>);
+
+impl WriteJob for Lose {
+    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+        for table in &self.0 {
+            let mut ids = Vec::new();
+            let all = writer.select(&Plan::new(table, None), &mut |row| {
+                ids.push(row.id()?);
+                Ok(ControlFlow::Continue(()))
+            });
+            all.and_then(|()| ids.iter().try_for_each(|id| writer.delete(table, *id).map(drop))).map_err(Some)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
+        self.1.send(outcome).unwrap();
+    }
+
+    fn name(&self) -> &str {
+        "lose"
+    }
+}
+
+#[test]
+fn hook_runs_again_for_an_identity_that_the_database_lost_by_a_restore() {
+    let app = TestApp::new();
+    let ada = app.identity(ada("a@example.com", 100));
+    assert_eq!(ada.call(SEEN, json!({})).value(), &json!(1));
+    let store = app.runtime().store();
+    let is_lost = |table: &&&TableDef| ["people", "_identities"].contains(&table.name);
+    let (answer, answered) = mpsc::channel();
+    let lose = Lose(store.tables().iter().filter(is_lost).copied().collect(), answer);
+    assert!(store.write(Box::new(lose)).is_ok());
+    answered.recv().unwrap().unwrap();
+    assert_eq!(ada.call(SEEN, json!({})).value(), &json!(0), "the identity is remembered");
+    store.commits().begin_history();
+    assert_eq!(ada.call(SEEN, json!({})).value(), &json!(1));
 }
 
 #[test]

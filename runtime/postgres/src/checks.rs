@@ -1,0 +1,85 @@
+//! Checks before anything is done on a server: that it accepts writes, that connections lead to one session each, and its
+//! encoding.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tokio_postgres::AsyncMessage;
+
+use super::failure::Failure;
+use super::own;
+use super::server::Server;
+use super::session::{Session, block_on};
+use convoke_store::OpenError;
+
+/// Wait for a notification that was sent.
+const NOTIFICATION: Duration = Duration::from_secs(5);
+
+/// The message on a standby.
+const STANDBY: &str = "the server is a standby, which accepts no writes. Name the primary in the address, or all servers: \
+                       postgres://user@one,two/database?target_session_attrs=read-write";
+/// The message behind a pooler.
+const POOLER: &str = "the connection does not keep its session: the address leads to a connection pooler in transaction mode or \
+                      statement mode. Set session mode (PgBouncer: pool_mode = session), or name the server itself in the address";
+/// The message where writes are switched off.
+const READ_ONLY: &str = "the server allows reads only: default_transaction_read_only is on. Set it to off";
+
+/// Checks the server.
+///
+/// # Errors
+/// [`OpenError`] with the reason and what to do.
+pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
+    require_own_session(session, server)?;
+    let rows = session.rows(
+        "SELECT current_setting('server_encoding'), current_setting('default_transaction_read_only')",
+        Vec::new(),
+    )?;
+    let text = |column| rows.first().and_then(|row| row.try_get::<_, String>(column).ok()).unwrap_or_default();
+    match (&*text(0), &*text(1)) {
+        ("UTF8", "off") => Ok(()),
+        ("UTF8", _) => Err(OpenError::Engine(READ_ONLY.to_owned())),
+        (found, _) => Err(OpenError::Setting {
+            name: "server_encoding",
+            expected: "UTF8".to_owned(),
+            found: found.to_owned(),
+        }),
+    }
+}
+
+/// Checks that each connection has a session of the server to itself, by statements without names only. A connection that
+/// listens is notified while it asks nothing. A pooler that lends a session for one transaction has nobody to notify then,
+/// also with one client alone.
+fn require_own_session(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+    let runtime = runtime.map_err(|error| Failure::Cut(format!("no connection can be driven: {error}")))?;
+    let channel = format!("\"convoke {:x}\"", own::random_id()?);
+    let heard = Arc::new(Notify::new());
+    let wake = heard.clone();
+    let hear = move |message| {
+        if matches!(message, None | Some(AsyncMessage::Notification(_))) {
+            wake.notify_one();
+        }
+    };
+    let listening = block_on(&runtime, async {
+        let client = server.connect(hear).await?;
+        let listen = client.batch_execute(&format!("LISTEN {channel}")).await;
+        listen.map(|()| client).map_err(|error| Failure::of(&error))
+    });
+    let listening = listening.map_err(|failure| match failure {
+        Failure::NotWritable(_) => OpenError::Engine(STANDBY.to_owned()),
+        failure => failure.into(),
+    })?;
+    session.run(format!("NOTIFY {channel}"))?;
+    let is_heard = block_on(&runtime, async { timeout(NOTIFICATION, heard.notified()).await.is_ok() });
+    let is_cut = listening.is_closed();
+    drop(listening);
+    runtime.shutdown_background();
+    match (is_heard, is_cut) {
+        (true, false) => Ok(()),
+        (_, true) => Err(Failure::Cut("the connection was closed".to_owned()).into()),
+        (false, false) => Err(OpenError::Engine(POOLER.to_owned())),
+    }
+}
