@@ -45,6 +45,14 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     };
     assert!(run(&["functions"]).contains("loans/borrowBook"));
     assert!(run(&["config", "example"]).contains("[shelf]"));
+    // Its own name, version and functions, wherever they stand.
+    assert_eq!(run(&["--version"]), format!("bookshelf 0.3.0 (convoke {}; sqlite)\n", env!("CARGO_PKG_VERSION")));
+    let help = run(&["help"]);
+    assert!(help.contains("  bookshelf run books/list '{}' --as ada\n"), "{help}");
+    for command in ["help", "run --help", "codegen --help", "backup --help"] {
+        let help = run(&command.split(' ').collect::<Vec<_>>());
+        assert!(!help.contains("convoke run") && !help.contains("getCurrentUser"), "{help}");
+    }
     assert!(run(&["openapi"]).contains("/api/run/books/add"));
     let book = run(&["run", "books/add", r#"{"title":"SICP"}"#, "--as", "ada"]);
     assert!(book.starts_with("\"book_"), "{book}");

@@ -2,6 +2,4 @@
 
 use functions as _;
 
-fn main() -> std::process::ExitCode {
-    convoke::cli::main()
-}
+convoke::main!();

@@ -2,7 +2,7 @@
 //!
 //! Below the kind's attribute it is read by that one; above, it moves itself below.
 
-use croner::parser::{CronParser, Seconds};
+use croner::Cron;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Item, LitStr};
@@ -44,8 +44,7 @@ pub(crate) fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
 
 /// Checks an expression with the parser that the scheduler reads it with.
 fn valid(expression: &str) -> Result<(), String> {
-    let parser = CronParser::builder().seconds(Seconds::Optional).sloppy_ranges(true).build();
-    parser.parse(expression).map(|_| ()).map_err(|error| {
+    Cron::new(expression).with_seconds_optional().parse().map(|_| ()).map_err(|error| {
         let error = error.to_string();
         let reason = error.trim_end_matches('.');
         format!(

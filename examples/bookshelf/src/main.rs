@@ -9,6 +9,4 @@ mod upkeep;
 #[cfg(test)]
 mod tests;
 
-fn main() -> std::process::ExitCode {
-    convoke::cli::main()
-}
+convoke::main!();

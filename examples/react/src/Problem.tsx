@@ -17,7 +17,7 @@ export function sentenceFor(caught: unknown): string {
     case "RATE_LIMITED":
       return "That was too much at once. Try again in a moment.";
     default:
-      return `The server refuses (${refusal.code}).`;
+      return refusal.message;
   }
 }
 

@@ -14,6 +14,18 @@ fn unit(key: &str) -> Vec<String> {
 }
 
 #[test]
+fn version_names_the_engines_and_an_unknown_command_the_nearest_one() {
+    let run = |word: &str| Command::new(env!("CARGO_BIN_EXE_convoke")).arg(word).output().unwrap();
+    let version = String::from_utf8(run("--version").stdout).unwrap();
+    assert!(version.starts_with(&format!("convoke {} (", env!("CARGO_PKG_VERSION"))), "{version}");
+    assert!(version.contains("sqlite"), "{version}");
+    let unknown = run("fonctions");
+    let text = String::from_utf8(unknown.stderr).unwrap();
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text.contains("'functions'") && !text.contains("'doctor'"), "{text}");
+}
+
+#[test]
 fn the_unit_starts_the_server_with_flags_that_exist() {
     let start = unit("ExecStart");
     let words: Vec<&str> = start[0].split(' ').collect();

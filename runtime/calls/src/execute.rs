@@ -135,11 +135,25 @@ async fn on_reader<R: Send + 'static>(
     let asked_at = if latency.is_quick() { call.began } else { clock.monotonic() };
     // Also of one that is given up, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
-    let (result, ran_in_turn) = call.services.store().read_timed(access(&call), call.flow, latency, run).await?;
+    let read = call.services.store().read_timed(access(&call), call.flow, latency, run).await;
+    let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "query_timeout"))?;
     if let Some(ran) = ran_in_turn {
         call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
     }
     result
+}
+
+/// The error for the caller; of one past its time limit with the setting that has the limit.
+fn with_its_limit(error: StoreError, what: &str, setting: &str) -> Error {
+    match error {
+        StoreError::Deadline { limit_ms } => past_its_limit(what, Duration::from_millis(limit_ms), setting),
+        error => error.into(),
+    }
+}
+
+fn past_its_limit(what: &str, limit: Duration, setting: &str) -> Error {
+    let limit = humantime::format_duration(limit);
+    Error::timeout(format!("The {what} ran longer than {limit} (setting limits.{setting})"))
 }
 
 /// Passes lines on when it falls.
@@ -298,7 +312,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             }
             (Ok(()), Some(Outcome::Asked(reading))) => Answer::ReadFirst(reading, Box::new(self.attempt)),
             (Ok(()), None) => Answer::Done(Err(Error::internal("a mutation was answered without a run"))),
-            (Err(error), _) => Answer::Done(Err(error.into())),
+            (Err(error), _) => Answer::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
         };
         // Whoever asked may be gone; the mutation stands or falls without them.
         let _ = self.reply.send(answer);
@@ -356,7 +370,7 @@ where
         match tokio::time::timeout(limit, work).await {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => Err(Error::panicked(&*panic)),
-            Err(_) => Err(Error::timeout(format!("The action ran longer than {} s", limit.as_secs()))),
+            Err(_) => Err(past_its_limit("action", limit, "action_timeout")),
         }
     });
     task.await.map_err(Error::internal).flatten()

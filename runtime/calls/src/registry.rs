@@ -132,6 +132,14 @@ impl Registry {
         Ok(registry)
     }
 
+    /// The function that examples call: a public query without arguments, else a public query, else any public function.
+    pub fn example(&self) -> Option<&Registered> {
+        let public = || self.all().filter(|function| function.def.visibility == Visibility::Public);
+        let queries = || public().filter(|function| function.kind() == Kind::Query);
+        let easiest = queries().find(|function| function.needs_no_arguments());
+        easiest.or_else(|| queries().next()).or_else(|| public().next())
+    }
+
     fn add(&mut self, entry: &'static FunctionDef) -> Result<(), String> {
         let Some(path) = path_of(entry) else {
             return Err(format!(

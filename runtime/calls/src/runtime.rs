@@ -27,7 +27,8 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{
-    Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable, SystemDisk,
+    Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable,
+    SystemDisk,
 };
 
 /// A running runtime. Clones share it; it offers its [`Services`] as its own.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::Failure;
+use super::{Failure, program};
 use convoke_calls::registry::Registry;
 use convoke_codegen::model::Interface;
 use convoke_codegen::rust;
@@ -75,7 +75,7 @@ struct Target {
 
 impl Codegen {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let interface = Interface::of(&Registry::collect()?);
+        let interface = Interface::of(&Registry::collect()?, program::name());
         match self.language {
             Language::Typescript(target) => target.take(&typescript::print(&interface), "typescript"),
             Language::Convex(target) => target.take(&references::print(&interface), "convex"),

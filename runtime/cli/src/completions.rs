@@ -5,11 +5,10 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
-use super::{Cli, Failure};
+use super::{Failure, command, program};
 use convoke_calls::registry::Registry;
 
 /// Set by the shell's script when it asks for completions.
@@ -23,6 +22,7 @@ const VARIABLE: &str = "CONVOKE_COMPLETE";
 ///   zsh    convoke completions zsh > ~/.zfunc/_convoke
 ///   fish   convoke completions fish > ~/.config/fish/completions/convoke.fish
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(super) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
@@ -33,6 +33,7 @@ pub(super) struct Completions {
 ///
 ///   convoke man /usr/local/share/man/man1
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(super) struct Man {
     /// The folder, which is made
     #[arg(value_name = "DIR")]
@@ -41,7 +42,7 @@ pub(super) struct Man {
 
 /// Answers a shell that asks for completions, and ends the process then.
 pub(super) fn answer_shell() {
-    CompleteEnv::with_factory(Cli::command).var(VARIABLE).complete();
+    CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
 impl Completions {
@@ -49,9 +50,9 @@ impl Completions {
         let shells = Shells::builtins();
         let shell =
             shells.completer(&self.shell).ok_or_else(|| Failure(format!("no completions for {}", self.shell)))?;
-        let name = program();
+        let name = program::name();
         let mut script = Vec::new();
-        shell.write_registration(VARIABLE, &name, &name, &name, &mut script)?;
+        shell.write_registration(VARIABLE, name, name, name, &mut script)?;
         // A reader that had enough is no failure.
         let _ = std::io::Write::write_all(&mut std::io::stdout().lock(), &script);
         Ok(())
@@ -61,15 +62,9 @@ impl Completions {
 impl Man {
     pub(super) fn run(self) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.folder)?;
-        clap_mangen::generate_to(Cli::command().name(program()), &self.folder)?;
+        clap_mangen::generate_to(command(), &self.folder)?;
         Ok(())
     }
-}
-
-/// The name this program was called by.
-fn program() -> String {
-    let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
-    called.file_name().and_then(OsStr::to_str).unwrap_or("convoke").to_owned()
 }
 
 /// The paths of this program's functions that begin so.

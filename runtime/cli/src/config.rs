@@ -42,6 +42,7 @@ enum What {
 ///
 ///   convoke config example > convoke.toml
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 struct Example {}
 
 /// Print what is in force and where each value comes from: a flag, the environment, the file, or its default
@@ -51,6 +52,7 @@ struct Example {}
 ///   convoke config show --changed
 ///   convoke config show --json | jq '.settings[] | select(.name == "listen")'
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 struct Show {
     /// Only what is not at its default
     #[arg(long)]
@@ -70,6 +72,7 @@ struct Show {
 ///
 ///   convoke config check /etc/convoke/convoke.toml
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 struct Check {
     /// The file
     #[arg(value_name = "FILE", default_value = config::FILE)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Failure;
 use super::operator_log::OperatorLog;
 use super::serve::{Hangup, Serving, in_force, open_issuer, use_small_pages};
+use super::{Failure, program};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -54,17 +54,18 @@ impl Dev {
         eprintln!("address     {}", server.url());
         eprintln!("reference   {}/docs", server.url());
         if let Some(console) = server.console() {
-            eprintln!("console     {console}   (log in with `convoke console`)");
+            eprintln!("console     {console}   (log in with `{} console`)", program::name());
         }
+        let name = program::name();
         if let Some(difference) = server.difference() {
-            eprintln!("\nThe database does not fit the program, and callers are answered NOT_READY until it does:");
+            eprintln!("\nThe database does not fit the program. Calls are rejected with NOT_READY until it does:");
             difference.split("; table ").for_each(|one| eprintln!("  - {}", one.trim_start_matches("table ")));
             eprintln!(
-                "A migration is an admin mutation in a module `migrations` that calls `ctx.migrate`; `migrate` runs it beside \
-                 this program."
+                "Write a migration: an admin mutation in a module `migrations` that calls `ctx.migrate`. `{name} migrate` \
+                 runs it beside this program."
             );
         }
-        eprintln!("\nCall one as the user \"ada\" (more users: `convoke token --subject NAME`):\n");
+        eprintln!("\nCall a function as the user \"ada\" (other users: `{name} token --subject NAME`):\n");
         eprintln!("{}", server.example_call(&token));
         server.announce();
         server.run(Hangup::Ends)

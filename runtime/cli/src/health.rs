@@ -17,6 +17,7 @@ use convoke_server::config::{Config, Flags};
 ///   convoke health
 ///   convoke health --url https://api.example.com
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(super) struct Health {
     /// Address of the server [default: where the settings have it listen on this machine]
     #[arg(long, value_name = "URL", env = "CONVOKE_URL")]

@@ -24,6 +24,7 @@ pub mod live;
 mod local;
 mod logs;
 mod operator_log;
+mod program;
 mod progress;
 pub mod restore;
 pub(crate) mod connect;
@@ -34,34 +35,86 @@ mod supervisor;
 pub(crate) mod table;
 pub mod token;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use convoke_store::Engines;
 
-/// Serves functions: HTTP calls as JSON, one binary, one data folder.
+pub use program::Program;
+
+/// Serves functions: HTTP calls as JSON, one binary, one data folder
 #[derive(Parser)]
 #[command(
-    version,
     arg_required_else_help = true,
     propagate_version = true,
     after_help = "\
 Start here:
   convoke dev                                  everything on this machine, with a token to paste
   convoke console                              the same server in a browser
-  convoke functions                            what can be called
+  convoke functions                            the functions of this program
   convoke run users/queries/getCurrentUser '{}' --as ada
   convoke help serve                           every setting of a production start
-  convoke config example                       the same as a file, commented
+  convoke config example                       the same settings as a commented file
 
 Settings come from flags, then from CONVOKE_… in the environment, then from convoke.toml.
-Exit codes: 0 done; 1 it failed, and standard error says why; 2 the command line was not understood."
+Exit codes: 0 success; 1 failure, with the reason on standard error; 2 the command line is not valid."
 )]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+/// The commands by subject, as the help lists them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Serve", &["dev", "serve", "health", "doctor", "config"]),
+    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
+    ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
+    ("Access", &["token", "deploy-key"]),
+    ("Generate", &["codegen", "openapi", "completions", "man"]),
+];
+
+/// The command line with its help: commands in groups, and the program's own name and functions in the examples.
+fn command() -> clap::Command {
+    let command = program::owned(Cli::command());
+    let commands = grouped(&command);
+    command.name(program::name()).help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// The list of commands, a heading for each group. A command without a group stands in the last one.
+fn grouped(command: &clap::Command) -> String {
+    let all: Vec<_> = command.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    let width = all.iter().map(|command| command.get_name().len()).max().unwrap_or_default();
+    let line = |command: &clap::Command| {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        format!("  {:width$}  {about}\n", command.get_name())
+    };
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let found = names.iter().filter_map(|name| all.iter().find(|command| command.get_name() == *name));
+        let _ = writeln!(text, "{heading}:\n{}", found.map(|command| line(command)).collect::<String>());
+    }
+    let rest = all.iter().filter(|command| !GROUPS.iter().any(|(_, names)| names.contains(&command.get_name())));
+    let rest: String = rest.map(|command| line(command)).collect();
+    if !rest.is_empty() {
+        let _ = writeln!(text, "Other:\n{rest}");
+    }
+    text
+}
+
+/// Of the commands similar to an unknown one, clap names all; the most similar one is enough.
+fn with_one_suggestion(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    // They come with the most similar one last.
+    if let Some(ContextValue::Strings(similar)) = error.get(ContextKind::SuggestedSubcommand)
+        && let Some(best) = similar.last().cloned()
+    {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![best]));
+    }
+    error
 }
 
 #[derive(Subcommand)]
@@ -93,10 +146,12 @@ enum Command {
     Live(live::Live),
 }
 
-/// Runs the command line of this process; databases are kept by these engines.
-pub fn main_with(engines: Engines) -> ExitCode {
+/// Runs the command line of this process with these engines.
+pub fn main_with(engines: Engines, program: Program) -> ExitCode {
     completions::answer_shell();
-    let matches = Cli::command().get_matches();
+    let version = program::version(program, &engines);
+    let matches = command().version(version).try_get_matches();
+    let matches = matches.unwrap_or_else(|error| with_one_suggestion(error).exit());
     let command = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli.command,
         Err(error) => error.exit(),
@@ -130,7 +185,7 @@ pub fn main_with(engines: Engines) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("convoke: {failure}");
+            eprintln!("{}: {}", program::name(), program::own(&failure.to_string()));
             ExitCode::FAILURE
         }
     }
@@ -164,4 +219,31 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The multi-threaded executor of a serving process.
 fn executor() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_one_group_of_the_help() {
+        let command = command();
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut all: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        grouped.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn examples_in_help_have_lines_of_their_own() {
+        let mut pending: Vec<_> = command().get_subcommands().cloned().collect();
+        while let Some(command) = pending.pop() {
+            pending.extend(command.get_subcommands().cloned());
+            let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+            for line in about.lines().filter(|line| line.contains(&format!("{} ", program::name()))) {
+                assert!(line.starts_with("  ") || line.contains('`'), "{}: {line}", command.get_name());
+            }
+        }
+    }
 }

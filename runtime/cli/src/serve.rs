@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 
 use super::operator_log::OperatorLog;
 use super::{Failure, executor, supervisor};
-use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
@@ -217,14 +216,7 @@ impl Serving {
     /// A command that calls a function as the user whom `token` names: one that reads and needs no arguments, if there is;
     /// else one that reads, with made-up values for those it requires.
     pub(super) fn example_call(&self, token: &str) -> String {
-        let registry = self.admin.runtime.registry();
-        let public = || registry.all().filter(|function| function.def.visibility == Visibility::Public);
-        let queries = || public().filter(|function| function.kind() == Kind::Query);
-        let function = queries()
-            .find(|function| function.needs_no_arguments())
-            .or_else(|| queries().next())
-            .or_else(|| public().next());
-        let Some(function) = function else {
+        let Some(function) = self.admin.runtime.registry().example() else {
             return "no function is public: make one without `internal` and `admin`".to_owned();
         };
         let (url, path, args) = (self.url(), &function.path, function.example_arguments());

@@ -15,6 +15,7 @@ use convoke_server::config::{Config, Flags};
 ///   TOKEN=$(convoke token --subject grace --email grace@example.com)
 ///   curl -H "Authorization: Bearer $TOKEN" …
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(super) struct Token {
     /// Whom the token names
     #[arg(long, value_name = "NAME")]

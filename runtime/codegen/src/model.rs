@@ -8,12 +8,23 @@ use convoke_calls::function::{Kind, Visibility};
 
 /// The functions that can be called from outside, and every type they speak of.
 pub struct Interface {
+    /// The name of the program that the functions are in.
+    pub program: String,
     /// By name.
     pub types: Vec<Named>,
     /// Prefixes of the ids that occur (`meeting` of `meeting_01h455vb4pex5vsknk084sn02q`).
     pub ids: BTreeSet<String>,
     /// By path.
     pub functions: Vec<Described>,
+}
+
+impl Interface {
+    /// The function of this kind that examples call: one without arguments, if there is one.
+    pub fn example(&self, kind: Kind) -> Option<&Described> {
+        let all = || self.functions.iter().filter(|function| function.kind == kind);
+        let public = || all().filter(|function| function.visibility == Visibility::Public);
+        public().find(|function| function.args_optional).or_else(|| public().next()).or_else(|| all().next())
+    }
 }
 
 /// One function.

@@ -19,14 +19,14 @@ use convoke_core::wire::INTEGER_MAX;
 const REFERENCE: &str = "#/$defs/";
 
 impl Interface {
-    /// Of every function that a registry has for callers from outside.
-    pub fn of(registry: &Registry) -> Self {
-        read(registry.all().filter(|function| function.is_callable_from_outside()))
+    /// Every function that a registry has for callers from outside, in the program of this name.
+    pub fn of(registry: &Registry, program: &str) -> Self {
+        read(registry.all().filter(|function| function.is_callable_from_outside()), program)
     }
 }
 
 /// The model of these functions.
-fn read<'a>(functions: impl Iterator<Item = &'a Registered>) -> Interface {
+fn read<'a>(functions: impl Iterator<Item = &'a Registered>, program: &str) -> Interface {
     let mut sent = SchemaSettings::draft2020_12().for_deserialize().into_generator();
     let mut returned = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schemas: Vec<(&Registered, Value, Value)> = functions
@@ -70,7 +70,7 @@ fn read<'a>(functions: impl Iterator<Item = &'a Registered>) -> Interface {
         })
         .collect();
     types.sort_by(|a, b| a.name.cmp(&b.name));
-    Interface { types, ids, functions }
+    Interface { program: program.to_owned(), types, ids, functions }
 }
 
 fn definitions(generator: &mut SchemaGenerator) -> BTreeMap<String, Value> {

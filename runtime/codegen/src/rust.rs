@@ -19,7 +19,7 @@ const CLIENT: &str = include_str!("rust/client.rs");
 
 /// The whole file.
 pub fn print(interface: &Interface) -> String {
-    let mut out = String::from(HEAD);
+    let mut out = head(interface);
     out.push_str(CLIENT);
     codes(&mut out);
     out.push_str("\nids! {\n");
@@ -42,12 +42,21 @@ pub fn print(interface: &Interface) -> String {
     out
 }
 
+fn head(interface: &Interface) -> String {
+    let example = interface.example(Kind::Query).map(|query| {
+        let calls: Vec<_> = query.path.split('/').map(|part| part.to_snake_case()).collect();
+        let args = if query.args_optional { "" } else { "args" };
+        format!("//! let value = client.{}({args}).await?;\n", calls.join("()."))
+    });
+    HEAD.replace("{program}", &interface.program).replace("{example}", &example.unwrap_or_default())
+}
+
 const HEAD: &str = "\
-//! The typed client of a server's functions, made by `convoke codegen rust`. Do not edit it: make it again.
+//! The typed client of a server's functions, made by `{program} codegen rust`. Do not edit it: make it again.
 //!
 //! ```ignore
 //! let client = convoke::Client::new(\"https://api.example.com\").token(token);
-//! let user = client.users().queries().get_current_user().await?;
+{example}\
 //! ```
 //!
 //! It needs `reqwest`, `serde` with `derive`, `serde_json` with

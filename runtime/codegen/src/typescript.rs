@@ -20,7 +20,7 @@ const CLIENT: &str = include_str!("typescript/client.ts");
 
 /// The whole file.
 pub fn print(interface: &Interface) -> String {
-    let mut out = String::from(HEAD);
+    let mut out = head(interface);
     section(&mut out, "The functions, by their path");
     tree(&mut out, &Module::of(&interface.functions));
     section(&mut out, "What they take and return");
@@ -33,21 +33,34 @@ pub fn print(interface: &Interface) -> String {
     out
 }
 
+fn head(interface: &Interface) -> String {
+    let example = interface.example(Kind::Query).map(|query| {
+        let path = query.path.replace('/', ".");
+        let (args, watched) = if query.args_optional { ("", "{}") } else { ("args", "args") };
+        format!(
+            "\
+//   const value = await client.{path}({args});          // rejects with a ConvokeError
+//   const result = await client.{path}.safe({args});    // {{ ok: true, value }} or {{ ok: false, error }}
+//
+//   const stop = client.{path}.watch({watched}, (value) => show(value), {{ signal }});   // and each later result
+//
+"
+        )
+    });
+    HEAD.replace("{program}", &interface.program).replace("{example}", &example.unwrap_or_default())
+}
+
 const HEAD: &str = "\
-// The typed client of a server's functions, made by `convoke codegen typescript`. Do not edit it: make it again.
+// The typed client of a server's functions, made by `{program} codegen typescript`. Do not edit it: make it again.
 //
 //   import { createClient, isConvokeError } from \"./convoke\";
 //
 //   const client = createClient({ url: \"https://api.example.com\", token: () => session.token });
-//   const user = await client.users.queries.getCurrentUser();          // rejects with a ConvokeError
-//   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
-//
-//   const stop = client.users.queries.getCurrentUser.watch({}, (user) => show(user), { signal });   // and each later result
-//
+{example}\
 // It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with \"ES2022\" and \"DOM\".
-// What is safe to repeat is repeated when it may pass: queries, mutations (each call carries a key of its own, by which the
-// server does its work once), actions with an `idempotencyKey`, and whatever certainly did not run. Nothing else is ever
-// sent twice.
+// Calls that are safe to repeat are retried after errors that may pass: queries, mutations (each call carries a key of its
+// own, so that the server runs it once), actions with an `idempotencyKey`, and calls that certainly did not run. No other
+// call is ever sent twice.
 ";
 
 fn tree(out: &mut String, root: &Module<'_>) {

@@ -3,8 +3,36 @@
 #[doc(inline)]
 pub use convoke_cli::*;
 
-/// Runs the command line of this process, on the engines that it is built with. A program's `main` is `convoke::cli::main()`.
+/// Writes the `main` function of a program: its command line, with the version of its crate.
+///
+/// ```ignore
+/// mod books;
+///
+/// convoke::main!();
+/// ```
+///
+/// `--version` also names the commit if the variable `CONVOKE_COMMIT` has it at build time.
+#[cfg(feature = "sqlite")]
+#[macro_export]
+macro_rules! main {
+    () => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::cli::main_of($crate::cli::Program {
+                version: ::core::env!("CARGO_PKG_VERSION"),
+                commit: ::core::option_env!("CONVOKE_COMMIT"),
+            })
+        }
+    };
+}
+
+/// Runs the command line of this process. `convoke::main!()` is the same with the version of the program's crate.
 #[cfg(feature = "sqlite")]
 pub fn main() -> std::process::ExitCode {
-    main_with(crate::engines())
+    main_of(Program { version: env!("CARGO_PKG_VERSION"), commit: None })
+}
+
+/// Runs the command line of this process as this program.
+#[cfg(feature = "sqlite")]
+pub fn main_of(program: Program) -> std::process::ExitCode {
+    main_with(crate::engines(), program)
 }

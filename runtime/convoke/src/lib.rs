@@ -77,7 +77,7 @@ pub fn default_engine() -> std::sync::Arc<dyn store::EngineFactory> {
 /// The engines that this program is built with: the embedded one, and those of its features.
 #[cfg(feature = "sqlite")]
 pub fn engines() -> store::Engines {
-    let engines = store::Engines::embedded(default_engine());
+    let engines = store::Engines::embedded("sqlite", default_engine());
     #[cfg(feature = "postgres")]
     let engines = engines.with("postgres", at_postgres).with("postgresql", at_postgres);
     engines

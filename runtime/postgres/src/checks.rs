@@ -41,11 +41,9 @@ pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(),
     match (&*text(0), &*text(1)) {
         ("UTF8", "off") => Ok(()),
         ("UTF8", _) => Err(OpenError::Engine(READ_ONLY.to_owned())),
-        (found, _) => Err(OpenError::Setting {
-            name: "server_encoding",
-            expected: "UTF8".to_owned(),
-            found: found.to_owned(),
-        }),
+        (found, _) => {
+            Err(OpenError::Setting { name: "server_encoding", expected: "UTF8".to_owned(), found: found.to_owned() })
+        }
     }
 }
 

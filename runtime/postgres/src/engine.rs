@@ -37,8 +37,8 @@ use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, LeaseRows, NamedStat, Nodes, OfflineDatabase, OnOpening, OpenError,
-    Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
+    Answerer, Commits, Draw, Drawn, Engine, EngineStart, Flow, LeaseRows, NamedStat, Nodes, OfflineDatabase, OnOpening,
+    OpenError, Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
 };
 
 /// How often a read is run that is in conflict with writes beside it: one that is so each time holds a reader.
@@ -352,8 +352,7 @@ impl Engine for PgEngine {
         let Reading { clock, commits, .. } = &self.reading;
         let session = Session::open(&self.server)?;
         let by = (self.presence.id(), &OnOpening::default());
-        let (difference, session) =
-            schema::apply(session, &self.server, &self.tables, extent, (clock, commits), by)?;
+        let (difference, session) = schema::apply(session, &self.server, &self.tables, extent, (clock, commits), by)?;
         self.sessions.give_back(Some(session));
         self.gate.set_schema(difference);
         Ok(())

@@ -20,8 +20,8 @@ use super::transaction::{Committed, Death, PgTransaction, Purpose};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OnOpening, OpenError,
-    Reader, StoreError, TableDef, Thoroughness, Value, Writer as _,
+    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OnOpening,
+    OpenError, Reader, StoreError, TableDef, Thoroughness, Value, Writer as _,
 };
 
 /// An installation that nobody else uses as long as this lives.
@@ -43,8 +43,8 @@ impl PgInstallation {
         checks::require(&mut session, &server)?;
         own::make(&mut session, &server)?;
         let shared = Arc::new(SharedClock::over(clock));
-        let presence =
-            Presence::enter(&mut session, &server, Company::None, &shared, None).map_err(|refused| locked(data, refused))?;
+        let presence = Presence::enter(&mut session, &server, Company::None, &shared, None)
+            .map_err(|refused| locked(data, refused))?;
         let clock: Arc<dyn Clock> = shared;
         Ok(Self { server, clock, presence })
     }

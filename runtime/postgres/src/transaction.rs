@@ -584,9 +584,7 @@ impl PgTransaction {
 
 /// The answers to a flight. A transaction like these can always be begun, except on a standby.
 fn begun(begins: bool, mut told: Flight) -> Flight {
-    if begins
-        && let Some(first @ Err(Failure::Outdated(_))) = told.first_mut()
-    {
+    if begins && let Some(first @ Err(Failure::Outdated(_))) = told.first_mut() {
         *first = Err(Failure::NotWritable(STANDBY));
     }
     told

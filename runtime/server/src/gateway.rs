@@ -17,6 +17,7 @@ use crate::auth::{AuthError, Authenticator, acting_as};
 use crate::live::{self, Watcher};
 use crate::metrics;
 use crate::openapi::pages::Pages;
+use crate::page;
 use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
 use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
@@ -60,7 +61,7 @@ impl Gateway {
     pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
-        let routes = routes::table(admin.console.audience());
+        let routes = routes::table(admin.console.audience(), admin.environment);
         let (pages, traffic) = (Pages::default(), OnceLock::new());
         Self { runtime, routes, authenticator, log_lines, pages, traffic, admin }
     }
@@ -376,6 +377,7 @@ impl Handler for Gateway {
             Endpoint::Forget => Reply::json(200, &b"{}"[..]),
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
+            Endpoint::Home => page::found(const { HeaderValue::from_static("/docs") }),
             Endpoint::Metrics => {
                 let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
                 let page = metrics::Page { runtime: &self.runtime, authenticator, traffic };
@@ -412,6 +414,7 @@ impl Handler for Gateway {
             | Endpoint::Metrics
             | Endpoint::OpenApi
             | Endpoint::Docs
+            | Endpoint::Home
             | Endpoint::Console(_) => None,
         };
         // What is no call of a function is told so when it is read.
@@ -472,6 +475,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         | Endpoint::Metrics
         | Endpoint::OpenApi
         | Endpoint::Docs
+        | Endpoint::Home
         | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),
     }
 }

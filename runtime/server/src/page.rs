@@ -8,7 +8,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use hyper::header::{CONTENT_ENCODING, ETAG, HeaderValue, VARY};
+use hyper::header::{CONTENT_ENCODING, ETAG, HeaderValue, LOCATION, VARY};
 use sha2::{Digest as _, Sha256};
 
 use convoke_calls::call::envelope;
@@ -86,6 +86,11 @@ impl Page {
         let own = weak(self.etag.to_str().unwrap_or_default());
         field.to_str().is_ok_and(|field| field.trim() == "*" || field.split(',').any(|tag| weak(tag) == own))
     }
+}
+
+/// Leads to another page.
+pub(crate) fn found(location: HeaderValue) -> Reply {
+    Reply { fields: vec![(LOCATION, location)], ..Reply::json(302, Bytes::new()) }
 }
 
 /// That there is no such page.

@@ -10,6 +10,7 @@ use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
     schema, secrets, settings, tables,
 };
+use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
 use convoke_calls::function::Kind;
 use convoke_core::error::Result;
@@ -47,6 +48,8 @@ pub enum Endpoint {
     OpenApi,
     /// To the page that shows it, and to the files of that page.
     Docs,
+    /// From `/` to that page, where the server is for development.
+    Home,
     /// To something of the console.
     Console(ConsoleRoute),
 }
@@ -83,8 +86,11 @@ pub struct AdminRoute {
 pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Result<Reply>>;
 
 /// Every route; those of the console are for this audience.
-pub(crate) fn table(console: Audience) -> Routes<Endpoint> {
+pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpoint> {
     let mut routes = Routes::new();
+    if environment == Environment::Development {
+        routes.add(Method::GET, "/", Class::DOCUMENT, Endpoint::Home);
+    }
     routes.add(Method::POST, "/api/run/{*path}", Class::CALL, Endpoint::Run);
     routes.add(Method::POST, "/api/query", Class::CALL, Endpoint::Kind(Kind::Query));
     routes.add(Method::POST, "/api/mutation", Class::CALL, Endpoint::Kind(Kind::Mutation));

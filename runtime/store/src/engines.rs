@@ -8,7 +8,7 @@ use super::engine::EngineFactory;
 /// The engines that a program is built with.
 #[derive(Clone, Debug)]
 pub struct Engines {
-    embedded: Arc<dyn EngineFactory>,
+    embedded: (&'static str, Arc<dyn EngineFactory>),
     by_scheme: Vec<(&'static str, Make)>,
 }
 
@@ -29,8 +29,8 @@ impl std::error::Error for NoEngine {}
 
 impl Engines {
     /// The embedded one, which keeps its database in the data folder.
-    pub fn embedded(engine: Arc<dyn EngineFactory>) -> Self {
-        Self { embedded: engine, by_scheme: Vec::new() }
+    pub fn embedded(name: &'static str, engine: Arc<dyn EngineFactory>) -> Self {
+        Self { embedded: (name, engine), by_scheme: Vec::new() }
     }
 
     /// And one for addresses that begin with `scheme://`.
@@ -40,12 +40,24 @@ impl Engines {
         self
     }
 
+    /// The names of the engines that this program is built with.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut names = vec![self.embedded.0];
+        for (place, (scheme, make)) in self.by_scheme.iter().enumerate() {
+            // One engine may have several schemes; the first is its name.
+            if !self.by_scheme[..place].iter().any(|(_, other)| std::ptr::fn_addr_eq(*other, *make)) {
+                names.push(scheme);
+            }
+        }
+        names
+    }
+
     /// The engine for an address; the embedded one for none.
     ///
     /// # Errors
     /// [`NoEngine`]: this program has none for such an address, or the address is wrong.
     pub fn at(&self, address: Option<&str>, password: Option<&str>) -> Result<Arc<dyn EngineFactory>, NoEngine> {
-        let Some(address) = address else { return Ok(self.embedded.clone()) };
+        let Some(address) = address else { return Ok(self.embedded.1.clone()) };
         let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
         match self.by_scheme.iter().find(|(known, _)| *known == scheme) {
             Some((_, make)) => make(address, password).map_err(NoEngine),

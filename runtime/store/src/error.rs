@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::table::SubmittedTable;
 use convoke_core::error::{Code, Error};
 
 /// A failure of the store.
@@ -110,7 +111,7 @@ pub enum StoreError {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match &error {
-            StoreError::UniqueViolation { .. } => Error::conflict("It exists already").caused_by(error),
+            StoreError::UniqueViolation { table, index } => unique_conflict(table, index).caused_by(error),
             StoreError::Deadline { limit_ms } => Error::timeout(format!("The call ran longer than {limit_ms} ms")),
             StoreError::Interrupted => Error::unavailable("The read was interrupted; try again"),
             StoreError::Disk(_) => {
@@ -229,5 +230,24 @@ impl From<StoreError> for OpenError {
             StoreError::Engine(reason) => OpenError::Engine(reason),
             error => OpenError::Engine(error.to_string()),
         }
+    }
+}
+/// `CONFLICT` with `table`, `index` and `fields` in `errorData`, so that a form can mark the field.
+fn unique_conflict(table: &'static str, index: &'static str) -> Error {
+    let fields = index_fields(table, index);
+    let names = fields.join(", ");
+    Error::conflict(format!("A row of {table} with the same {names} already exists (unique index {index})"))
+        .with("table", table)
+        .with("index", index)
+        .with("fields", fields)
+}
+
+/// The fields of an index by its name; the name itself for one that is no table's (`_id`).
+fn index_fields(table: &str, index: &'static str) -> Vec<&'static str> {
+    let table = inventory::iter::<SubmittedTable>().map(|table| table.0).find(|def| def.name == table);
+    let found = table.and_then(|def| Some((def, def.indexes.iter().find(|def| def.name == index)?)));
+    match found {
+        Some((table, index)) => index.keys.iter().map(|key| table.fields[key.field].name).collect(),
+        None => vec![index],
     }
 }

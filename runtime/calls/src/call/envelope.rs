@@ -38,7 +38,17 @@ pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, P
 }
 
 /// An error with its data in the values of the widespread convention.
+///
+/// Clients of that convention throw the data alone, so it also has the sentence, as `message`, unless the function set a
+/// `message` of its own.
 pub fn encoded_error(error: Error) -> Error {
+    let error = match error.data().contains_key(MESSAGE) {
+        true => error,
+        false => {
+            let message = error.message().to_owned();
+            error.with(MESSAGE, message)
+        }
+    };
     error.with_data(convex_json::encode_members)
 }
 
@@ -59,6 +69,7 @@ pub fn write_success(body: &mut Vec<u8>, value: &impl Serialize) -> serde_json::
     Ok(())
 }
 
+const MESSAGE: &str = "message";
 const HEAD: &[u8] = b"{\"status\":\"success\",\"value\":";
 const TAIL: &[u8] = b",\"errorMessage\":\"\",\"errorData\":{}";
 

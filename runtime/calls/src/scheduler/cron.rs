@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use croner::parser::{CronParser, Seconds};
 
 use super::job::{Cron, Job, JobKind, JobState};
 use crate::function::Kind;
@@ -153,8 +152,7 @@ impl Declared {
 }
 
 fn parse(expression: &str) -> Result<croner::Cron, String> {
-    let parser = CronParser::builder().seconds(Seconds::Optional).sloppy_ranges(true).build();
-    parser.parse(expression).map_err(|error| error.to_string())
+    croner::Cron::new(expression).with_seconds_optional().parse().map_err(|error| error.to_string())
 }
 
 /// The first time after `after`, in whole seconds of UTC.

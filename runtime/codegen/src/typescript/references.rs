@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::syntax::{self, Module, Values, section, ty};
 use crate::model::{Described, Interface, Usage};
+use convoke_calls::function::Kind;
 
 /// What holds no function's name.
 const REST: &str = include_str!("references.ts");
@@ -14,7 +15,7 @@ const REST: &str = include_str!("references.ts");
 pub fn print(interface: &Interface) -> String {
     let mut types = String::new();
     syntax::types(&mut types, interface, Values::Convex);
-    let mut out = String::from(HEAD);
+    let mut out = head(interface);
     // What is imported and not used is an error in many a program.
     let has_pages = types.contains(syntax::PAGINATION_OPTIONS);
     let pages = if has_pages { ", type PaginationOptions" } else { "" };
@@ -33,15 +34,30 @@ pub fn print(interface: &Interface) -> String {
     out
 }
 
+fn head(interface: &Interface) -> String {
+    let path = |function: &Described| function.path.replace('/', ".");
+    let mut examples = String::new();
+    if let Some(query) = interface.example(Kind::Query) {
+        let (path, args) = (path(query), if query.args_optional { "{}" } else { "args" });
+        let _ = writeln!(
+            examples,
+            "//   const value = useQuery(api.{path}, {args});     // undefined while it loads, then always the latest result"
+        );
+    }
+    if let Some(mutation) = interface.example(Kind::Mutation) {
+        let _ = writeln!(examples, "//   const change = useMutation(api.{});", path(mutation));
+    }
+    HEAD.replace("{program}", &interface.program).replace("{examples}", &examples)
+}
+
 const HEAD: &str = "\
-// Typed references to a server's functions for npm's `convex`, made by `convoke codegen convex`. Do not edit it: make it
+// Typed references to a server's functions for npm's `convex`, made by `{program} codegen convex`. Do not edit it: make it
 // again.
 //
 //   import { useMutation, useQuery } from \"convex/react\";
 //   import { api } from \"./api\";
 //
-//   const user = useQuery(api.users.queries.getCurrentUser, {});     // undefined until it is there, then always the newest
-//   const create = useMutation(api.meetings.lifecycle.createMeeting);
+{examples}\
 //
 // Values are those of `convex`: a whole number that may be beyond ±2^53 is a `bigint` if it is, bytes are an `ArrayBuffer`.
 

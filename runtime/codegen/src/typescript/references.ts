@@ -5,6 +5,8 @@ export type Id<Prefix extends string> = string & { readonly __row?: Prefix };
 export interface Refusal {
   /** What to switch on. */
   readonly code: ServerErrorCode;
+  /** A sentence for people. */
+  readonly message: string;
   /** Of `INVALID_ARGUMENT`: which argument, such as `interests[2].category`; empty for all of them together. */
   readonly field?: string;
   /** Functions add members of their own. */

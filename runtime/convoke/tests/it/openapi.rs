@@ -74,6 +74,14 @@ fn public_functions_are_described_and_no_others() {
 }
 
 #[test]
+fn root_leads_to_the_reference_in_development() {
+    let app = TestApp::new();
+    let server = app.serve();
+    let reply = get(&app, &server, "/", &[]);
+    assert_eq!((reply.status, reply.field("location")), (302, "/docs"));
+}
+
+#[test]
 fn the_reference_comes_from_this_server_alone() {
     let app = TestApp::new();
     let server = app.serve();

@@ -23,7 +23,8 @@ fn as_user(program: &str) -> Command {
 }
 
 fn server_program(name: &str) -> Command {
-    let bin = std::env::var("CONVOKE_TEST_POSTGRES_BIN").expect("runtime/postgres/tests/postgres.sh names the programs");
+    let bin =
+        std::env::var("CONVOKE_TEST_POSTGRES_BIN").expect("runtime/postgres/tests/postgres.sh names the programs");
     as_user(&format!("{bin}/{name}"))
 }
 
@@ -60,7 +61,9 @@ impl Cluster {
         let data = cluster.data();
         let arguments = ["-U", "convoke", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"];
         done(server_program("initdb").arg("-D").arg(&data).args(arguments));
-        cluster.configure("fsync = off\nmax_connections = 150\nshared_buffers = 32MB\nwal_keep_size = 64MB\nwal_sender_timeout = 0");
+        cluster.configure(
+            "fsync = off\nmax_connections = 150\nshared_buffers = 32MB\nwal_keep_size = 64MB\nwal_sender_timeout = 0",
+        );
         cluster.start();
         cluster
     }
@@ -70,7 +73,14 @@ impl Cluster {
         let standby = Self { folder: folder(), port: free_port() };
         let from = format!("host=127.0.0.1 port={} user=convoke application_name=standby", self.port);
         done(server_program("pg_basebackup").arg("-D").arg(standby.data()).args([
-            "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", &from,
+            "-R",
+            "-X",
+            "stream",
+            "-c",
+            "fast",
+            "--no-sync",
+            "-d",
+            &from,
         ]));
         standby.configure("wal_receiver_timeout = 0");
         standby.start();

@@ -1,7 +1,7 @@
 //! PgBouncer between a node and its server.
 
-use convoke_store::conformance::support::{Account, open_with, patient};
 use convoke_store::Table as _;
+use convoke_store::conformance::support::{Account, open_with, patient};
 
 use crate::cluster::{Cluster, Pooler};
 use crate::{beside, deposit, engine, is_touched, node, read_balance, until};

@@ -55,7 +55,7 @@ pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let id = database
         .write_admin("add a row", move |db| {
             let id = ids.next(now);
-            db.writer().insert(table, id, now.0, &values).map_err(|error| refused(table, error))?;
+            db.writer().insert(table, id, now.0, &values)?;
             Ok(id)
         })
         .await?;
@@ -106,7 +106,7 @@ pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             }
             let changes: Vec<_> = set.iter().filter(|(place, value)| before[*place] != *value).cloned().collect();
             if !changes.is_empty() {
-                db.writer().update(table, id, &before, &changes).map_err(|error| refused(table, error))?;
+                db.writer().update(table, id, &before, &changes)?;
             }
             Ok(())
         })
@@ -179,16 +179,6 @@ fn read(table: &'static TableDef, fields: &Fields) -> Result<Vec<(usize, Value)>
         Ok((table.field(name).unwrap_or_default(), value))
     };
     fields.iter().map(|(name, raw)| read(name, raw)).collect()
-}
-
-/// A unique index is told by its name and fields.
-fn refused(table: &'static TableDef, error: StoreError) -> Error {
-    let StoreError::UniqueViolation { index, .. } = &error else { return error.into() };
-    let found = table.indexes.iter().find(|own| own.name == *index);
-    let keys = found.map_or(&[][..], |index| index.keys);
-    let keys: Vec<_> = keys.iter().map(|key| table.fields[key.field].name).collect();
-    let message = format!("Another row of {} has the same {}", table.name, keys.join(" and "));
-    Error::conflict(message).with("index", *index).caused_by(error)
 }
 
 fn gone(table: &TableDef, id: u128) -> Error {

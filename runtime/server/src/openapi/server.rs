@@ -24,6 +24,9 @@ pub(super) fn paths(of_kind: impl Fn(Kind) -> Vec<String>) -> Map<String, Value>
                 paths.insert("/api/query_at_ts".to_owned(), json!({ "post": at_ts(&named) }));
             }
         }
+        if kind == Kind::Query && !named.is_empty() {
+            paths.insert("/api/live".to_owned(), json!({ "get": live_one(&named), "post": live_all(&named) }));
+        }
     }
     paths.insert("/healthz".to_owned(), json!({ "get": alive() }));
     paths.insert("/readyz".to_owned(), json!({ "get": ready() }));
@@ -37,11 +40,7 @@ fn named_call(functions: &[String], mut members: Map<String, Value>) -> Value {
         "description": "The arguments of the function that `path` names: an object, or an array that holds it.",
         "oneOf": [object, { "type": "array", "items": object, "minItems": 1, "maxItems": 1 }],
     });
-    let path = json!({
-        "type": "string", "enum": functions,
-        "description": "The function, as `module/path:function`; `module/path/function` means the same.",
-    });
-    members.insert("path".to_owned(), path);
+    members.insert("path".to_owned(), path_of(functions));
     common::call(args, members)
 }
 
@@ -146,6 +145,87 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
             "content": { "application/json": { "schema": named_call(functions, Map::new()), "example": example } },
         },
         "responses": responses,
+    })
+}
+
+/// Live queries as server-sent events: several queries in a body.
+fn live_all(functions: &[String]) -> Value {
+    let query = json!({
+        "type": "object", "required": ["path", "args"], "additionalProperties": true,
+        "properties": {
+            "path": path_of(functions),
+            "args": { "type": "object", "additionalProperties": true, "description": "The arguments of the query." },
+        },
+    });
+    let schema = json!({
+        "type": "object", "required": ["queries"], "additionalProperties": true,
+        "properties": {
+            "queries": {
+                "type": "array", "items": query, "minItems": 1,
+                "description": "The queries, at most as many as the limit `live_queries_per_request_max` (64 by \
+                                default). All results of one event belong to one commit.",
+            },
+        },
+    });
+    let example = json!({ "queries": [{ "path": functions.first(), "args": {} }] });
+    let mut operation = live("post");
+    operation["requestBody"] =
+        json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } });
+    operation
+}
+
+/// The same with one query in the address, for `curl -N` and `EventSource`.
+fn live_one(functions: &[String]) -> Value {
+    let mut path = path_of(functions);
+    let description = std::mem::take(&mut path["description"]);
+    let args = "The arguments of the query as a JSON object; `{}` if absent.";
+    let mut operation = live("get");
+    operation["parameters"] = json!([
+        { "name": "path", "in": "query", "required": true, "description": description, "schema": { "type": "string", "enum": functions } },
+        { "name": "args", "in": "query", "required": false, "description": args, "schema": { "type": "string" }, "example": "{}" },
+        last_event(),
+    ]);
+    operation
+}
+
+fn live(method: &str) -> Value {
+    let example =
+        "id: 7-3f\nevent: results\ndata: {\"results\":[{\"query\":0,\"status\":\"success\",\"value\":1}]}\n\n";
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        json!({
+            "description": "A stream that does not end by itself. The first `results` event has every query, later \
+                            events have the queries whose result changed. A comment line is sent every 15 s. Before the \
+                            server ends the stream it sends an `end` event with the error.",
+            "headers": { "X-Request-Id": common::header("RequestId") },
+            "content": { "text/event-stream": { "schema": { "type": "string" }, "example": example } },
+        }),
+    );
+    common::add_refusals(&mut responses);
+    json!({
+        "tags": [TAG],
+        "operationId": format!("server_live_{method}"),
+        "summary": "Sends the results of queries, and each later result",
+        "description": "Any query can be live. The results are server-sent events (`text/event-stream`).",
+        "x-convoke-kind": Kind::Query.as_str(),
+        "security": common::security(),
+        "parameters": [last_event()],
+        "responses": responses,
+    })
+}
+
+fn last_event() -> Value {
+    json!({
+        "name": "Last-Event-ID", "in": "header", "required": false, "schema": { "type": "string" },
+        "description": "The id of the last event that the client received: only later changes are sent.",
+    })
+}
+
+fn path_of(functions: &[String]) -> Value {
+    json!({
+        "type": "string", "enum": functions,
+        "description": "The function, as `module/path:function`; `module/path/function` means the same.",
     })
 }
 

@@ -66,7 +66,7 @@ test("an error of a function is a ConvexError with its data and its sentence", a
   const there = client();
   for (const kind of ["query", "mutation", "action"]) {
     const error = await convexError(there[kind](failures[kind], failing));
-    assert.deepEqual(error.data, { code: "CONFLICT", detail: 7 });
+    assert.deepEqual(error.data, { code: "CONFLICT", message: "Taken already", detail: 7 });
     assert.equal(error.message, "Taken already");
   }
   const argument = await convexError(there.query(values.echo, { color: "green" }));

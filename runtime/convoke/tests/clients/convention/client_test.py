@@ -53,7 +53,7 @@ class Convention(unittest.TestCase):
         for call in (self.client.query, self.client.mutation, self.client.action):
             with self.assertRaises(ConvexError) as caught:
                 call(f"probes/failures:{call.__name__}", failing)
-            self.assertEqual(caught.exception.data, {"code": "CONFLICT", "detail": 7.0})
+            self.assertEqual(caught.exception.data, {"code": "CONFLICT", "message": "Taken already", "detail": 7.0})
 
     def test_an_error_before_or_beside_the_function_says_its_code_and_sentence(self):
         with self.assertRaisesRegex(Exception, '^400 FUNCTION_NOT_FOUND: No function "probes/nowhere/atAll"'):

@@ -40,7 +40,7 @@ test("a result and each later one, values as they were sent, and errors with the
   assert.equal(await client.action(attempts.slow, { name: "sync", ms: 1 }), 1);
   const failed = await client.mutation(failures.mutation, { code: "CONFLICT", message: "Taken", detail: 7 }).catch((error) => error);
   assert.ok(failed instanceof ConvexError);
-  assert.deepEqual(failed.data, { code: "CONFLICT", detail: 7 });
+  assert.deepEqual(failed.data, { code: "CONFLICT", message: "Taken", detail: 7 });
   const refused = await client.query(failures.query, { code: "FORBIDDEN", message: "No" }).catch((error) => error);
   assert.equal(refused.data.code, "FORBIDDEN");
   const unknown = await client.query(anyApi.probes.nothing.there, {}).catch((error) => error);

@@ -25,5 +25,6 @@ test("what a function refuses is told from other errors", async () => {
   const caught: unknown = await client.query(failures.query, { code: "INVALID_ARGUMENT", message: "So it is", detail: 7 }).catch((error: unknown) => error);
   const refusal = refusalOf(caught);
   assert.deepEqual([refusal?.code, refusal?.field, refusal?.["detail"]], ["INVALID_ARGUMENT", "list[2].color", 7]);
+  assert.equal(refusal?.message, "So it is");
   assert.equal(refusalOf(new Error("another")), undefined);
 });

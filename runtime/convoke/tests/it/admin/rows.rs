@@ -69,7 +69,7 @@ fn what_does_not_fit_is_refused_by_its_field_and_changes_nothing() {
     let taken = door.operator(Method::PATCH, &path, Some(&json!({ "set": { "name": "b", "count": 7 } })));
     assert_eq!(
         (taken.code(), &taken.body["errorMessage"]),
-        ("CONFLICT", &json!("Another row of counters has the same name"))
+        ("CONFLICT", &json!("A row of counters with the same name already exists (unique index by_name)"))
     );
     assert_eq!(taken.body["errorData"]["index"], "by_name");
     let stale = door.operator(Method::PATCH, &path, Some(&json!({ "set": { "count": 7 }, "was": { "count": 5 } })));

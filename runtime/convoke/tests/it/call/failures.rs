@@ -39,9 +39,16 @@ fn a_panic_is_an_internal_error_that_leaves_nothing_and_the_server_lives() {
 }
 
 #[test]
-fn a_unique_violation_is_a_conflict_and_leaves_nothing() {
+fn unique_violation_names_table_index_and_fields_and_is_rolled_back() {
     let app = TestApp::new();
-    assert_eq!(app.nobody().call("call/functions/violate", json!({ "name": "a" })).code(), "CONFLICT");
+    let reply = app.nobody().call("call/functions/violate", json!({ "name": "a" }));
+    assert_eq!(reply.code(), "CONFLICT");
+    assert_eq!(reply.message(), "A row of counters with the same name already exists (unique index by_name)");
+    let data = reply.data();
+    assert_eq!(
+        (&data["table"], &data["index"], &data["fields"]),
+        (&json!("counters"), &json!("by_name"), &json!(["name"]))
+    );
     assert_eq!(app.count::<Counter>(), 0);
 }
 
@@ -60,10 +67,12 @@ fn whatever_runs_past_its_limit_is_cut_and_leaves_nothing_also_if_it_swallows_th
         options.limits.mutation_timeout = Duration::from_millis(100);
         options.limits.action_timeout = Duration::from_millis(100);
     });
-    for path in ["endless", "endlessMutation", "endlessAction"] {
+    let functions = [("endless", "query"), ("endlessMutation", "mutation"), ("endlessAction", "action")];
+    for (path, kind) in functions {
         let args = if path == "endlessAction" { json!({}) } else { json!({ "name": "a" }) };
         let reply = app.nobody().call(&format!("call/functions/{path}"), args);
         assert_eq!(reply.code(), "TIMEOUT", "{path}");
+        assert_eq!(reply.message(), format!("The {kind} ran longer than 100ms (setting limits.{kind}_timeout)"));
     }
     assert_eq!(app.count::<Counter>(), 0);
     assert!(app.nobody().call("call/functions/increment", json!({ "name": "a" })).is_success());
