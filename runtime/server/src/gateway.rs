@@ -138,7 +138,7 @@ impl Gateway {
     /// The newest state of the database, as a text by which queries can be run on it.
     fn query_ts(&self) -> Reply {
         let commits = self.runtime.store().commits();
-        // Rows one by one: otherwise a change anywhere in a table would be one of all its rows.
+        // Otherwise a change anywhere in a table counts as a change of all its rows.
         commits.watch_all_for_a_while();
         Reply::json(200, serde_json::json!({ "ts": timestamp::write(commits.newest()) }).to_string())
     }

@@ -310,8 +310,8 @@ impl Commits {
         Some(log.commits.iter().skip(first).cloned().collect())
     }
 
-    /// Returns whether no commit behind `since`, up to `until`, has touched what was read: what was read as of `until` is
-    /// then what `since` shows. False where that is not known.
+    /// Returns true if no commit behind `since`, up to `until`, has touched these reads: a read as of `until` then gives the
+    /// same as one as of `since`. False if that is not known.
     pub fn stood(&self, reads: &ReadSet, since: Commit, until: Commit) -> bool {
         let touched = |committed: &Arc<Committed>| reads.is_touched_by(&committed.changes);
         since == until
@@ -366,7 +366,7 @@ impl Commits {
         }
     }
 
-    /// From now on the rows of every table are told one by one, for a minute.
+    /// Records the changes of every table row by row for the next minute.
     pub fn watch_all_for_a_while(&self) {
         for table in self.watched.keys() {
             self.watch(table);

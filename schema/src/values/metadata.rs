@@ -7,7 +7,7 @@ use std::fmt;
 
 use convoke::table::{json, json_from_value, json_to_value};
 use convoke::wire::Invalid;
-use convoke::wire::free_form::{self, KEY_CHARS_MAX, Reading, Under};
+use convoke::wire::free_form::{self, KEY_CHARS_MAX, Reading};
 use convoke::{Column, ColumnType, StoreError, Value, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
@@ -19,8 +19,9 @@ pub(super) const MEMBERS_MAX: usize = 32;
 /// The most bytes of the whole as JSON: a session is listed with its metadata, and there are many of them.
 pub(super) const BYTES_MAX: usize = 4 * 1024;
 
-/// A flat object: at most 32 members, keys of 1 … 64 printable ASCII characters without `$` first, values text, number
-/// or boolean, 4 KiB of JSON in all. Stored members with another key are left out: they are older than the rule.
+/// A flat object: at most 32 members, keys of 1 … 64 printable ASCII characters that do not begin with `$`, values
+/// text, number or boolean, 4 KiB of JSON in all. Stored members with another key are left out: they are older than the
+/// rule.
 ///
 /// ```json
 /// {"packetLoss": 0.4, "latency": 80, "device": "laptop", "muted": false}
@@ -134,7 +135,7 @@ impl<'de> Deserialize<'de> for Metadata {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
                 let mut metadata = Metadata::default();
                 while let Some(key) = map.next_key::<String>()? {
-                    let value = map.next_value_seed(Under(&key, Flat))?;
+                    let value = free_form::value_under(&mut map, &key, Flat)?;
                     metadata.add(key, value).map_err(A::Error::custom)?;
                 }
                 metadata.checked().map_err(A::Error::custom)
@@ -211,8 +212,8 @@ impl JsonSchema for Metadata {
             "additionalProperties": { "type": ["string", "number", "boolean"] },
             "examples": [{ "muted": true }],
             "description": format!(
-                "At most {MEMBERS_MAX} members, keys of 1 … {KEY_CHARS_MAX} printable ASCII characters without $ first, \
-                 values text, number or boolean, {BYTES_MAX} bytes of JSON in all."
+                "At most {MEMBERS_MAX} members, keys of 1 … {KEY_CHARS_MAX} printable ASCII characters that do not begin \
+                 with $, values text, number or boolean, {BYTES_MAX} bytes of JSON in all."
             ),
         })
     }

@@ -57,12 +57,12 @@ fn a_refusal_says_what_was_expected_and_what_came_and_where() {
         (
             json!({"metadata": {"größe": 1}}),
             "metadata.größe",
-            "metadata.größe: must be a member whose key has 1 to 64 printable ASCII characters and no $ first (got \"größe\")",
+            "metadata.größe: must be a member whose key has 1 to 64 printable ASCII characters and does not begin with $ (got \"größe\")",
         ),
         (
             json!({"payload": {"a": [{"$integer": "AQAAAAAAIAA="}]}}),
             "payload.a[0].$integer",
-            "payload.a[0].$integer: must be a member whose key has 1 to 64 printable ASCII characters and no $ first \
+            "payload.a[0].$integer: must be a member whose key has 1 to 64 printable ASCII characters and does not begin with $ \
              (got \"$integer\")",
         ),
         (
@@ -89,7 +89,7 @@ fn a_refusal_says_what_was_expected_and_what_came_and_where() {
         (
             json!({"metadata": {"": 1}}),
             "metadata",
-            "metadata: must be an object whose keys have 1 to 64 characters (got \"\")",
+            "metadata: must be a member whose key has 1 to 64 printable ASCII characters and does not begin with $ (got \"\")",
         ),
         (json!({"payload": []}), "payload", "payload: must be an object (got an array)"),
         (json!({"url": "x"}), "url", "url: must be an absolute http or https URL (got \"x\")"),

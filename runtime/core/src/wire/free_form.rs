@@ -14,8 +14,8 @@ use super::invalid::{Invalid, shown};
 /// The longest key, in characters.
 pub const KEY_CHARS_MAX: usize = 64;
 
-/// Returns whether every client can read this key: 1 to 64 printable ASCII characters, and no `$` first, which marks
-/// tagged values in `convex_encoded_json`.
+/// Returns true if every client can read this key: it has 1 to 64 printable ASCII characters and does not begin with `$`,
+/// which marks tagged values in `convex_encoded_json`.
 pub fn is_key(key: &str) -> bool {
     (1..=KEY_CHARS_MAX).contains(&key.len())
         && key.bytes().all(|byte| (b' '..=b'~').contains(&byte))
@@ -30,13 +30,29 @@ pub fn require_key(key: &str) -> Result<(), Invalid> {
     if is_key(key) {
         return Ok(());
     }
-    let rule = format_args!("a member whose key has 1 to {KEY_CHARS_MAX} printable ASCII characters and no $ first");
+    let rule = format_args!(
+        "a member whose key has 1 to {KEY_CHARS_MAX} printable ASCII characters and does not begin with $"
+    );
     Err(Invalid::must_be(rule, shown(key)))
 }
 
-/// A seed that checks a key before it reads the value below it, so that the error has the path of the member.
-#[derive(Debug)]
-pub struct Under<'k, S>(pub &'k str, pub S);
+/// Checks a key and reads the value under it. The error of a key has the path of the member; one without a name has the
+/// path of its object.
+///
+/// # Errors
+/// As [`require_key`]; those of the seed.
+pub fn value_under<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
+    map: &mut A,
+    key: &str,
+    seed: S,
+) -> Result<S::Value, A::Error> {
+    if key.is_empty() {
+        require_key(key).map_err(A::Error::custom)?;
+    }
+    map.next_value_seed(Under(key, seed))
+}
+
+struct Under<'k, S>(&'k str, S);
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Under<'_, S> {
     type Value = S::Value;
@@ -103,7 +119,7 @@ fn members<'de, A: MapAccess<'de>>(mut map: A, reading: Reading) -> Result<Map<S
             map.next_value::<IgnoredAny>()?;
             continue;
         }
-        let value = map.next_value_seed(Under(&key, Any(reading)))?;
+        let value = value_under(&mut map, &key, Any(reading))?;
         if members.contains_key(&key) && reading == Reading::Given {
             return Err(A::Error::custom(Invalid::must_be(
                 "an object whose keys differ",

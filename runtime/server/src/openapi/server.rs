@@ -85,15 +85,24 @@ fn batch(functions: &[String]) -> Value {
     let anything = json!({ "nullable": true, "description": "What the function returns." });
     let success = json!({
         "type": "object", "title": "Success", "required": ["status", "value"],
-        "properties": { "status": { "type": "string", "enum": ["success"] }, "value": anything },
+        "properties": {
+            "status": { "type": "string", "enum": ["success"], "description": "Says that it succeeded." },
+            "value": anything,
+        },
     });
-    let results = json!({ "type": "array", "items": { "oneOf": [success, common::refused(Code::ALL)] } });
+    let results = json!({
+        "type": "array", "items": { "oneOf": [success, common::refused(Code::ALL)] },
+        "description": "The result of each query, or its refusal, in the order of the queries.",
+    });
     let schema = json!({ "type": "object", "required": ["results"], "properties": { "results": results } });
     let answer = json!({ "results": [{ "status": "success", "value": null }] });
     let mut responses = Map::new();
     responses.insert("200".to_owned(), answered("A result for each query, in their order.", schema, &answer));
     common::add_refusals(&mut responses);
-    let queries = json!({ "type": "array", "minItems": 1, "items": named_call(functions, Map::new()) });
+    let queries = json!({
+        "type": "array", "minItems": 1, "items": named_call(functions, Map::new()),
+        "description": "The queries. A setting bounds how many one request may have (`live_queries_per_request_max`).",
+    });
     let schema = json!({ "type": "object", "required": ["queries"], "properties": { "queries": queries } });
     let example = json!({ "queries": [{ "path": functions.first(), "args": {} }] });
     json!({

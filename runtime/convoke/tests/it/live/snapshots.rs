@@ -32,7 +32,7 @@ fn queries_at_a_ts_see_one_state_until_a_commit_touches_what_they_read() {
     add(&nobody, "r", "x");
     let gone = count(&first, "x");
     assert_eq!((gone.status, gone.code()), (200, "FAILED_PRECONDITION"));
-    assert_eq!(count(&first, "z").value(), &json!(0.0), "what nobody touched is as it was");
+    assert_eq!(count(&first, "z").value(), &json!(0.0), "rows that did not change read the same");
     assert_eq!(count(&ts(), "x").value(), &json!(2.0));
     // An error is of a state, too.
     let guest = at(&server, &first, "live/functions:countAsGuest", of("r", "x"));
