@@ -14,6 +14,7 @@ pub mod presence;
 pub mod sessions;
 pub mod participants;
 pub mod invitations;
+pub mod migrations;
 pub mod creation;
 pub mod provider;
 pub mod idle;

@@ -6,6 +6,7 @@ use convoke::mutation;
 use convoke::prelude::*;
 
 pub mod claims;
+pub mod migrations;
 pub mod onboarding;
 pub mod accounts;
 pub mod mutations;

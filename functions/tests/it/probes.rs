@@ -1,7 +1,7 @@
 //! Functions of the tests: what others write in production, and what a function costs.
 
 use convoke::prelude::*;
-use convoke::store::{Table, Value};
+use convoke::store::{Column as _, Table, Value, ValueRef};
 use convoke::{args, mutation, query};
 use functions::meetings::lifecycle::OneMeeting;
 use functions::meetings::presence;
@@ -274,6 +274,28 @@ pub(crate) fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest
 pub(crate) fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
     for row in ctx.db().scan::<schema::Interest>().take(10_000)? {
         ctx.db_mut().patch_doc(row, |row| row.label_key = None)?;
+    }
+    Ok(())
+}
+
+/// What [`put_former_address`] takes.
+#[args]
+pub(crate) struct PutFormerAddress {
+    /// As it was stored.
+    pub email: String,
+    pub user_id: Option<Id<User>>,
+    pub meeting_id: Option<Id<Meeting>>,
+}
+
+/// Gives a user this address, or invites it to a meeting, as a release did that kept addresses in another form.
+#[mutation]
+pub(crate) fn put_former_address(ctx: &mut MutationCtx, args: PutFormerAddress) -> Result<()> {
+    let email = EmailAddress::from_value(ValueRef::Text(&args.email)).map_err(Error::internal)?;
+    if let Some(user) = args.user_id {
+        ctx.db_mut().patch(user, |user| user.email = Some(email.clone()))?;
+    }
+    if let Some(meeting_id) = args.meeting_id {
+        ctx.db_mut().insert(schema::Invitation { meeting_id, email, inviter_id: None })?;
     }
     Ok(())
 }

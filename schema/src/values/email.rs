@@ -1,13 +1,18 @@
 //! E-mail addresses, in the one form in which they are compared.
 
 use convoke::value;
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// The longest address: RFC 5321 §4.5.3.1.3, less the angle brackets.
 const CHARS_MAX: usize = 254;
 /// The longest local part: RFC 5321 §4.5.3.1.1.
 const LOCAL_CHARS_MAX: usize = 64;
 
-/// An e-mail address, trimmed and in lower case.
+/// An e-mail address in the form by which addresses are compared: trimmed, ASCII letters in lower case, the rest of the
+/// local part in NFC, the domain as IDNA (UTS #46) writes it in Unicode.
+///
+/// Other letters of the local part stay as they are: a mail server may tell them apart, and one that looks alike must not
+/// pass for another (the Kelvin sign is no k).
 ///
 /// ```json
 /// "grace@example.com"
@@ -38,20 +43,44 @@ impl ParticipantEmail {
 }
 
 fn address(text: String) -> Result<String, String> {
-    let lower = text.to_lowercase();
-    match is_address(&lower) {
-        true => Ok(lower),
-        // Whole, where other refusals cut what they quote: a sender has to find it among many.
-        false => Err(format!("must be an e-mail address of at most {CHARS_MAX} characters (got {text:?})")),
-    }
+    // Whole, where other refusals cut what they quote: a sender has to find it among many.
+    comparable(&text)
+        .ok_or_else(|| format!("must be an e-mail address of at most {CHARS_MAX} characters (got {text:?})"))
 }
 
 fn participant_address(text: String) -> Result<String, String> {
-    let lower = text.to_lowercase();
-    if is_address(&lower) {
-        return Ok(lower);
+    comparable(&text).ok_or_else(|| format!("Invalid participant email: {text}"))
+}
+
+/// The form of an address by which it is compared; none of what is no address.
+fn comparable(text: &str) -> Option<String> {
+    let (local, domain) = text.split_once('@')?;
+    let address = format!("{}@{}", local_form(local), domain_form(domain)?);
+    is_address(&address).then_some(address)
+}
+
+fn local_form(local: &str) -> String {
+    let nfc = ComposingNormalizerBorrowed::new_nfc();
+    // NFC makes ASCII of a few letters, such as the Kelvin sign. Here they stay other letters.
+    let stays = |c: char| !c.is_ascii() && nfc.normalize(c.encode_utf8(&mut [0; 4])).is_ascii();
+    let mut form = String::with_capacity(local.len());
+    for part in local.split_inclusive(stays) {
+        let last = part.chars().next_back().filter(|c| stays(*c));
+        let run = &part[..part.len() - last.map_or(0, char::len_utf8)];
+        form.push_str(&nfc.normalize(&run.to_ascii_lowercase()));
+        form.extend(last);
     }
-    Err(format!("Invalid participant email: {text}"))
+    form
+}
+
+fn domain_form(domain: &str) -> Option<String> {
+    let lower = domain.to_ascii_lowercase();
+    if lower.is_ascii() && !lower.contains("xn--") {
+        return Some(lower);
+    }
+    let ascii = idna::domain_to_ascii(domain).ok()?;
+    let (unicode, read) = idna::domain_to_unicode(&ascii);
+    read.ok().map(|()| unicode)
 }
 
 fn is_address(text: &str) -> bool {
@@ -73,6 +102,32 @@ mod tests {
         assert_eq!(EmailAddress::new(" \u{a0}Ada@Example.ORG\u{3000}").unwrap().as_str(), "ada@example.org");
         assert_eq!(EmailAddress::new("ada+x@example.org").unwrap().local_part(), "ada+x");
         assert_eq!(EmailAddress::new("ada@bücher.example").unwrap().as_str(), "ada@bücher.example");
+    }
+
+    #[test]
+    fn letters_that_look_alike_stay_apart_in_the_local_part() {
+        let form = |text: &str| EmailAddress::new(text).unwrap().as_str().to_owned();
+        assert_eq!(form("LUKE@example.com"), "luke@example.com");
+        assert_eq!(form("lu\u{212a}e@example.com"), "lu\u{212a}e@example.com", "the Kelvin sign");
+        assert_eq!(form("JOS\u{c9}@example.com"), "jos\u{c9}@example.com");
+        assert_eq!(form("JOSE\u{301}@example.com"), "jose\u{301}@example.com".replace("e\u{301}", "\u{e9}"));
+        assert_eq!(form("\u{212b}@example.com"), "\u{c5}@example.com", "the angstrom sign is the letter");
+        for text in ["lu\u{212a}e@example.com", "Jose\u{301}@B\u{fc}cher.example", "a\u{212a}e\u{301}\u{212a}@x.org"] {
+            assert_eq!(form(&form(text)), form(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_domain_is_compared_as_idna_does() {
+        let form = |domain: &str| EmailAddress::new(format!("a@{domain}")).unwrap().as_str().to_owned();
+        for domain in ["b\u{fc}cher.example", "B\u{dc}CHER.example", "bu\u{308}cher.example", "XN--BCHER-KVA.example"] {
+            assert_eq!(form(domain), "a@b\u{fc}cher.example", "{domain}");
+        }
+        assert_eq!(form("\u{212a}elvin.example"), "a@kelvin.example");
+        assert_eq!(form("my_host.Example"), "a@my_host.example");
+        for domain in ["xn--a.example", "a\u{ff20}b.example", "xn--\u{fc}.example"] {
+            assert!(EmailAddress::new(format!("a@{domain}")).is_err(), "{domain}");
+        }
     }
 
     #[test]

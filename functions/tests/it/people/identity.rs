@@ -5,7 +5,7 @@ use convoke::{Code, Identity};
 use schema::{AuditEntry, Invitation, Participant, User};
 use serde_json::{Value, json};
 
-use crate::support::{claims, create, emails, id_of, listed, meeting, scheduled};
+use crate::support::{claims, create, emails, id_of, listed, meeting, scheduled, system};
 
 fn me(caller: &TestCaller<'_>) -> Value {
     caller.call("users/queries/getCurrentUser", json!({})).value().clone()
@@ -237,4 +237,64 @@ fn a_user_invites_at_most_two_thousand_addresses_a_day() {
     batch(0, 0).value();
     app.clock().advance(std::time::Duration::from_secs(24 * 3_600));
     batch(2_000, 1).value();
+}
+
+#[test]
+fn a_look_alike_address_does_not_take_an_invitation() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    meeting(&ada, &["luke"]);
+    let kelvin = Identity { email: Some("lu\u{212a}e@example.com".to_owned()), ..claims("kelvin") };
+    assert_eq!(me(&app.identity(kelvin))["email"], "lu\u{212a}e@example.com");
+    assert_eq!(app.count::<Invitation>(), 1, "it is for another address");
+    id_of(&app.user("luke"));
+    assert_eq!(app.count::<Invitation>(), 0);
+}
+
+#[test]
+fn addresses_of_a_former_release_get_their_form_and_collisions_are_reported() {
+    let users = "users/migrations/normalizeEmails";
+    let invitations = "meetings/migrations/normalizeInvitations";
+    for order in [[users, invitations], [invitations, users]] {
+        let app = TestApp::new();
+        let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(|name| app.user(name));
+        let (first, second) = (meeting(&ada, &[]), meeting(&ada, &[]));
+        let put = |email: &str, user: Option<String>, meeting: Option<&str>| {
+            let args = json!({"email": email, "userId": user, "meetingId": meeting});
+            system(&app).call("probes/putFormerAddress", args).value();
+        };
+        let cafe = "cafe\u{301}@example.com";
+        put(cafe, Some(id_of(&bob)), Some(&first));
+        put("ada@xn--bcher-kva.example", None, Some(&first));
+        put("ada@b\u{fc}cher.example", None, Some(&first));
+        put("ada@xn--bcher-kva.example", None, Some(&second));
+        put("zo\u{eb}@example.com", Some(id_of(&cleo)), None);
+        put("zoe\u{308}@example.com", Some(id_of(&ada)), None);
+
+        let key = app.deploy_key(&["admin"]);
+        let reported: Vec<String> = order
+            .iter()
+            .flat_map(|path| {
+                let part = key.call(path, json!({}));
+                assert_eq!(part.value()["finished"], true, "{path}");
+                part.log_lines().to_vec()
+            })
+            .filter(|line| line.contains("have the same address"))
+            .collect();
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert!(reported.iter().any(|line| line.contains(&id_of(&ada))), "{reported:?}");
+
+        let of = |name: &str| {
+            let users = app.read(|db| Ok(db.scan::<User>().take(10)?));
+            let user = users.into_iter().find(|user| user.subject == name).unwrap();
+            user.email.as_ref().unwrap().as_str().to_owned()
+        };
+        assert_eq!(of("bob"), "caf\u{e9}@example.com");
+        assert_eq!((of("cleo"), of("ada")), ("zo\u{eb}@example.com".to_owned(), "zoe\u{308}@example.com".to_owned()));
+        let open = app.read(|db| Ok(db.scan::<Invitation>().take(10)?));
+        let mut open: Vec<&str> = open.iter().map(|row| row.email.as_str()).collect();
+        open.sort_unstable();
+        assert_eq!(open, ["ada@b\u{fc}cher.example", "ada@b\u{fc}cher.example", "ada@xn--bcher-kva.example"]);
+        assert!(listed(&bob, &first, "caf\u{e9}").is_some(), "the invitation became a place");
+    }
 }

@@ -137,6 +137,8 @@ fn people(ids: &Ids) -> Vec<Row> {
         row("interests/mutations/removeCatalogEntry", KEYS, json!({"key": "chess"})),
         row("interests/migrations/labelInterests", KEYS, json!({})),
         row("interests/migrations/rekeyInterests", KEYS, json!({})),
+        row("users/migrations/normalizeEmails", KEYS, json!({})),
+        row("meetings/migrations/normalizeInvitations", KEYS, json!({})),
     ]
 }
 
