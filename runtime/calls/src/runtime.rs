@@ -74,7 +74,7 @@ pub struct RuntimeOptions {
     pub settings: toml::Table,
     /// Where the line of each call goes; without it, it is an event of `tracing`.
     pub call_lines: Option<Arc<dyn CallLines>>,
-    /// Told what takes long before the database serves.
+    /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
 }
 

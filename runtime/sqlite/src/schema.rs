@@ -42,7 +42,7 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
 pub(crate) struct Way {
     /// Rows from which a table is large.
     pub large_rows: u64,
-    /// Told what takes long.
+    /// Receives each long step.
     pub on_opening: OnOpening,
 }
 

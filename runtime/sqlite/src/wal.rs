@@ -5,7 +5,7 @@
 //! `wal_bytes_interrupt` the oldest reader is told to stop; past `wal_bytes_max` writes are refused (by the store).
 //!
 //! A transaction that is larger than `wal_bytes_interrupt` by itself (an index, an import) is no reason to stop readers: its
-//! bytes do not count until the log starts anew, which it does when the readers from before it have ended.
+//! bytes do not count until the log restarts, which it does when the readers from before it have ended.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Wal {
     /// Takes note of a commit after which the log has so many pages.
     fn excuse(&mut self, pages: u64) {
         if pages < self.last_pages {
-            // The log started anew.
+            // The log has restarted.
             (self.last_pages, self.excused_pages) = (0, 0);
         }
         let written = pages - self.last_pages;

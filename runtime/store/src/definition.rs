@@ -36,7 +36,7 @@ pub struct FieldShape {
     /// Whether no code reads it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retired: bool,
-    /// What its values may be; none if a release before shapes were kept has written it.
+    /// What its values may be; none if the release that wrote it recorded no shapes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }

@@ -86,7 +86,7 @@ pub struct EngineStart<'a> {
     pub gate: Arc<Gate>,
     /// Where every commit is made that may change a row, so that it is numbered and published ([`Commits::commit`]).
     pub commits: Arc<Commits>,
-    /// Told what takes long before the database serves.
+    /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
 }
 

@@ -1,8 +1,8 @@
-//! The shape of a field's values as a database keeps it: the variants of an enum, the members of a nested value, the bounds
+//! The shape of a field's values as a database records it: the variants of an enum, the members of a nested value, the bounds
 //! of its parts.
 //!
 //! A shape is the JSON schema of the field's Rust type without its words. If the shape in code differs from the one that is
-//! kept, rows may hold values that the type does not take any more. [`Shape::takes_all_of`] recognizes the usual changes
+//! recorded, rows may hold values that the type does not take any more. [`Shape::takes_all_of`] recognizes the usual changes
 //! that only widen a type; after any other change the rows themselves decide.
 
 use std::collections::BTreeMap;

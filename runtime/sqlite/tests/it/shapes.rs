@@ -1,4 +1,4 @@
-//! A database of a release that kept no shapes of values: the rows are read once, and the shapes are kept from then on.
+//! A database of a release that recorded no shapes of values: its rows are read once, and the shapes are recorded.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn file(folder: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(folder.join("convoke.db")).unwrap()
 }
 
-/// The kept schema, whose shapes are taken away where the database is to be one of before.
+/// The recorded schema; `forget` removes its shapes, as in a database of a former release.
 fn definition(folder: &Path, forget: bool) -> serde_json::Value {
     let (file, last) = (file(folder), "SELECT definition FROM _schema ORDER BY version DESC LIMIT 1");
     let text: String = file.query_row(last, [], |row| row.get(0)).unwrap();

@@ -14,7 +14,7 @@ use crate::table::{Condition, FieldDef, IndexDef, TableDef};
 pub(super) struct Difference {
     /// The steps to take, in order.
     pub steps: Vec<Described>,
-    /// What changes in what is kept beside the steps, in words.
+    /// Changes of the recorded schema that need no step, in words.
     pub noted: Vec<String>,
     /// What cannot be applied, a sentence each.
     pub refused: Vec<String>,
@@ -322,8 +322,8 @@ impl<'a> TableChange<'a> {
         Ok(())
     }
 
-    /// Compares the shapes of values. Where the one that is kept may have others than the one in code, the rows decide; a
-    /// field with a row that does not fit stays as it is kept.
+    /// Compares the shapes of values. Where the recorded one may have values that the one in code does not take, the rows
+    /// decide; a field with a row that does not fit stays as it is recorded.
     fn shapes(&mut self, old: &TableShape, shape: &mut TableShape) -> Result<(), OpenError> {
         let (mut doubtful, mut is_recorded) = (Vec::new(), false);
         for (place, field) in self.table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {

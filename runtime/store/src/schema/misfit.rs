@@ -64,7 +64,7 @@ impl Misfit {
         format!("{}_{}", table.prefix, String::from_utf8_lossy(&id::encode(self.id)))
     }
 
-    /// The refusal: field, row, reason, and the migration to write. `former` is the shape that is kept.
+    /// The refusal: field, row, reason, and the migration to write. `former` is the recorded shape.
     pub(super) fn refusal(&self, table: &TableDef, former: Option<&Shape>) -> String {
         let (field, row) = (&table.fields[self.place], self.row(table));
         let change = change(field, former);

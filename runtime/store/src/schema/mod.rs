@@ -5,7 +5,7 @@
 //! of its own), fields that are optional or have a default, and `T` to `Option<T>`. A table without rows may change in
 //! any way. Everything else is refused in plain words, and nothing is applied then.
 //!
-//! What the values of a field may be is kept too ([`super::shape`]). Where it may have narrowed, the rows are read: one whose
+//! What the values of a field may be is recorded too ([`super::shape`]). Where it may have narrowed, the rows are read: one whose
 //! value does not fit the type in code is refused like everything else.
 
 mod check;
