@@ -803,6 +803,7 @@ mod tests {
             default: None,
             references: None,
             retired: false,
+            meaning: Meaning::Plain,
             schema: field_schema::<i64>,
             write_json: i64::write_json,
             check: i64::check,

@@ -195,7 +195,7 @@ impl Dispatcher {
         };
         let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
         let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
-        let mut is_replayed = false;
+        let (mut is_replayed, args) = (false, wanted.args);
         let ran = self.steps(&function, wanted, call.clone(), &capture).await;
         let mut result = ran.map(|(value, replayed)| {
             is_replayed = replayed;

@@ -44,6 +44,7 @@ impl FormerTable {
             nullable: T::NULLABLE,
             default: None,
             references: T::REFERENCES,
+            meaning: T::MEANING,
             retired: false,
             schema: field_schema::<T>,
             write_json: T::write_json,

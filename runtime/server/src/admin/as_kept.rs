@@ -10,7 +10,7 @@ use super::tables::read;
 use convoke_core::error::Result;
 use convoke_store::schema::{FieldShape, TableShape};
 use convoke_store::table::Bytes;
-use convoke_store::{Column, ColumnType, FieldDef, IndexDef, TableDef};
+use convoke_store::{Column, ColumnType, FieldDef, IndexDef, Meaning, TableDef};
 
 /// Definitions that were made, and what the database says of each: one is made once, since it lasts as long as the process.
 #[derive(Default)]
@@ -71,6 +71,7 @@ fn as_stored(name: &'static str, kept: &FieldShape) -> Option<FieldDef> {
             default: None,
             references: None,
             retired: false,
+            meaning: Meaning::Plain,
             schema: |_| true.into(),
             write_json: Vec::<String>::write_json,
             check: |_| Ok(()),
