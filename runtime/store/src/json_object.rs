@@ -20,15 +20,7 @@ use convoke_core::wire::free_form::{KEY_CHARS_MAX, Reading};
 /// - A refusal is `INVALID_ARGUMENT` with the path of the member (`settings.größe`).
 /// - Of a stored object, members that break these rules are left out: they were written before there was a rule.
 ///
-/// ```
-/// use convoke::prelude::*;
-///
-/// /// What a device reports about itself.
-/// #[args]
-/// pub struct Report {
-///     pub details: JsonObject<4096>,
-/// }
-/// ```
+/// As an argument or a field: `pub details: JsonObject<4096>`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct JsonObject<const BYTES_MAX: usize = { 16 * 1024 }>(Map<String, Json>);
