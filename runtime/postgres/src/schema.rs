@@ -238,6 +238,10 @@ impl Catalog for SchemaUpkeep<'_> {
         ))
     }
 
+    fn has_releases(&self) -> bool {
+        true
+    }
+
     fn former(&self) -> Result<Vec<Definition>, OpenError> {
         let sql = "SELECT definition FROM _schema ORDER BY version DESC OFFSET 1";
         let rows = self.0.own_rows(sql, Vec::new())?;

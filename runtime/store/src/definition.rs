@@ -70,6 +70,13 @@ impl Definition {
 }
 
 impl TableShape {
+    /// Notes that some rows have no value for this field.
+    pub fn lacks_values(&mut self, field: &str) {
+        if let Some(field) = self.fields.get_mut(field) {
+            field.nullable = true;
+        }
+    }
+
     /// The shape of a new table; `index_text` has the engine's words for an index.
     pub fn of(table: &TableDef, index_text: impl Fn(&IndexDef) -> String) -> Self {
         Self {
@@ -86,20 +93,20 @@ impl TableShape {
 }
 
 impl FieldShape {
-    /// Enters it under this name as a field that some rows have no value for.
-    pub fn without_values(self, name: &str, table: &mut TableShape) {
-        table.fields.insert(name.to_owned(), Self { nullable: true, ..self });
-    }
-
     /// The shape of a field in code.
     pub fn of(field: &FieldDef) -> Self {
-        let column = format!("{:?}", field.column);
         Self {
-            holds: field.references.map_or(column.clone(), |prefix| format!("{column} of {prefix}")),
+            holds: Self::holds(field),
             nullable: field.nullable,
             retired: field.retired,
             shape: Some(Shape::of(field)),
         }
+    }
+
+    /// What a field in code holds.
+    pub fn holds(field: &FieldDef) -> String {
+        let column = format!("{:?}", field.column);
+        field.references.map_or(column.clone(), |prefix| format!("{column} of {prefix}"))
     }
 
     /// True if both are the same as far as is known: one of them may have no shape.

@@ -44,7 +44,7 @@ fn definition(table: &'static TableDef, kept: &TableShape, code: &TableShape) ->
         // Retired fields are read as null, and not shown.
         None => FieldDef { retired: true, ..*field },
         Some(kept) => match as_stored(field.name, kept) {
-            Some(stored) if FieldShape::of(field).holds != kept.holds => FieldDef { retired: field.retired, ..stored },
+            Some(stored) if FieldShape::holds(field) != kept.holds => FieldDef { retired: field.retired, ..stored },
             Some(_) | None => FieldDef { ..*field },
         },
     });

@@ -9,6 +9,7 @@ mod batches;
 mod crash;
 mod folder;
 mod log;
+mod parts;
 mod replaced;
 mod shapes;
 

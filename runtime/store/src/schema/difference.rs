@@ -6,7 +6,6 @@ use super::releases::needs_value;
 use super::{Catalog, Extent};
 use crate::definition::{Definition, FieldShape, TableShape};
 use crate::error::OpenError;
-use crate::shape::Shape;
 use crate::table::{Condition, FieldDef, IndexDef, TableDef};
 
 /// What there is to do, or why it is not done.
@@ -316,7 +315,7 @@ impl<'a> TableChange<'a> {
                 field.name
             ));
             // Without a value in any row: a migration may give them theirs.
-            FieldShape::of(field).without_values(field.name, shape);
+            shape.lacks_values(field.name);
         }
         self.fields.push(self.described(Step::AddField(self.table, field), &format!("field {} added", field.name)));
         Ok(())
@@ -327,17 +326,16 @@ impl<'a> TableChange<'a> {
     fn shapes(&mut self, old: &TableShape, shape: &mut TableShape) -> Result<(), OpenError> {
         let (mut doubtful, mut is_recorded) = (Vec::new(), false);
         for (place, field) in self.table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {
-            let (Some(kept), new) = (old.fields.get(field.name), Shape::of(field)) else { continue };
-            if kept.holds != FieldShape::of(field).holds {
-                continue;
-            }
+            let (Some(kept), Some(new)) = (old.fields.get(field.name), shape.fields.get(field.name)) else { continue };
+            // Of another column, it is as it is recorded.
+            let Some(new) = new.shape.as_ref() else { continue };
             let is_known = match &kept.shape {
                 None => {
                     is_recorded = true;
                     new.takes_every(field.column)
                 }
                 Some(former) => {
-                    if *former != new {
+                    if former != new {
                         self.noted.push(format!("table {}: field {}: its values change", self.table.name, field.name));
                     }
                     new.takes_all_of(former)
@@ -368,12 +366,12 @@ impl<'a> TableChange<'a> {
         old: &FieldShape,
         shape: &mut TableShape,
     ) -> Result<(), OpenError> {
-        let new = FieldShape::of(field);
-        if old.holds != new.holds {
+        let holds = FieldShape::holds(field);
+        if old.holds != holds {
             shape.fields.insert(field.name.to_owned(), old.clone());
             self.refuse(&format!(
-                "field {} changed from {} to {}; write a migration that fills a new field, and mark this one #[retired]",
-                field.name, old.holds, new.holds
+                "field {} changed from {} to {holds}; write a migration that fills a new field, and mark this one #[retired]",
+                field.name, old.holds
             ));
             return Ok(());
         }
@@ -388,7 +386,7 @@ impl<'a> TableChange<'a> {
                 self.fills.push(self.described(Step::Fill(self.table, place), &what));
             }
             None => {
-                new.without_values(field.name, shape);
+                shape.lacks_values(field.name);
                 self.refuse(&format!(
                 "field {} is no longer an Option, and rows without a value exist; write a migration that fills them, \
                  or give it a default",

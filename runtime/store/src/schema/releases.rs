@@ -19,6 +19,9 @@ pub(super) fn is_older(
     stored: &Definition,
     tables: &[&'static TableDef],
 ) -> Result<bool, OpenError> {
+    if !catalog.has_releases() {
+        return Ok(false);
+    }
     let code = Definition::of(tables, |table, index| catalog.index_text(table, index));
     if is_same(&code, stored) {
         return Ok(false);

@@ -75,6 +75,11 @@ pub trait Catalog {
         Ok(false)
     }
 
+    /// True if several releases of a program may serve the database.
+    fn has_releases(&self) -> bool {
+        false
+    }
+
     /// What the schema was before, the latest first, where several releases may serve the database.
     ///
     /// # Errors
