@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use convoke_calls::runtime::RuntimeOptions;
 use convoke_core::id::{self, IdGenerator};
 use convoke_core::wire::object::OutMember;
+use convoke_store::__private::inventory;
 use convoke_store::table::field_schema;
 use convoke_store::{
     Column, ColumnType, Database, FieldDef, ReadLimits, Store, StoreOptions, SubmittedTable, TableDef, Value,
@@ -97,7 +98,7 @@ fn stored(field: &FieldDef, value: &Json) -> Value {
 pub(super) async fn make(options: &RuntimeOptions, former: impl IntoIterator<Item = FormerTable>) {
     let former: Vec<_> = former.into_iter().map(FormerTable::into_parts).collect();
     let mut tables: Vec<_> =
-        convoke_store::__private::inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
+        inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
     tables.retain(|table| former.iter().all(|(former, _)| former.name != table.name));
     tables.extend(former.iter().map(|(table, _)| *table));
     let store = StoreOptions { disk: options.disk.clone(), ..StoreOptions::new(&options.data) };
