@@ -94,6 +94,17 @@ limits! {
     response_bytes_total_max: usize = 128 * 1024 * 1024;
     /// How long a client may take nothing of a response that waits for it; then its connection is closed.
     response_stall_timeout: Duration = Duration::from_secs(60);
+    /// Bytes per second that a client must take while responses wait for it, on average over `response_stall_timeout`;
+    /// below it, its connection is closed. 0 = off.
+    response_bytes_per_second_min: u64 = 512;
+    /// Bytes of a connection's responses that the system takes before it can send them (`TCP_NOTSENT_LOWAT`, Linux).
+    /// Less costs throughput on fast networks, more costs the system's memory.
+    unsent_bytes_max: usize = 64 * 1024;
+    /// Bytes of responses that the clients of one address have not taken, in this process and in the system's send
+    /// buffers. Beyond it new connections of the address are refused, and after a second the slowest ones are closed.
+    /// Trusted proxies are exempt. In the send buffers of all addresses together there may be
+    /// `response_bytes_total_max`.
+    unread_bytes_per_address_max: usize = 64 * 1024 * 1024;
     /// Bytes after which a page of a list ends, so that a page always fits a response.
     page_bytes_max: usize = 4 * 1024 * 1024;
     /// Until the first byte of a request on a new connection.

@@ -46,8 +46,8 @@ impl Proxies {
 }
 
 /// The socket's peer; an IPv4 client of a dual-stack listener is an IPv4 address.
-pub(super) fn address(peer: SocketAddr) -> IpAddr {
-    peer.ip().to_canonical()
+pub(super) fn canonical(peer: SocketAddr) -> SocketAddr {
+    SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
 /// Whether a host, with or without a port, is a name or an address by which only this machine is reached.

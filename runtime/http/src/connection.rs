@@ -24,6 +24,7 @@ use super::handler::Handler;
 use super::rejection::Rejection;
 use super::routes::Listener;
 use super::server::{Phase, Shared};
+use super::socket::Tcp;
 use super::waiting::{Held, Untaken};
 use super::web_socket::{self, BareSocket};
 use super::{body, service};
@@ -72,17 +73,17 @@ impl<H: Handler> Connection<H> {
     pub(super) fn new(
         server: Arc<Shared<H>>,
         listener: Listener,
-        (peer, local): (IpAddr, Option<SocketAddr>),
+        (peer, local): (SocketAddr, Option<SocketAddr>),
         slot: OwnedSemaphorePermit,
         place: Option<Place>,
     ) -> Arc<Self> {
         let activity = Arc::new(Activity::new(&server.limits));
         let late = server.phase() != Phase::Serving;
-        let number = server.open(Arc::clone(&activity));
+        let number = server.open(peer, Arc::clone(&activity));
         Arc::new(Self {
             server,
             listener,
-            peer,
+            peer: peer.ip(),
             local,
             activity,
             late,
@@ -96,12 +97,13 @@ impl<H: Handler> Connection<H> {
     /// Serves the connection to its end. Nothing that goes wrong with one connection is anybody else's concern.
     pub(super) async fn serve(self: Arc<Self>, socket: Socket) {
         let socket = match socket {
-            Socket::Tcp(socket) => socket,
+            Socket::Tcp(socket) => {
+                let (activity, unread) = (Arc::clone(&self.activity), Arc::clone(&self.server.unread));
+                Tcp::new(socket, activity, unread, &self.server.limits)
+            }
             // What most connections are not stands on the heap: an idle one costs what it needs itself.
             Socket::Local(socket) => return Box::pin(self.serve_stream(socket)).await,
         };
-        // Responses are written whole; waiting to fill a packet would only delay them.
-        let _ = socket.set_nodelay(true);
         let tls = self.server.tls.as_ref().filter(|_| self.listener != Listener::Ops);
         let Some(tls) = tls else { return self.serve_stream(socket).await };
         let handshake = Box::pin(TlsAcceptor::from(tls.config()).accept(socket));
@@ -312,6 +314,7 @@ pub(super) struct Activity {
     pub(super) untaken: Untaken,
     held_max: usize,
     write_blocked: AtomicBool,
+    write_unblocked: Notify,
     asked_to_close: AtomicBool,
     /// Between two looks at it no call was begun.
     is_idle: AtomicBool,
@@ -338,6 +341,7 @@ impl Activity {
             untaken: Untaken::default(),
             held_max: limits.response_bytes_max,
             write_blocked: AtomicBool::new(false),
+            write_unblocked: Notify::new(),
             asked_to_close: AtomicBool::new(false),
             is_idle: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
@@ -382,6 +386,11 @@ impl Activity {
         self.calls() > self.calls_max || self.held.bytes() > self.held_max
     }
 
+    /// True if bytes of a response wait for the client to take them.
+    pub(super) fn has_untaken(&self) -> bool {
+        self.held.bytes() > 0 || self.untaken.is_any()
+    }
+
     /// Holds so many bytes of a response until the client takes them.
     pub(super) fn hold(&self, bytes: usize) {
         self.held.add(bytes);
@@ -415,7 +424,8 @@ impl Activity {
         self.is_stalled.store(true, Ordering::Relaxed);
     }
 
-    fn is_stalled(&self) -> bool {
+    /// True if the client took too little of a response for too long.
+    pub(super) fn is_stalled(&self) -> bool {
         self.is_stalled.load(Ordering::Relaxed)
     }
 
@@ -471,6 +481,16 @@ impl Activity {
 
     pub(super) fn set_write_blocked(&self, blocked: bool) {
         self.write_blocked.store(blocked, Ordering::Relaxed);
+        if !blocked {
+            self.write_unblocked.notify_waiters();
+        }
+    }
+
+    /// Waits until the client takes what was written.
+    pub(super) async fn writable(&self) {
+        while self.write_blocked.load(Ordering::Relaxed) {
+            self.write_unblocked.notified().await;
+        }
     }
 
     /// Leaves the answer to the wire's stand-in.

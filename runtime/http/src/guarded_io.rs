@@ -24,7 +24,7 @@ use super::chunked::Chunked;
 use super::connection::Activity;
 use super::head::{Framing, Head, HeadLimits};
 use super::rejection::Rejection;
-use super::waiting::STALL_TICKS;
+use super::waiting::{Pace, STALL_TICKS};
 use convoke_core::error::Code;
 use convoke_core::limits::Limits;
 
@@ -75,6 +75,7 @@ pub(super) struct GuardedIo<S> {
     /// When the next tick of the responses that are not taken is due, and since when one of them is stalled.
     next_tick: Instant,
     stalled_since: Option<Instant>,
+    pace: Pace,
     /// Since when the head that is held has been awaited.
     head_since: Option<Instant>,
     /// Since when the client has not taken what was written.
@@ -89,6 +90,8 @@ struct GuardedIoLimits {
     header_timeout: Duration,
     idle_timeout: Duration,
     stall_timeout: Duration,
+    /// Bytes that a client must take in that time while responses wait for it.
+    taken_min: u64,
 }
 
 /// Where in a request the next byte to come lies.
@@ -120,6 +123,7 @@ impl<S> GuardedIo<S> {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             stall_timeout: limits.response_stall_timeout,
+            taken_min: limits.response_bytes_per_second_min * limits.response_stall_timeout.as_secs(),
         };
         let now = Instant::now();
         let mut wire = Self {
@@ -136,6 +140,7 @@ impl<S> GuardedIo<S> {
             closing: false,
             next_tick: now + limits.stall_timeout / STALL_TICKS,
             stalled_since: None,
+            pace: Pace::default(),
             head_since: None,
             blocked_since: None,
             lingering: None,
@@ -287,7 +292,7 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
                 self.head_since = None;
                 self.refuse(HEAD_TOO_SLOW);
             }
-            Place::Head(_) | Place::Through if self.activity.calls() == 0 || self.activity.untaken.is_any() => {
+            Place::Head(_) | Place::Through if self.activity.calls() == 0 || self.activity.has_untaken() => {
                 return self.poll_looks(cx).map(Err);
             }
             // While a call runs there is nothing to wait for, and within a body its reader keeps the time.
@@ -362,7 +367,7 @@ impl<S> GuardedIo<S> {
                 return Poll::Ready(stuck());
             }
             let mut next = (self.idle_since + self.idle_timeout()).min(now + self.idle_timeout() / LOOKS);
-            if self.activity.untaken.is_any() {
+            if self.activity.has_untaken() {
                 next = next.min(self.next_tick);
             }
             if let Some(since) = self.stalled_since {
@@ -383,7 +388,7 @@ impl<S> GuardedIo<S> {
     /// or HTTP/2 pings, does not end a pause. `true` once it was asked that long ago.
     fn looks_idle(&mut self, now: Instant) -> bool {
         let started = self.activity.started();
-        if self.calls_seen != started || self.activity.calls() > 0 || self.activity.untaken.is_any() {
+        if self.calls_seen != started || self.activity.calls() > 0 || self.activity.has_untaken() {
             self.calls_seen = started;
             self.idle_since = now;
         } else if started > 0 && matches!(self.place, Place::Head(_)) && self.held.is_empty() {
@@ -398,12 +403,18 @@ impl<S> GuardedIo<S> {
         was_asked
     }
 
-    /// Asks the connection to close once nothing of a response was taken for its time. `true` soon after: only the one who
-    /// takes it could end it in good order.
+    /// Asks the connection to close once nothing of a response was taken for its time, or less of all of them than the
+    /// least rate. `true` soon after: only a client that takes them could end it in good order.
     fn looks_stalled(&mut self, now: Instant) -> bool {
         if now >= self.next_tick {
             self.next_tick = now + self.limits.stall_timeout / STALL_TICKS;
-            if self.activity.untaken.tick() && self.stalled_since.is_none() {
+            let is_slow = if self.activity.has_untaken() {
+                self.pace.tick(self.activity.held.taken(), self.limits.taken_min)
+            } else {
+                self.pace.reset();
+                false
+            };
+            if (self.activity.untaken.tick() || is_slow) && self.stalled_since.is_none() {
                 self.stalled_since = Some(now);
                 self.activity.set_stalled();
                 self.activity.ask_to_close();

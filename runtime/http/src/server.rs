@@ -1,6 +1,6 @@
 //! The listeners: accept, count, serve, drain.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -27,6 +27,7 @@ use super::options::HttpOptions;
 use super::rate::Rate;
 use super::routes::Listener;
 use super::tls::{Tls, TlsError};
+use super::unread::{self, SendQueues, Unread};
 use convoke_core::answer::budget::{Budget, Relief};
 use convoke_core::limits::Limits;
 
@@ -86,7 +87,9 @@ pub struct Traffic {
     refusals: AtomicU64,
     stalled: AtomicU64,
     given_up: AtomicU64,
+    unread_closed: AtomicU64,
     room: OnceLock<Arc<Room>>,
+    unread: OnceLock<Arc<Unread>>,
 }
 
 impl Traffic {
@@ -100,7 +103,7 @@ impl Traffic {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Connections closed at once because their address had too many.
+    /// Connections closed at once because their address had too many, or too many unread bytes.
     pub fn connections_turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
@@ -123,6 +126,16 @@ impl Traffic {
     /// Connections that were closed because they were the slowest when memory for answers ran out.
     pub fn connections_given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Connections that were closed because their address, or all addresses together, had too many unread bytes.
+    pub fn connections_closed_unread(&self) -> u64 {
+        self.unread_closed.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of responses that the system held for clients at the last look.
+    pub fn unread_system_bytes(&self) -> usize {
+        self.unread.get().map_or(0, |unread| unread.found())
     }
 
     /// Bytes that request bodies take now, or are about to.
@@ -229,6 +242,7 @@ impl<H: Handler> Server<H> {
         let answers = handler.answers().unwrap_or_else(|| Budget::new(options.limits.response_bytes_total_max));
         let shared = Arc::new(Shared {
             handler,
+            unread: Arc::new(Unread::new(&options.limits, Arc::clone(&answers))),
             answers,
             room: Arc::new(Room::new(&options.limits)),
             tls,
@@ -247,6 +261,7 @@ impl<H: Handler> Server<H> {
             traffic: Arc::default(),
         });
         let _ = shared.traffic.room.set(Arc::clone(&shared.room));
+        let _ = shared.traffic.unread.set(Arc::clone(&shared.unread));
         let relief: Weak<dyn Relief> = Arc::<Shared<H>>::downgrade(&shared);
         shared.answers.relieved_by(relief);
         shared.handler.bound(&shared.traffic);
@@ -281,6 +296,9 @@ impl<H: Handler> Server<H> {
         // Dropping this future ends the server at once: the set aborts its tasks, the guard drops the connections.
         let _end = CutOnDrop(Arc::clone(&shared));
         let mut tasks = JoinSet::new();
+        let ports =
+            [Some(self.local_addr), self.ops_addr].into_iter().flatten().map(|address| address.port()).collect();
+        tasks.spawn(watch_unread(Arc::clone(&shared), ports));
         let calls = if self.ops.is_some() { Listener::CallsOnly } else { Listener::Calls };
         tasks.spawn(accept(Arc::clone(&shared), self.listener, calls, shared.limits.connections_max));
         if let Some(ops) = self.ops {
@@ -375,9 +393,10 @@ pub(super) struct Shared<H> {
     /// What the bytes of answers are charged to, and what those of requests are.
     pub(super) answers: Arc<Budget>,
     pub(super) room: Arc<Room>,
+    pub(super) unread: Arc<Unread>,
     census: Arc<Census>,
     phase: AtomicU8,
-    open: Mutex<HashMap<u64, Arc<Activity>>>,
+    open: Mutex<HashMap<u64, (SocketAddr, Arc<Activity>)>>,
     next: AtomicU64,
 }
 
@@ -399,10 +418,10 @@ impl<H> Shared<H> {
         }
     }
 
-    /// Enters a connection among the open ones; the number is for [`Shared::close`].
-    pub(super) fn open(&self, activity: Arc<Activity>) -> u64 {
+    /// Enters a connection of `peer` among the open ones; the number is for [`Shared::close`].
+    pub(super) fn open(&self, peer: SocketAddr, activity: Arc<Activity>) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.open.lock().insert(number, activity);
+        self.open.lock().insert(number, (peer, activity));
         self.traffic.open.fetch_add(1, Ordering::Relaxed);
         self.traffic.accepted.fetch_add(1, Ordering::Relaxed);
         number
@@ -438,7 +457,7 @@ impl<H> Shared<H> {
             }
             tokio::time::sleep(DRAIN_TICK).await;
         }
-        let cut = self.open.lock().values().map(|activity| activity.calls()).sum();
+        let cut = self.open.lock().values().map(|(_, activity)| activity.calls()).sum();
         self.enter(Phase::Cut);
         DrainOutcome { cut }
     }
@@ -449,32 +468,118 @@ impl<H> Shared<H> {
         if rest.peek().is_none() {
             return Rest::Gone;
         }
-        if rest.all(|(_, activity)| activity.is_quiet()) { Rest::Quiet } else { Rest::Busy }
+        if rest.all(|(_, (_, activity))| activity.is_quiet()) { Rest::Quiet } else { Rest::Busy }
     }
 }
 
 impl<H: Handler> Relief for Shared<H> {
     fn relieve(&self, bytes: usize) -> usize {
         let open = self.open.lock();
-        let holding = open.values().filter(|activity| activity.held.bytes() > 0);
-        let (given_up, mut holding): (Vec<_>, Vec<_>) = holding.partition(|activity| activity.is_given_up());
-        let held =
-            |activities: &[&Arc<Activity>]| activities.iter().map(|activity| activity.held.bytes()).sum::<usize>();
-        let mut leaving = held(&given_up);
-        // Where clients hold less than that, answers are made faster than the server sends them: nobody is slow.
-        if leaving < bytes && leaving + held(&holding) >= bytes {
-            let now = Instant::now();
-            holding.sort_by_cached_key(|activity| std::cmp::Reverse(activity.held.needs(now)));
-            for activity in holding {
-                leaving += activity.held.bytes();
-                activity.give_up();
-                self.traffic.given_up.fetch_add(1, Ordering::Relaxed);
-                if leaving >= bytes {
-                    break;
-                }
+        let holding = open.values().map(|(_, activity)| (activity, activity.held.bytes()));
+        close_slowest(holding.filter(|(_, bytes)| *bytes > 0).collect(), bytes, &self.traffic.given_up)
+    }
+}
+
+/// Closes the slowest of these connections until `bytes` of what they hold are on their way out. How many are, those
+/// included that were before.
+fn close_slowest(holding: Vec<(&Arc<Activity>, usize)>, bytes: usize, closed: &AtomicU64) -> usize {
+    let (given_up, mut holding): (Vec<_>, Vec<_>) =
+        holding.into_iter().partition(|(activity, _)| activity.is_given_up());
+    let held = |holding: &[(&Arc<Activity>, usize)]| holding.iter().map(|(_, bytes)| bytes).sum::<usize>();
+    let mut leaving = held(&given_up);
+    // Where clients hold less than that, answers are made faster than the server sends them: nobody is slow.
+    if leaving < bytes && leaving + held(&holding) >= bytes {
+        let now = Instant::now();
+        holding.sort_by_cached_key(|(activity, bytes)| std::cmp::Reverse(activity.held.needs(*bytes, now)));
+        for (activity, held) in holding {
+            leaving += held;
+            activity.give_up();
+            closed.fetch_add(1, Ordering::Relaxed);
+            if leaving >= bytes {
+                break;
             }
         }
-        leaving
+    }
+    leaving
+}
+
+/// Holds addresses, and all of them together, to their bounds of unread bytes.
+async fn watch_unread<H: Handler>(shared: Arc<Shared<H>>, ports: Vec<u16>) {
+    let mut over_since = OverSince::default();
+    shared.unread.watch(ports, |queues, now| shared.review(queues, &mut over_since, now)).await;
+}
+
+/// Since when addresses, and all of them together, have been above their bounds of unread bytes.
+#[derive(Default)]
+struct OverSince {
+    addresses: HashMap<IpAddr, Over>,
+    all: Option<Instant>,
+}
+
+/// An address above its bound.
+struct Over {
+    since: Instant,
+    /// True once the log names it.
+    is_logged: bool,
+}
+
+/// The unread bytes of an address, and the connections that have them.
+#[derive(Default)]
+struct UnreadOf<'a> {
+    bytes: usize,
+    connections: Vec<(&'a Arc<Activity>, usize)>,
+}
+
+impl UnreadOf<'_> {
+    /// Closes the slowest connections until the rest has so many bytes, or all: closed ones may still have some.
+    fn close_down_to(self, bytes_max: usize, closed: &AtomicU64) {
+        let of_open = self.connections.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        close_slowest(self.connections, (self.bytes - bytes_max).min(of_open), closed);
+    }
+}
+
+impl<H> Shared<H> {
+    /// Closes the slowest connections of each address that has been above its bound for some time, and of all addresses
+    /// together. The addresses that are above it.
+    fn review(&self, queues: &SendQueues, over_since: &mut OverSince, now: Instant) -> HashSet<IpAddr> {
+        let open = self.open.lock();
+        let mut addresses = HashMap::<IpAddr, UnreadOf<'_>>::new();
+        let mut all = UnreadOf { bytes: queues.values().sum(), connections: Vec::new() };
+        // Closed connections of which the system still holds bytes count for their address too.
+        for (peer, bytes) in queues {
+            addresses.entry(client_addr::counted_as(peer.ip())).or_default().bytes += bytes;
+        }
+        for (peer, activity) in open.values() {
+            let (held, queued) = (activity.held.bytes(), queues.get(peer).copied().unwrap_or_default());
+            if held + queued > 0 {
+                let address = addresses.entry(client_addr::counted_as(peer.ip())).or_default();
+                address.bytes += held;
+                address.connections.push((activity, held + queued));
+                all.connections.push((activity, queued));
+            }
+        }
+        let bytes_max = self.limits.unread_bytes_per_address_max;
+        // A proxy connects for many clients.
+        addresses.retain(|address, unread| unread.bytes > bytes_max && !self.proxies.trust(*address));
+        over_since.addresses.retain(|address, _| addresses.contains_key(address));
+        let over = addresses.keys().copied().collect();
+        let closed = &self.traffic.unread_closed;
+        for (address, unread) in addresses {
+            let over = over_since.addresses.entry(address).or_insert(Over { since: now, is_logged: false });
+            if over.since + unread::PATIENCE > now {
+                continue;
+            }
+            if !std::mem::replace(&mut over.is_logged, true) {
+                tracing::warn!(%address, bytes = unread.bytes, "closing connections of an address that reads too little");
+            }
+            unread.close_down_to(bytes_max, closed);
+        }
+        let total_max = self.limits.response_bytes_total_max;
+        over_since.all = (all.bytes > total_max).then(|| over_since.all.unwrap_or(now));
+        if over_since.all.is_some_and(|since| since + unread::PATIENCE <= now) {
+            all.close_down_to(total_max, closed);
+        }
+        over
     }
 }
 
@@ -496,20 +601,20 @@ impl<H> Drop for CutOnDrop<H> {
 /// Where connections come in.
 trait Accept {
     /// The next one, and the address at its other end.
-    async fn next(&self) -> io::Result<(Socket, IpAddr)>;
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)>;
 }
 
 impl Accept for TcpListener {
-    async fn next(&self) -> io::Result<(Socket, IpAddr)> {
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)> {
         let (socket, peer) = self.accept().await?;
-        Ok((Socket::Tcp(socket), client_addr::address(peer)))
+        Ok((Socket::Tcp(socket), client_addr::canonical(peer)))
     }
 }
 
 /// Whoever opens it is on this machine.
 impl Accept for Control {
-    async fn next(&self) -> io::Result<(Socket, IpAddr)> {
-        Ok((Socket::Local(self.accept().await?), IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)> {
+        Ok((Socket::Local(self.accept().await?), SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
     }
 }
 
@@ -531,9 +636,13 @@ async fn accept<H: Handler>(shared: Arc<Shared<H>>, listener: impl Accept, kind:
             }
         };
         // A proxy connects for many clients, whose calls are counted under their own addresses.
-        let place = if kind == Listener::Control || shared.proxies.trust(peer) {
+        let address = peer.ip();
+        let connections_max = shared.limits.connections_per_address_max;
+        let place = if kind == Listener::Control || shared.proxies.trust(address) {
             None
-        } else if let Some(place) = shared.census.enter(peer, shared.limits.connections_per_address_max) {
+        } else if !shared.unread.is_over(address)
+            && let Some(place) = shared.census.enter(address, connections_max)
+        {
             Some(place)
         } else {
             shared.traffic.turned_away.fetch_add(1, Ordering::Relaxed);

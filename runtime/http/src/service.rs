@@ -37,6 +37,10 @@ pub(super) async fn answer<H: Handler>(
     connection: Arc<Connection<H>>,
     request: Request<hyper::body::Incoming>,
 ) -> Result<Response<ResponseBody>, Infallible> {
+    if request.version() != Version::HTTP_2 {
+        // A client that does not take its answers gets no further ones, however many requests it has sent ahead.
+        connection.activity.writable().await;
+    }
     let call = connection.activity.begin();
     let (parts, body) = request.into_parts();
     let fields = Headers::of(&parts.headers);

@@ -81,22 +81,47 @@ impl Untaken {
     }
 }
 
+/// The pace of a connection's client while responses wait for it: what it had taken at each of the last ticks.
+#[derive(Default)]
+pub(super) struct Pace {
+    taken: [u64; STALL_TICKS as usize],
+    ticks: usize,
+}
+
+impl Pace {
+    /// Counts a tick at which responses wait. True if the client took fewer than `bytes_min` bytes in the last
+    /// [`STALL_TICKS`] ticks, at all of which responses waited.
+    pub(super) fn tick(&mut self, taken: u64, bytes_min: u64) -> bool {
+        let oldest = std::mem::replace(&mut self.taken[self.ticks % STALL_TICKS as usize], taken);
+        self.ticks += 1;
+        self.ticks > STALL_TICKS as usize && taken - oldest < bytes_min
+    }
+
+    /// No response waits.
+    pub(super) fn reset(&mut self) {
+        self.ticks = 0;
+    }
+}
+
 /// What is put on top of the bytes that a client took, when clients are compared: nobody is slow who has only begun.
 const HEAD_START_BYTES: u64 = 64 * 1024;
 
 /// Bytes of responses that a connection holds until the client takes them.
 pub(super) struct Held {
     bytes: AtomicUsize,
-    /// What was taken since it last held nothing, and when that was, in milliseconds after `opened`.
+    /// Bytes that were ever taken.
     taken: AtomicU64,
+    /// When it last held nothing, in milliseconds after `opened`, and what had been taken by then.
     since_ms: AtomicU64,
+    taken_before: AtomicU64,
     opened: Instant,
 }
 
 impl Held {
     pub(super) fn new() -> Self {
         let opened = Instant::now();
-        Self { bytes: AtomicUsize::new(0), taken: AtomicU64::new(0), since_ms: AtomicU64::new(0), opened }
+        let zero = || AtomicU64::new(0);
+        Self { bytes: AtomicUsize::new(0), taken: zero(), since_ms: zero(), taken_before: zero(), opened }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -105,7 +130,7 @@ impl Held {
 
     pub(super) fn add(&self, bytes: usize) {
         if bytes > 0 && self.bytes.fetch_add(bytes, Relaxed) == 0 {
-            self.taken.store(0, Relaxed);
+            self.taken_before.store(self.taken(), Relaxed);
             self.since_ms.store(milliseconds(self.opened.elapsed()), Relaxed);
         }
     }
@@ -118,13 +143,18 @@ impl Held {
         self.taken.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// How long the client needs for what is held, at the pace at which it has been taking since it last had all of it.
+    /// Bytes that the client ever took.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Relaxed)
+    }
+
+    /// How long the client needs for so many bytes, at the pace at which it has been taking since it last had all of it.
     ///
     /// The pace alone would not do: a small answer that the server has not come to sending yet has none.
-    pub(super) fn needs(&self, now: Instant) -> Duration {
+    pub(super) fn needs(&self, bytes: usize, now: Instant) -> Duration {
         let ms = milliseconds(now.saturating_duration_since(self.opened)).saturating_sub(self.since_ms.load(Relaxed));
-        let taken = self.taken.load(Relaxed).saturating_add(HEAD_START_BYTES);
-        Duration::from_micros((self.bytes() as u64).saturating_mul(1_000).saturating_mul(ms + 1) / taken)
+        let taken = self.taken().saturating_sub(self.taken_before.load(Relaxed)).saturating_add(HEAD_START_BYTES);
+        Duration::from_micros((bytes as u64).saturating_mul(1_000).saturating_mul(ms + 1) / taken)
     }
 }
 
@@ -171,6 +201,20 @@ mod tests {
         assert!(!connection.untaken.is_any());
     }
 
+    #[test]
+    fn a_client_below_the_least_rate_is_noticed_after_all_ticks() {
+        let mut pace = Pace::default();
+        let taken = |tick: u64, rate: u64| tick * rate;
+        for tick in 0..20 {
+            assert!(!pace.tick(taken(tick, 100), 100 * u64::from(STALL_TICKS)), "{tick}");
+        }
+        pace.reset();
+        for tick in 0..u64::from(STALL_TICKS) {
+            assert!(!pace.tick(taken(tick, 99), 100 * u64::from(STALL_TICKS)), "{tick}");
+        }
+        assert!(pace.tick(taken(u64::from(STALL_TICKS), 99), 100 * u64::from(STALL_TICKS)));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn whoever_takes_less_in_the_same_time_is_slower() {
         let (fast, slow, small, new) = (Held::new(), Held::new(), Held::new(), Held::new());
@@ -182,10 +226,11 @@ mod tests {
         slow.elapsed(9_000);
         new.add(10_000_000);
         let now = Instant::now();
-        assert!(slow.needs(now) > fast.needs(now) && fast.needs(now) > new.needs(now));
-        assert!(small.needs(now) < new.needs(now), "a few bytes that nobody came to sending are nobody's slowness");
+        let needs = |held: &Held| held.needs(held.bytes(), now);
+        assert!(needs(&slow) > needs(&fast) && needs(&fast) > needs(&new));
+        assert!(needs(&small) < needs(&new), "a few bytes that nobody came to sending are nobody's slowness");
         slow.release(10_000_000);
         slow.add(10_000_000);
-        assert_eq!(slow.needs(now), new.needs(now), "it begins anew");
+        assert_eq!(needs(&slow), needs(&new), "it begins anew");
     }
 }

@@ -261,6 +261,9 @@ impl WebSocket {
         self.activity.hold(bytes);
         let sent = tokio::time::timeout(self.stall_timeout, self.stream.send(Message::text(text))).await;
         self.activity.release(bytes);
+        if sent.is_err() {
+            self.activity.set_stalled();
+        }
         sent.map_err(|_| Lost)?.map_err(|_| Lost)
     }
 

@@ -20,7 +20,7 @@ pub(super) fn connections(families: &mut Families, traffic: &Traffic) {
     );
     families.counter(
         "convoke_http_connections_rejected_total",
-        "Connections that were closed at once because their address had too many.",
+        "Connections that were closed at once because their address had too many, or too many unread bytes.",
         traffic.connections_turned_away(),
     );
     families.counter(
@@ -46,13 +46,19 @@ pub(super) fn bytes(families: &mut Families, runtime: &Runtime, traffic: &Traffi
         "Bytes of answers that are being made, or that their clients have not taken.",
         runtime.answers().bytes() as f64,
     );
+    families.gauge(
+        "convoke_http_unread_system_bytes",
+        "Bytes of answers that the system held for clients at the last look. It looks when an address may be above its bound.",
+        traffic.unread_system_bytes() as f64,
+    );
     families.counters(
         "convoke_http_slow_connections_closed_total",
-        "Connections closed because of how their client takes its answers: nothing for too long (stalled), or slowest of \
-         all when answers may take no more memory (slowest).",
+        "Connections closed because of how their client takes its answers: too little for too long (stalled), slowest of \
+         all when answers may take no more memory (slowest), or slowest of an address with too many unread bytes (unread).",
         [
             ([("reason", "stalled")], traffic.connections_stalled()),
             ([("reason", "slowest")], traffic.connections_given_up()),
+            ([("reason", "unread")], traffic.connections_closed_unread()),
         ],
     );
 }

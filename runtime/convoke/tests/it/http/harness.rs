@@ -21,6 +21,9 @@ use tokio::time::{Instant, timeout};
 /// Bytes of the answer to `t/page`.
 pub(super) const PAGE_BYTES: usize = 1024 * 1024;
 
+/// Bytes of the answer to `t/part`, which the system takes whole though its client reads nothing.
+pub(super) const PART_BYTES: usize = 60 * 1024;
+
 /// Answers with what it was given. Some paths below `/api/run/` behave in their own way.
 #[derive(Clone, Default)]
 pub(super) struct Echo(pub Arc<Seen>);
@@ -94,6 +97,7 @@ impl Echo {
             "t/panic" => panic!("the handler broke"),
             "t/large" => return Reply::json(200, Bytes::from(vec![b' '; 32 * 1024 * 1024])),
             "t/page" => return Reply::json(200, Bytes::from(vec![b' '; PAGE_BYTES])),
+            "t/part" => return Reply::json(200, Bytes::from(vec![b' '; PART_BYTES])),
             "t/denied" => {
                 let challenge = Some(r#"Bearer error="invalid_token""#.to_owned());
                 return Reply { www_authenticate: challenge, ..Reply::json(401, "{}") };
@@ -217,6 +221,14 @@ pub(super) async fn until(condition: impl Fn() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(10), "waited in vain");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// A connection from this address, whose own system takes as little as it can.
+pub(super) async fn connect_narrowly(from: &str, to: SocketAddr) -> Client {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    socket.bind(from.parse().unwrap()).unwrap();
+    Client::over(socket.connect(to).await.unwrap())
 }
 
 /// A raw HTTP/1 client.

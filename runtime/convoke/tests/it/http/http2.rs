@@ -363,3 +363,27 @@ async fn a_request_that_never_ends_is_answered_after_the_time_of_a_body() {
     assert!(frames.begin(1, "/nothing", &[]).await);
     assert_eq!(frames.next_of(HEADERS).await.expect("an answer").stream, 1);
 }
+
+#[tokio::test]
+async fn client_that_takes_a_byte_at_a_time_and_answers_pings_is_dropped() {
+    let server = serve(|options| {
+        options.limits.response_stall_timeout = Duration::from_secs(1);
+        options.limits.response_bytes_per_second_min = 1_000;
+    })
+    .await;
+    // Ten bytes at a time: 200 bytes per second, and 20,000.
+    for (bytes, is_dropped, seconds) in [(10u32, true, 20), (1_000, false, 6)] {
+        let mut frames = Frames::with(server.addr, &[(INITIAL_WINDOW_SIZE, 0)]).await;
+        assert!(frames.call(1, "/api/run/t/page").await);
+        let start = Instant::now();
+        let mut is_open = true;
+        while is_open && start.elapsed() < Duration::from_secs(seconds) {
+            is_open =
+                frames.send(WINDOW_UPDATE, 0, 1, &bytes.to_be_bytes()).await && frames.are_taken(&mut false).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(is_open, !is_dropped, "{bytes} bytes at a time");
+    }
+    assert_eq!(server.traffic.connections_stalled(), 1);
+    until(|| server.answer_bytes() == 0).await;
+}

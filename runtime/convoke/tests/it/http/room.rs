@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::frames::{DATA, Frames, HEADERS, INITIAL_WINDOW_SIZE};
-use super::harness::{Client, PAGE_BYTES, Running, get, post, serve, until};
+use super::harness::{Client, PAGE_BYTES, Running, connect_narrowly, get, post, post_with, serve, until};
 
 /// Longer than any deadline of a test that must not be hit.
 const LONG: Duration = Duration::from_secs(60);
@@ -90,6 +90,70 @@ async fn an_answer_over_http_1_that_is_not_taken_costs_its_connection_too() {
     let answer = second.response().await;
     assert_eq!((answer.status, answer.body.len()), (200, LARGE));
     until(|| server.answer_bytes() == 0).await;
+}
+
+/// Bytes in the system's send buffers of connections to this server.
+#[cfg(target_os = "linux")]
+fn queued(server: &Running) -> usize {
+    let port = format!(":{:04X}", server.addr.port());
+    let list = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let fields = list.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let queues = fields.filter(|fields| fields[1].ends_with(&port));
+    queues.map(|fields| usize::from_str_radix(fields[4].split(':').next().unwrap(), 16).unwrap()).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too() {
+    const CONNECTIONS: usize = 100;
+    const PIPELINED: usize = 20;
+    const BOUND: usize = 4 * PAGE_BYTES;
+    let server = serve(|options| {
+        options.limits.unread_bytes_per_address_max = BOUND;
+        options.limits.response_bytes_total_max = 1024 * PAGE_BYTES;
+    })
+    .await;
+    let mut silent = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let client = server.client().await;
+        // A connection is reset while this is written, or refused.
+        let _ = client.stream.try_write(post("/api/run/t/page", "{}").repeat(PIPELINED).as_bytes());
+        silent.push(client);
+        // A connection has what the system takes before it sends, and one piece of a write more.
+        assert!(queued(&server) <= silent.len() * 256 * 1024, "{} bytes of {}", queued(&server), silent.len());
+    }
+    until(|| server.traffic.connections_closed_unread() > 0 && queued(&server) + server.answer_bytes() <= BOUND).await;
+    assert!(
+        server.seen.calls.load(Ordering::SeqCst) <= 3 * CONNECTIONS,
+        "no call runs ahead of a client that reads nothing"
+    );
+
+    // Another address is served at any time, and this one again once its bytes are gone.
+    let mut other = connect_narrowly("127.0.0.2:0", server.addr).await;
+    assert_eq!(other.ask(post("/api/run/t/page", "{}")).await.body.len(), PAGE_BYTES);
+    drop(silent);
+    until(|| queued(&server) == 0).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(server.client().await.ask(get("/healthz")).await.status, 200);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn closed_connections_whose_bytes_the_system_still_holds_count_for_their_address() {
+    const BOUND: usize = 4 * PAGE_BYTES;
+    let server = serve(|options| options.limits.unread_bytes_per_address_max = BOUND).await;
+    let mut silent = Vec::new();
+    let mut turned_away = 0;
+    for _ in 0..500 {
+        let client = connect_narrowly("127.0.0.1:0", server.addr).await;
+        let request = post_with("/api/run/t/part", "Connection: close\r\n", "{}");
+        let _ = client.stream.try_write(request.as_bytes());
+        silent.push(client);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(queued(&server) <= 4 * BOUND, "{}", queued(&server));
+        turned_away = server.traffic.connections_turned_away();
+    }
+    assert!(turned_away > 0, "new connections are refused while the system holds too much");
 }
 
 /// A call whose body of so many bytes is begun and not ended.
