@@ -212,6 +212,64 @@ fn a_member_that_is_not_what_the_contents_say_is_refused() {
     assert!(refused(&more, TABLES).contains("something follows its end"));
 }
 
+/// The members of an archive, in their order.
+fn members(archive: &[u8]) -> Vec<(String, String)> {
+    let read = |entry: std::io::Result<tar::Entry<'_, GzDecoder<&[u8]>>>| {
+        let mut entry = entry.unwrap();
+        let path = entry.path().unwrap().to_string_lossy().into_owned();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        (path, text)
+    };
+    tar::Archive::new(GzDecoder::new(archive)).entries().unwrap().map(read).collect()
+}
+
+#[test]
+fn an_archive_that_was_packed_again_is_read() {
+    let archive = archive();
+    let mut unpacked = members(&archive);
+    let plain = |members: &[(String, String)]| {
+        let mut plain = Vec::new();
+        GzDecoder::new(&*packed(members)).read_to_end(&mut plain).unwrap();
+        plain
+    };
+    let in_pieces = |plain: &[u8]| {
+        let piece = |piece: &[u8]| {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(piece).unwrap();
+            gzip.finish().unwrap()
+        };
+        plain.chunks(700).flat_map(piece).collect::<Vec<u8>>()
+    };
+    // By the program that most people have: names below `./`, folders as members.
+    let folder = TempDir::new().unwrap();
+    for (path, text) in &unpacked {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let tar = |arguments: &[&str]| {
+        let run = std::process::Command::new("tar").current_dir(folder.path()).args(arguments).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+        run.stdout
+    };
+    let by_tar = tar(&["--create", "--gzip", "."]);
+    let by_tar_rows_first = tar(&["--create", "--gzip", "tables", "schema.json", "manifest.json"]);
+    unpacked.reverse();
+    let reversed = packed(&unpacked);
+    let several_gzip_members = in_pieces(&plain(&unpacked));
+    for again in [by_tar, by_tar_rows_first, reversed, several_gzip_members] {
+        let folder = TempDir::new().unwrap();
+        imported(folder.path(), TABLES, &again).unwrap();
+        assert_eq!(members(&exported(folder.path(), TABLES)), members(&archive));
+    }
+    let twice = [&unpacked[..], &unpacked[..1]].concat();
+    assert_eq!(refused(&packed(&twice), TABLES), format!("the archive is damaged: it has {} twice", unpacked[0].0));
+    let last = &unpacked[0].0;
+    assert!(refused(&packed(&unpacked[1..]), TABLES).contains(&format!("it has no {last}")));
+    assert!(refused(&packed(&unpacked[..unpacked.len() - 1]), TABLES).contains("it has no manifest.json"));
+}
+
 #[test]
 fn however_it_is_cut_off_it_is_refused() {
     let archive = archive();

@@ -1,10 +1,11 @@
 //! Reading an archive into a new database: every line is checked against this program's tables, every member against
 //! its checksum, and the first thing that does not fit ends it.
 
+use std::collections::HashSet;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek as _};
 
-use flate2::bufread::GzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::leaves;
@@ -68,7 +69,10 @@ impl fmt::Display for BadRow {
     }
 }
 
-/// Reads an archive into `draft`, which is to be finished with the counts that are returned.
+/// Reads an archive into `builder`, which is to be finished with the counts that are returned.
+///
+/// An archive that was unpacked and packed again is read too: its members may stand in any order, below `./`, beside
+/// folders, and in several gzip members.
 ///
 /// # Errors
 /// [`ReadError`]; the new database is of no use then.
@@ -78,52 +82,106 @@ pub fn read(
     builder: &dyn DatabaseBuilder,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<(&'static TableDef, u64)>, ReadError> {
-    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::with_capacity(1 << 18, archive)));
-    let mut entries = archive.entries().map_err(unreadable)?;
-    let mut next = |expected: &str| {
-        let entry = entries.next().ok_or_else(|| ReadError::Damaged(format!("it ends before {expected}")))?;
-        let entry = entry.map_err(unreadable)?;
-        let found = entry.path().map_err(unreadable)?.to_string_lossy().into_owned();
-        match found == expected {
-            true => Ok(entry),
-            false => Err(ReadError::Damaged(format!("{expected} was expected, and {found} stands there"))),
+    let mut archive = tar::Archive::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, archive)));
+    let (mut manifest, mut schema, mut set_aside) = (None, None, Vec::new());
+    let mut names = HashSet::new();
+    let mut contents: Option<Contents> = None;
+    for entry in archive.entries().map_err(unreadable)? {
+        let mut entry = entry.map_err(unreadable)?;
+        let Some(name) = name_of(&entry)? else { continue };
+        if !names.insert(name.clone()) {
+            return Err(ReadError::Damaged(format!("it has {name} twice")));
         }
-    };
-    let manifest = manifest(next(MANIFEST)?)?;
-    let schema: Schema = description(next(SCHEMA)?, Some(&manifest.schema))?;
-    let mut misfits = schema.misfits(tables);
-    let expected = expected(&manifest, &schema, tables, &mut misfits);
-    if !misfits.is_empty() {
-        return Err(ReadError::Schema(misfits));
+        match &mut contents {
+            Some(contents) => contents.take(&name, entry, builder, progress)?,
+            None if name == MANIFEST => manifest = Some(read_manifest(entry)?),
+            None if name == SCHEMA => schema = Some(read_description(entry)?),
+            None => {
+                // What these rows are is known later. A file without a name is gone with this process.
+                let mut file = tempfile::tempfile().map_err(unreadable)?;
+                io::copy(&mut entry, &mut file).map_err(unreadable)?;
+                file.rewind().map_err(unreadable)?;
+                set_aside.push((name, file));
+            }
+        }
+        if contents.is_none()
+            && let (Some(manifest), Some(schema)) = (&manifest, &schema)
+        {
+            let contents = contents.insert(Contents::new(manifest, schema, tables)?);
+            for (name, file) in set_aside.drain(..) {
+                contents.take(&name, file, builder, progress)?;
+            }
+        }
     }
-    let total = manifest.tables.iter().map(|table| table.rows).sum();
-    let mut done = 0;
-    for (table, member) in &expected {
-        let mut told = |rows| progress(Progress { table: table.name, done: done + rows, total });
-        rows(next(&member.member.file)?, table, member, builder, &mut told)?;
-        done += member.rows;
-    }
-    if let Some(entry) = entries.next() {
-        let path = entry.and_then(|entry| Ok(entry.path()?.into_owned())).map_err(unreadable)?;
-        return Err(ReadError::Damaged(format!("{} is not in its table of contents", path.display())));
+    let missing = || ReadError::Damaged(format!("it has no {}", if manifest.is_some() { SCHEMA } else { MANIFEST }));
+    let contents = contents.ok_or_else(missing)?;
+    if let Some((_, member)) = contents.expected.iter().find(|(_, member)| !names.contains(&member.member.file)) {
+        return Err(ReadError::Damaged(format!("it has no {}", member.member.file)));
     }
     ended(archive.into_inner())?;
-    Ok(expected.into_iter().map(|(table, member)| (table, member.rows)).collect())
+    Ok(contents.expected.into_iter().map(|(table, member)| (table, member.rows)).collect())
+}
+
+/// The name of a member as the table of contents has it; `None` for folders and for what archivers add.
+fn name_of<R: Read>(entry: &tar::Entry<'_, R>) -> Result<Option<String>, ReadError> {
+    let kind = entry.header().entry_type();
+    if kind.is_dir() || kind.is_pax_global_extensions() {
+        return Ok(None);
+    }
+    let path = entry.path().map_err(unreadable)?;
+    Ok(Some(path.strip_prefix("./").unwrap_or(&path).to_string_lossy().into_owned()))
+}
+
+/// The table of contents of an archive, and how far its rows were read.
+struct Contents {
+    expected: Vec<(&'static TableDef, TableMember)>,
+    rows: u64,
+    done: u64,
+}
+
+impl Contents {
+    fn new(manifest: &Manifest, schema: &[u8], tables: &[&'static TableDef]) -> Result<Self, ReadError> {
+        check(&manifest.schema, schema.len() as u64, &hex::encode(Sha256::digest(schema)))?;
+        let schema: Schema = parsed(schema, SCHEMA)?;
+        let mut misfits = schema.misfits(tables);
+        let expected = expected(manifest, &schema, tables, &mut misfits);
+        if !misfits.is_empty() {
+            return Err(ReadError::Schema(misfits));
+        }
+        Ok(Self { expected, rows: manifest.tables.iter().map(|table| table.rows).sum(), done: 0 })
+    }
+
+    /// Takes in the rows of one member.
+    fn take(
+        &mut self,
+        name: &str,
+        from: impl Read,
+        builder: &dyn DatabaseBuilder,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), ReadError> {
+        let named = self.expected.iter().find(|(_, member)| member.member.file == name);
+        let unnamed = || ReadError::Damaged(format!("{name} is not in its table of contents"));
+        let (table, member) = named.ok_or_else(unnamed)?;
+        let mut told = |rows| progress(Progress { table: table.name, done: self.done + rows, total: self.rows });
+        rows(from, table, member, builder, &mut told)?;
+        self.done += member.rows;
+        Ok(())
+    }
 }
 
 /// The tables of this program that the members are of; each is named once.
-fn expected<'a>(
-    manifest: &'a Manifest,
+fn expected(
+    manifest: &Manifest,
     schema: &Schema,
     tables: &[&'static TableDef],
     misfits: &mut Vec<String>,
-) -> Vec<(&'static TableDef, &'a TableMember)> {
-    let mut expected: Vec<(&'static TableDef, &TableMember)> = Vec::new();
+) -> Vec<(&'static TableDef, TableMember)> {
+    let mut expected: Vec<(&'static TableDef, TableMember)> = Vec::new();
     for member in &manifest.tables {
         let described = schema.tables.iter().any(|table| table.name == member.table);
         let twice = expected.iter().any(|(table, _)| table.name == member.table);
         match tables.iter().find(|table| table.name == member.table && leaves(table)) {
-            Some(table) if described && !twice => expected.push((*table, member)),
+            Some(table) if described && !twice => expected.push((*table, member.clone())),
             Some(_) if twice => misfits.push(format!("table {} stands in the archive twice", member.table)),
             Some(_) => misfits.push(format!("table {} has rows and no schema", member.table)),
             None => misfits.push(format!("this program takes no rows of {}", member.table)),
@@ -134,8 +192,8 @@ fn expected<'a>(
     expected
 }
 
-fn manifest(entry: impl Read) -> Result<Manifest, ReadError> {
-    let json: serde_json::Value = description(entry, None)?;
+fn read_manifest(entry: impl Read) -> Result<Manifest, ReadError> {
+    let json: serde_json::Value = parsed(&read_description(entry)?, MANIFEST)?;
     let (format, version) = (json["format"].as_str(), json["version"].as_u64());
     if format != Some(FORMAT) || version.is_none_or(|version| version > u64::from(VERSION)) {
         return Err(ReadError::Schema(vec![format!(
@@ -146,14 +204,14 @@ fn manifest(entry: impl Read) -> Result<Manifest, ReadError> {
     serde_json::from_value(json).map_err(|error| ReadError::Damaged(format!("{MANIFEST}: {error}")))
 }
 
-fn description<T: serde::de::DeserializeOwned>(entry: impl Read, member: Option<&Member>) -> Result<T, ReadError> {
+fn read_description(entry: impl Read) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     entry.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
-    let name = member.map_or(MANIFEST, |member| &member.file);
-    if let Some(member) = member {
-        check(member, bytes.len() as u64, &hex::encode(Sha256::digest(&bytes)))?;
-    }
-    serde_json::from_slice(&bytes).map_err(|error| ReadError::Damaged(format!("{name}: {error}")))
+    Ok(bytes)
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, ReadError> {
+    serde_json::from_slice(bytes).map_err(|error| ReadError::Damaged(format!("{name}: {error}")))
 }
 
 fn check(member: &Member, bytes: u64, sha256: &str) -> Result<(), ReadError> {
@@ -248,19 +306,14 @@ fn add(
 }
 
 /// Nothing may follow, and the checksum over everything, which stands at the end, must be read.
-fn ended<R: BufRead>(mut rest: GzDecoder<R>) -> Result<(), ReadError> {
-    let follows = || ReadError::Damaged("something follows its end".to_owned());
+fn ended(mut rest: impl Read) -> Result<(), ReadError> {
     let mut buffer = [0; 4096];
     loop {
         match rest.read(&mut buffer).map_err(unreadable)? {
-            0 => break,
+            0 => return Ok(()),
             read if buffer[..read].iter().all(|byte| *byte == 0) => {}
-            _ => return Err(follows()),
+            _ => return Err(ReadError::Damaged("something follows its end".to_owned())),
         }
-    }
-    match rest.into_inner().read(&mut buffer).map_err(unreadable)? {
-        0 => Ok(()),
-        _ => Err(follows()),
     }
 }
 
