@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 use super::claims;
 use super::error::AuthError;
 use super::key_set::VerifyingKey;
-use super::key_source::Fetcher;
+use super::key_source::{Fetcher, differ_by_slash};
 use super::keys::Keys;
 use super::provider::{AuthConfig, ConfigError, ProviderConfig};
 use super::token::{TokenError, Unverified};
@@ -26,7 +26,12 @@ pub struct BearerTokens {
     clock: Arc<dyn Clock>,
     limits: Limits,
     stats: Stats,
+    /// When an issuer was last logged that differs by a slash, in milliseconds; 0 = never.
+    slash_logged: AtomicI64,
 }
+
+/// An issuer that differs by a slash is logged once in this time.
+const SLASH_LOG_INTERVAL_MS: i64 = 60_000;
 
 /// What is counted of tokens, for metrics.
 #[derive(Debug, Default)]
@@ -74,6 +79,7 @@ impl BearerTokens {
             clock,
             limits: limits.clone(),
             stats: Stats::default(),
+            slash_logged: AtomicI64::new(0),
         })
     }
 
@@ -123,7 +129,10 @@ impl BearerTokens {
 
     async fn check(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         let unverified = Unverified::parse(token, self.limits.token_bytes_max)?;
-        let provider = self.providers.get(&unverified.issuer).ok_or(TokenError::Issuer)?;
+        let provider = self.providers.get(&unverified.issuer).ok_or_else(|| {
+            self.log_unknown_issuer(&unverified.issuer);
+            TokenError::Issuer
+        })?;
         if !provider.config.algorithms.contains(&unverified.algorithm) {
             return Err(TokenError::Algorithm.into());
         }
@@ -134,6 +143,23 @@ impl BearerTokens {
         let until = Millis(times.expires_at) + leeway;
         self.remembered.insert(token.as_bytes(), key, Arc::clone(&identity), until);
         Ok(identity)
+    }
+}
+
+impl BearerTokens {
+    /// Logs both spellings, once a minute, of an issuer that differs from a configured one by a slash at its end.
+    fn log_unknown_issuer(&self, issuer: &str) {
+        let Some(configured) = self.providers.keys().find(|known| differ_by_slash(known, issuer)) else { return };
+        let now = self.clock.now().0;
+        let before = self.slash_logged.load(Relaxed);
+        if before == 0 || now - before >= SLASH_LOG_INTERVAL_MS {
+            self.slash_logged.store(now, Relaxed);
+            tracing::warn!(
+                token_issuer = issuer,
+                configured_issuer = configured,
+                "tokens are rejected: their issuer and the configured one differ by the slash at the end"
+            );
+        }
     }
 }
 

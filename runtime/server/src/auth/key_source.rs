@@ -67,8 +67,16 @@ pub enum FetchError {
     #[error("the discovery document cannot be read: {0}")]
     Document(#[source] serde_json::Error),
     /// The discovery document of somebody else (OpenID Connect Discovery §4.3).
-    #[error("the discovery document names another issuer")]
-    OtherIssuer,
+    #[error(
+        "the discovery document is of issuer {named:?}, and {configured:?} is configured: they must be the same to the letter{}",
+        slash(named, configured)
+    )]
+    OtherIssuer {
+        /// The issuer that it names.
+        named: String,
+        /// The issuer of the settings.
+        configured: String,
+    },
     /// A `jwks_uri` that is no address.
     #[error("the discovery document's jwks_uri is not an address")]
     NoAddress,
@@ -82,6 +90,16 @@ pub enum FetchError {
     /// would lock everybody out.
     #[error("none of its keys can check a token: expected at least one for signatures by {}", names(.0))]
     NoUsableKey(Vec<Algorithm>),
+}
+
+/// The likely cause, where the two differ by a slash at the end only.
+fn slash(named: &str, configured: &str) -> &'static str {
+    if differ_by_slash(named, configured) { "; only the slash at the end differs" } else { "" }
+}
+
+/// True if one of two issuers is the other one with a slash at its end.
+pub(super) fn differ_by_slash(one: &str, other: &str) -> bool {
+    one.strip_suffix('/') == Some(other) || other.strip_suffix('/') == Some(one)
 }
 
 fn names(algorithms: &[Algorithm]) -> String {
@@ -226,7 +244,7 @@ fn jwks_uri(document: &[u8], issuer: &str) -> Result<Url, FetchError> {
     }
     let document: Document = serde_json::from_slice(document).map_err(FetchError::Document)?;
     if document.issuer != issuer {
-        return Err(FetchError::OtherIssuer);
+        return Err(FetchError::OtherIssuer { named: document.issuer, configured: issuer.to_owned() });
     }
     Url::parse(&document.jwks_uri).map_err(|_| FetchError::NoAddress)
 }
@@ -299,7 +317,11 @@ mod tests {
     fn a_discovery_document_must_name_the_issuer_that_was_asked() {
         let document = br#"{"issuer":"https://id.example","jwks_uri":"https://id.example/keys","more":1}"#;
         assert_eq!(jwks_uri(document, "https://id.example").unwrap().as_str(), "https://id.example/keys");
-        assert!(matches!(jwks_uri(document, "https://id.example/"), Err(FetchError::OtherIssuer)));
+        assert_eq!(
+            jwks_uri(document, "https://id.example/").unwrap_err().to_string(),
+            "the discovery document is of issuer \"https://id.example\", and \"https://id.example/\" is configured: they \
+             must be the same to the letter; only the slash at the end differs"
+        );
         assert!(matches!(jwks_uri(b"{}", "i"), Err(FetchError::Document(_))));
         assert!(matches!(jwks_uri(br#"{"issuer":"i","jwks_uri":"keys"}"#, "i"), Err(FetchError::NoAddress)));
     }
