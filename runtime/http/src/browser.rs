@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 use super::connection::Connection;
 use super::handler::Handler;
 use super::headers::Headers;
+use super::origin::Origin;
 use super::routes::Listener;
 use super::service::is_asked_by_loopback_name;
 
@@ -37,25 +38,48 @@ pub struct Browser {
 
 impl Browser {
     pub(super) fn of<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &Headers<'_>) -> Self {
-        let once = |name: &HeaderName| {
-            let mut values = parts.headers.get_all(name).iter();
-            values.next().filter(|_| values.next().is_none())
-        };
         let cookies = parts.headers.get_all(COOKIE).iter().filter_map(|field| field.to_str().ok());
-        let has_tls = connection.server.tls.is_some() && connection.listener != Listener::Ops;
-        let by_tls = || once(&X_FORWARDED_PROTO).is_some_and(|field| field.as_bytes().eq_ignore_ascii_case(b"https"));
         Self {
             host: host(parts, fields),
             local: connection.local,
             origin: fields.origin.once().cloned(),
             cookies: cookies.collect::<Vec<_>>().join("; "),
-            secret: once(&X_CONVOKE_CONSOLE).cloned(),
-            is_secure: has_tls || (connection.server.proxies.trust(connection.peer) && by_tls()),
+            secret: once(parts, &X_CONVOKE_CONSOLE).cloned(),
+            is_secure: scheme(connection, parts) == Some("https"),
             is_local: connection.peer.is_loopback()
                 && !fields.is_forwarded
                 && is_asked_by_loopback_name(&parts.uri, fields),
         }
     }
+}
+
+/// True if the origin is that of this server, as the client reached it.
+pub(super) fn is_own<H: Handler>(
+    connection: &Connection<H>,
+    parts: &Parts,
+    fields: &Headers<'_>,
+    origin: &HeaderValue,
+) -> bool {
+    let origin = origin.to_str().ok().and_then(Origin::parse);
+    let own = host(parts, fields).map(|host| (scheme(connection, parts), host));
+    origin.zip(own).is_some_and(|(origin, (scheme, host))| origin.is_own(scheme, &host))
+}
+
+/// The scheme by which the client reached this server. `None` if that is not known: over clear text, a proxy that is not
+/// trusted, or does not say so, may have ended TLS.
+fn scheme<H: Handler>(connection: &Connection<H>, parts: &Parts) -> Option<&'static str> {
+    if connection.server.tls.is_some() && connection.listener != Listener::Ops {
+        return Some("https");
+    }
+    let said = once(parts, &X_FORWARDED_PROTO).filter(|_| connection.server.proxies.trust(connection.peer))?.as_bytes();
+    let schemes = ["http", "https"];
+    schemes.into_iter().find(|scheme| said.eq_ignore_ascii_case(scheme.as_bytes()))
+}
+
+/// Returns the field if the request has it once.
+fn once<'a>(parts: &'a Parts, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut values = parts.headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
 }
 
 /// The host of the target and of the `Host` field, which must not differ.

@@ -1,20 +1,34 @@
 //! Which pages of other origins may call (the Fetch standard's CORS protocol).
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use hyper::HeaderMap;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
 };
 
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
 use super::client_addr;
+use super::origin::Origin;
+
+/// A refused origin is logged once in this time.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Refused origins that are remembered; further ones are not logged until the time of others is over.
+const LOGGED_MAX: usize = 256;
 
 /// The origins whose pages may read what calls answer.
 ///
 /// Cookies play no part in a call, so credentials mode is never allowed, and `*` is safe to configure.
 pub(super) struct Cors {
-    origins: Vec<HeaderValue>,
+    origins: Vec<Origin>,
     any: bool,
     loopback: bool,
+    /// The origins that were logged as refused, and when.
+    logged: Mutex<HashMap<String, Instant>>,
 }
 
 impl Cors {
@@ -23,14 +37,13 @@ impl Cors {
     /// # Errors
     /// The first of `origins` that no browser would ever send.
     pub(super) fn new(origins: &[String], loopback: bool) -> Result<Self, String> {
-        let mut cors = Self { origins: Vec::new(), any: false, loopback };
+        let mut cors = Self { origins: Vec::new(), any: false, loopback, logged: Mutex::default() };
         for origin in origins {
             if origin == "*" {
                 cors.any = true;
-            } else if is_origin(origin) {
-                cors.origins.push(HeaderValue::from_str(origin).map_err(|_| origin.clone())?);
             } else {
-                return Err(origin.clone());
+                let parsed = Origin::parse(origin).filter(|_| is_origin(origin));
+                cors.origins.push(parsed.ok_or_else(|| origin.clone())?);
             }
         }
         Ok(cors)
@@ -44,8 +57,30 @@ impl Cors {
     /// The origin to answer to; `None` if the request has none or it is not allowed.
     pub(super) fn allowed(&self, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
         let origin = origin?;
-        let allowed = self.any || self.origins.contains(origin) || self.loopback && is_loopback(origin);
+        let is_named = || {
+            let origin = origin.to_str().ok().and_then(Origin::parse);
+            origin.is_some_and(|origin| self.origins.contains(&origin))
+        };
+        let allowed = self.any || self.loopback && is_loopback(origin) || is_named();
         allowed.then(|| origin.clone())
+    }
+
+    /// Logs that a page of this origin was refused, once a minute.
+    pub(super) fn log_refused(&self, origin: &HeaderValue) {
+        let origin = String::from_utf8_lossy(origin.as_bytes());
+        if self.is_log_due(&origin, Instant::now()) {
+            tracing::warn!(%origin, "a page of this origin was refused; the setting cors_origins (--cors-origin) allows it");
+        }
+    }
+
+    fn is_log_due(&self, origin: &str, now: Instant) -> bool {
+        let mut logged = self.logged.lock();
+        logged.retain(|_, at| now < *at + LOG_INTERVAL);
+        if logged.len() >= LOGGED_MAX || logged.contains_key(origin) {
+            return false;
+        }
+        logged.insert(origin.to_owned(), now);
+        true
     }
 }
 
@@ -101,14 +136,30 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_origin_is_allowed_to_the_letter() {
+    fn a_configured_origin_is_allowed_by_scheme_host_and_port() {
+        for configured in ["https://app.example.com", "https://app.example.com:443"] {
+            let cors = Cors::new(&[configured.to_owned()], false).unwrap();
+            assert!(allowed(&cors, "https://app.example.com"), "{configured}");
+        }
         let cors = Cors::new(&["https://app.example.com".to_owned()], false).unwrap();
-        assert!(allowed(&cors, "https://app.example.com"));
         for other in
             ["http://app.example.com", "https://app.example.com:8443", "https://app.example.com.evil.net", "null"]
         {
             assert!(!allowed(&cors, other), "{other}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_refused_origin_is_logged_once_a_minute() {
+        let cors = Cors::new(&[], false).unwrap();
+        let now = Instant::now();
+        assert!(cors.is_log_due("https://a.example", now) && !cors.is_log_due("https://a.example", now));
+        assert!(cors.is_log_due("https://b.example", now));
+        assert!(cors.is_log_due("https://a.example", now + LOG_INTERVAL));
+        for number in 0..LOGGED_MAX {
+            cors.is_log_due(&number.to_string(), now + LOG_INTERVAL);
+        }
+        assert!(!cors.is_log_due("https://c.example", now + LOG_INTERVAL), "the list is bounded");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use super::browser::Browser;
+use super::browser::{self, Browser};
 use super::connection::Connection;
 use super::convex_compat;
 use super::handler::{Handler, Incoming, JSON, RejectedRequest, Reply};
@@ -48,6 +48,7 @@ pub(super) async fn answer<H: Handler>(
     let (id, id_field) = RequestId::of(fields.request_id.once());
     let local = connection.peer.is_loopback() && !fields.is_forwarded && is_asked_by_loopback_name(&parts.uri, &fields);
     let found = connection.server.handler.routes().find(connection.listener, local, &parts.method, &parts.uri);
+    log_refused_origin(&connection, &parts, found.class, &fields);
     let mut response_head = ResponseHead::of(&connection, &parts.method, found.class, &fields);
     let mut body = Some(body);
     let exchanged = exchange(&connection, &parts, found, &fields, &mut body, id, &mut response_head).await;
@@ -191,6 +192,17 @@ async fn exchange<H: Handler>(
         tracing::error!(request_id = %id, "a call panicked outside of its function");
         PANICKED
     })
+}
+
+/// Logs the origin of a page that may not call.
+fn log_refused_origin<H: Handler>(connection: &Connection<H>, parts: &Parts, class: Class, fields: &Headers<'_>) {
+    let cors = &connection.server.cors;
+    if let Some(origin) = fields.origin.once().filter(|_| class.for_pages || class.upgrades)
+        && cors.allowed(Some(origin)).is_none()
+        && !browser::is_own(connection, parts, fields, origin)
+    {
+        cors.log_refused(origin);
+    }
 }
 
 /// Leaves a body that was not read to its end. Whether the connection ends for it.

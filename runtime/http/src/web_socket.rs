@@ -23,6 +23,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
 
+use super::browser;
 use super::connection::{Activity, Connection};
 use super::guarded_io::GuardedIo;
 use super::handler::{Handler, Reply};
@@ -35,8 +36,9 @@ const NO_UPGRADE: Rejection = Rejection {
     code: Code::BadRequest,
     message: "This route is a WebSocket of version 13; the request asks for none.",
 };
-const FOREIGN: Rejection =
-    Rejection { code: Code::Forbidden, message: "Pages of this origin may not connect to this server." };
+const FOREIGN: Rejection = Rejection { code: Code::Forbidden, message: FOREIGN_MESSAGE };
+const FOREIGN_MESSAGE: &str = "Pages of this origin may not connect to this server: its operator allows an origin by the \
+                               setting cors_origins (--cors-origin).";
 
 const SEC_WEBSOCKET_KEY: HeaderName = HeaderName::from_static("sec-websocket-key");
 const SEC_WEBSOCKET_VERSION: HeaderName = HeaderName::from_static("sec-websocket-version");
@@ -131,12 +133,9 @@ impl Upgrade {
             return Err(NO_UPGRADE);
         };
         let origin = fields.origin.once();
-        let own = |origin: &HeaderValue| {
-            let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, own)| own);
-            let host = fields.host.once().and_then(|host| host.to_str().ok());
-            authority.zip(host).is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host))
-        };
-        let is_foreign = origin.is_some_and(|origin| !own(origin)) && server.cors.allowed(origin).is_none();
+        let is_foreign = origin.is_some_and(|origin| {
+            server.cors.allowed(Some(origin)).is_none() && !browser::is_own(connection, parts, fields, origin)
+        });
         if is_foreign || fields.origin.is_repeated() {
             return Ok(Err(Reply { status: 403, ..FOREIGN.reply() }));
         }

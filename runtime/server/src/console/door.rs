@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::Method;
 
-use convoke_http::Browser;
+use convoke_http::{Browser, Origin};
 
 const HOST: &str = "The request names a host that is none of this console's; add it with --console-host";
 const ORIGIN: &str = "Only the console's own pages may change something: the request's Origin is another one";
@@ -19,7 +19,9 @@ const ORIGIN: &str = "Only the console's own pages may change something: the req
 /// Why not.
 pub(super) fn check(browser: &Browser, method: &Method, hosts: &[String]) -> Result<(), &'static str> {
     let host = browser.host.as_deref().ok_or(HOST)?;
-    let is_known = hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+    let scheme = if browser.is_secure { "https" } else { "http" };
+    let own = Origin::of(scheme, host).ok_or(HOST)?;
+    let is_known = hosts.iter().any(|allowed| Origin::of(scheme, allowed).as_ref() == Some(&own))
         || names_loopback(host)
         || browser.local.is_some_and(|local| is_own_address(host, local));
     if !is_known {
@@ -28,12 +30,8 @@ pub(super) fn check(browser: &Browser, method: &Method, hosts: &[String]) -> Res
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let scheme = if browser.is_secure { "https" } else { "http" };
-    let own = format!("{scheme}://{host}");
-    match &browser.origin {
-        Some(origin) if origin.as_bytes() == own.as_bytes() => Ok(()),
-        Some(_) | None => Err(ORIGIN),
-    }
+    let origin = browser.origin.as_ref().and_then(|origin| Origin::parse(origin.to_str().ok()?));
+    if origin == Some(own) { Ok(()) } else { Err(ORIGIN) }
 }
 
 /// A name that no other machine can have, with any port: tunnels have ports of their own.
@@ -89,6 +87,8 @@ mod tests {
             ("localhost.example.com:3210", false),
             ("127.0.0.1.example.com", false),
             ("console.example.com", true),
+            ("console.example.com:80", true),
+            ("console.example.com:443", false),
             ("console.example.com:3210", false),
             ("evil.example.com", false),
         ] {
@@ -100,6 +100,15 @@ mod tests {
     }
 
     #[test]
+    fn a_default_port_may_be_written_or_not() {
+        let hosts = ["console.example.com".to_owned()];
+        for host in ["console.example.com", "console.example.com:443"] {
+            let browser = Browser { is_secure: true, ..browser(host, Some("https://console.example.com")) };
+            assert_eq!(check(&browser, &Method::POST, &hosts), Ok(()), "{host}");
+        }
+    }
+
+    #[test]
     fn what_changes_something_comes_from_exactly_this_origin() {
         let host = "localhost:3210";
         for (origin, is_secure, is_let_in) in [
@@ -107,6 +116,7 @@ mod tests {
             (Some("https://localhost:3210"), true, true),
             (Some("https://localhost:3210"), false, false),
             (Some("http://localhost:3211"), false, false),
+            (Some("HTTP://LOCALHOST:3210"), false, true),
             (Some("http://localhost"), false, false),
             (Some("http://127.0.0.1:3210"), false, false),
             (Some("null"), false, false),
