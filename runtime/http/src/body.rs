@@ -122,16 +122,17 @@ impl AsRef<[u8]> for Roomed {
 }
 
 /// The whole body. A small one that came with the head is neither copied nor timed. Before any other is read,
-/// `may_call` is asked whether its call would be taken.
+/// `may_call` is asked whether its call would be taken. It is read until `given_up` ends.
 ///
 /// # Errors
 /// `PAYLOAD_TOO_LARGE` from the declared length or as soon as more than may be has come, `OVERLOADED` where there is no
-/// room, `REQUEST_TIMEOUT`, `BAD_REQUEST` for a body that breaks off; those of `may_call`.
+/// room, `REQUEST_TIMEOUT`, `BAD_REQUEST` for a body that breaks off; those of `may_call` and `given_up`.
 pub(super) async fn read(
     body: &mut hyper::body::Incoming,
     room: &Room,
     limits: &Limits,
     may_call: impl FnOnce() -> Result<(), Rejection>,
+    given_up: impl Future<Output = Rejection>,
 ) -> Result<Bytes, Rejection> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -152,7 +153,14 @@ pub(super) async fn read(
     }
     may_call()?;
     // On the heap, for those few: every request's future would be as large.
-    Box::pin(read_roomed(body, first, declared, room, limits)).await
+    Box::pin(async {
+        tokio::select! {
+            biased;
+            whole = read_roomed(body, first, declared, room, limits) => whole,
+            rejection = given_up => Err(rejection),
+        }
+    })
+    .await
 }
 
 /// The rest of a body behind its `first` piece, when there is room for it.

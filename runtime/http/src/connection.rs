@@ -347,7 +347,7 @@ impl Activity {
             is_stalled: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
             given_up: Notify::new(),
-            lingers_for: AtomicUsize::new(LINGER_BYTES_MAX),
+            lingers_for: AtomicUsize::new(LINGER_BYTES_MAX.max(limits.request_body_bytes_max.saturating_mul(2))),
             rejection: Mutex::new(None),
         }
     }

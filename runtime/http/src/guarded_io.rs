@@ -32,10 +32,12 @@ use convoke_core::limits::Limits;
 /// [`Activity::rejection`].
 const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
 
-/// How long, and usually how much of, unread input is awaited after the last response (see
-/// [`Activity::lingers_for`]).
+/// How long unread input is awaited after the last response, and the rest of a body whose request was refused: a client
+/// that writes all of a body before it reads would lose the answer.
 const LINGER: Duration = Duration::from_secs(2);
-pub(super) const LINGER_BYTES_MAX: usize = 1024 * 1024;
+const LINGER_IN_BODY: Duration = Duration::from_secs(5);
+/// How much of it is awaited, unless twice the largest body is more (see [`Activity::lingers_for`]).
+pub(super) const LINGER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// How often, within the time a connection may be idle, it is looked at.
 const LOOKS: u32 = 8;
@@ -94,6 +96,12 @@ struct GuardedIoLimits {
     taken_min: u64,
 }
 
+/// Bytes that a client must take of its responses within the time after which one counts as stalled.
+fn taken_min(limits: &Limits) -> u64 {
+    let milliseconds = u64::try_from(limits.response_stall_timeout.as_millis()).unwrap_or(u64::MAX);
+    limits.response_bytes_per_second_min.saturating_mul(milliseconds) / 1_000
+}
+
 /// Where in a request the next byte to come lies.
 enum Place {
     Head(Head),
@@ -123,7 +131,7 @@ impl<S> GuardedIo<S> {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             stall_timeout: limits.response_stall_timeout,
-            taken_min: limits.response_bytes_per_second_min * limits.response_stall_timeout.as_secs(),
+            taken_min: taken_min(limits),
         };
         let now = Instant::now();
         let mut wire = Self {
@@ -525,7 +533,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
                 return Poll::Ready(Ok(()));
             }
             wire.lingering = Some(0);
-            wire.timer.as_mut().reset(Instant::now() + LINGER);
+            let is_in_body = matches!(wire.place, Place::Body(_) | Place::Chunks(_));
+            wire.timer.as_mut().reset(Instant::now() + if is_in_body { LINGER_IN_BODY } else { LINGER });
         }
         wire.poll_linger(cx).map(Ok)
     }
@@ -534,7 +543,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
 impl<S: AsyncRead + Unpin> GuardedIo<S> {
     /// Reads on and throws away, until the client closes too or it has been enough.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut scrap = [0; 4096];
+        let mut scrap = [0; 16 * 1024];
         while let Some(thrown_away) = &mut self.lingering {
             let mut buf = ReadBuf::new(&mut scrap);
             match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {

@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -80,6 +81,9 @@ pub(super) async fn answer<H: Handler>(
     let activity = Arc::clone(&connection.activity);
     Ok(response_head.apply(reply, id_field).map(|body| ResponseBody::new(body, call, activity)))
 }
+
+/// How long a drain waits for the rest of a request's body. Its call has not begun, so it can be sent again elsewhere.
+const BODY_GRACE: Duration = Duration::from_millis(500);
 
 const DRAINING: Rejection = Rejection { code: Code::NotReady, message: "The server is shutting down." };
 const OVERRUN: Rejection = Rejection {
@@ -181,7 +185,12 @@ async fn exchange<H: Handler>(
                 let room = server.handler.room(&request);
                 room.map_err(|message| Rejection { code: Code::Overloaded, message })
             };
-            let whole = body::read(unread, &server.room, &server.limits, may_call).await?;
+            let given_up = async {
+                server.draining().await;
+                tokio::time::sleep(BODY_GRACE).await;
+                DRAINING
+            };
+            let whole = body::read(unread, &server.room, &server.limits, may_call, given_up).await?;
             request.body = whole;
             *body = None;
         }

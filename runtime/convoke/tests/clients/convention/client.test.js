@@ -50,6 +50,17 @@ test("a large result arrives whole", async () => {
   assert.deepEqual(rows.at(-1), { place: 29_999, text: "29999".padStart(60) });
 });
 
+test("a body beyond the limit is answered 413, however large it is", async () => {
+  for (const megabytes of [2, 8, 16]) {
+    const body = JSON.stringify({ path: "probes/values:echo", args: { text: "x".repeat(megabytes * 2 ** 20) } });
+    for (let time = 0; time < 5; time += 1) {
+      const answer = await fetch(`${PROBES}/api/query`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+      assert.equal(answer.status, 413, `${String(megabytes)} MiB`);
+      assert.equal((await answer.json()).errorData.code, "PAYLOAD_TOO_LARGE");
+    }
+  }
+});
+
 test("setAuth names the caller until clearAuth", async () => {
   const there = client({ auth: PROBES_TOKEN });
   assert.equal(await there.query(values.who), "ada");

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
 use convoke::http::DrainOutcome;
@@ -244,6 +244,46 @@ async fn a_client_that_still_sends_gets_to_read_its_413() {
         let response = client.response().await;
         assert_eq!((response.status, &*response.code()), (413, "PAYLOAD_TOO_LARGE"));
     }
+}
+
+#[tokio::test]
+async fn body_of_many_times_the_limit_is_taken_and_answered_413() {
+    let server = serve(|options| options.limits.request_body_bytes_max = 100_000).await;
+    let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    for megabytes in [8, 16] {
+        let mut client = server.client().await;
+        client.send(post("/api/query", &"x".repeat(megabytes * 1024 * 1024))).await;
+        let response = client.response().await;
+        assert_eq!((response.status, &*response.code()), (413, "PAYLOAD_TOO_LARGE"), "{megabytes} MiB, declared");
+
+        let mut client = server.client().await;
+        client.send(format!("{head}Transfer-Encoding: chunked\r\n\r\n")).await;
+        for _ in 0..megabytes * 16 {
+            client.send(format!("10000\r\n{}\r\n", "x".repeat(65_536))).await;
+        }
+        client.send("0\r\n\r\n").await;
+        let response = client.response().await;
+        assert_eq!((response.status, &*response.code()), (413, "PAYLOAD_TOO_LARGE"), "{megabytes} MiB, in pieces");
+    }
+    // A request that is refused for another reason keeps its answer too.
+    let mut client = server.client().await;
+    client.send(post("/nothing", &"x".repeat(8 * 1024 * 1024))).await;
+    assert_eq!(client.response().await.status, 404);
+}
+
+#[tokio::test]
+async fn client_that_expects_100_gets_413_and_sends_no_body() {
+    let server = serve(|_| {}).await;
+    let mut client = server.client().await;
+    let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+    let response = client.ask(format!("{head}Content-Length: 8388608\r\n\r\n")).await;
+    assert_eq!((response.status, &*response.code()), (413, "PAYLOAD_TOO_LARGE"));
+    client.stream.shutdown().await.unwrap();
+    client.closed().await;
+    let mut client = server.client().await;
+    client.send(format!("{head}Content-Length: 2\r\n\r\n")).await;
+    assert_eq!(client.response().await.status, 100);
+    assert_eq!(client.ask("{}").await.json()["bytes"], 2);
 }
 
 #[tokio::test]

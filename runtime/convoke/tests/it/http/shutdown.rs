@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke::http::DrainOutcome;
 use tokio::time::{Instant, sleep};
 
-use super::harness::{Client, get, post, serve};
+use super::harness::{Client, get, post, serve, until};
 
 #[tokio::test]
 async fn running_calls_finish_and_idle_connections_close() {
@@ -31,6 +31,26 @@ async fn running_calls_finish_and_idle_connections_close() {
     busy.closed().await;
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
     assert!(start.elapsed() < Duration::from_secs(6), "shorter than the drain's time");
+}
+
+#[tokio::test]
+async fn half_sent_body_does_not_hold_the_drain() {
+    let mut server = serve(|options| options.limits.drain_timeout = Duration::from_secs(60)).await;
+    let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    let mut half = server.client().await;
+    half.send(format!("{head}Content-Length: 100000\r\n\r\n{{\"a\":")).await;
+    let mut quick = server.client().await;
+    quick.send(format!("{head}Content-Length: 100000\r\n\r\n")).await;
+    until(|| server.traffic.request_bytes() == 200_000).await;
+    let start = Instant::now();
+    server.stop();
+    // A body that arrives now is still served.
+    quick.send("x".repeat(100_000)).await;
+    assert_eq!(quick.response().await.json()["bytes"], 100_000);
+    let refused = half.response().await;
+    assert_eq!((refused.status, &*refused.code(), refused.field("connection")), (503, "NOT_READY", Some("close")));
+    assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
