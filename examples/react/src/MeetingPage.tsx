@@ -8,18 +8,32 @@ import { api, type MeetingId } from "./api";
 import { Notes } from "./notes/Notes";
 import { sentenceFor } from "./Problem";
 
+/** Between two renewals of the lease of 60 s. */
+const RENEWAL_MS = 20_000;
+
 export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Element {
   const meeting = useQuery(api.meetings.queries.getMeeting, { meetingId });
   const [problem, setProblem] = useState("");
   const updatePresence = useMutation(api.realtime.batchedOperations.batchUpdatePresence);
 
-  // Whoever has the page open is there.
+  // A user is there while the page is open. A page that is closed says so; where it cannot (a crash, a lost network), the
+  // server ends the lease a minute after the last renewal.
   useEffect(() => {
-    const told = (caught: unknown): void => { setProblem(sentenceFor(caught)); };
-    updatePresence({ meetingId, presence: "joined" }).catch(told);
+    const stay = (): void => {
+      updatePresence({ meetingId, presence: "joined", lease: true }).catch((caught: unknown) => { setProblem(sentenceFor(caught)); });
+    };
+    // The connection may be closed by then.
+    const leave = (): void => { updatePresence({ meetingId, presence: "left" }).catch(() => undefined); };
+    stay();
+    const renewal = setInterval(stay, RENEWAL_MS);
+    addEventListener("pagehide", leave);
+    // A page that the browser has kept is shown again.
+    addEventListener("pageshow", stay);
     return () => {
-      // The connection may be closed by then.
-      updatePresence({ meetingId, presence: "left" }).catch(() => undefined);
+      clearInterval(renewal);
+      removeEventListener("pagehide", leave);
+      removeEventListener("pageshow", stay);
+      leave();
     };
   }, [meetingId, updatePresence]);
 

@@ -179,6 +179,26 @@ test("a meeting is made, somebody is invited, and each sees the other come and g
   assert.equal(await people(ada).count(), 2);
 });
 
+test("a tab that is closed says so, and one that crashes is gone after its lease", async () => {
+  await ada.getByLabel("Invite by e-mail").fill("cleo@example.com");
+  await ada.getByRole("button", { name: "Invite" }).click();
+  const cleoIs = (presence, timeout) => ada.getByRole("listitem").filter({ hasText: `cleo (${presence})` }).waitFor({ timeout });
+  const open = async () => {
+    const cleo = await signedIn("cleo");
+    await cleo.evaluate((id) => { location.hash = id; }, meetingId);
+    await cleoIs("here", WAIT_MS);
+    return cleo;
+  };
+  await (await open()).close({ runBeforeUnload: true });
+  // Before the lease could end.
+  await cleoIs("not here", 30_000);
+  const crashing = await open();
+  const session = await crashing.context().newCDPSession(crashing);
+  void session.send("Page.crash").catch(() => undefined);
+  await cleoIs("not here", 120_000);
+  await crashing.context().close();
+});
+
 test("who has no place in a meeting is told so", async () => {
   const eve = await signedIn("eve");
   await eve.evaluate((id) => { location.hash = id; }, meetingId);

@@ -37,6 +37,15 @@ pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
+/// Ends a presence whose lease its client has not renewed for 60 s.
+///
+/// # Errors
+/// A failure of the store.
+#[mutation(internal)]
+pub fn end_presence(ctx: &mut MutationCtx, args: presence::EndPresence) -> Result<()> {
+    presence::expire(ctx, &args)
+}
+
 /// Brings a LiveKit server in line after a removal, a change of role or the end of a meeting. Tried again for some
 /// minutes, until the server takes it.
 ///

@@ -2,13 +2,70 @@
 //!
 //! [`join`] and [`leave`] are the moves of a caller, whatever brought them about (joinMeeting, leaveMeeting, a connected
 //! session, batchUpdatePresence). The register's clock is the order of commits: the last one received wins.
+//! A presence may have a [`lease`]: it ends by itself unless its client renews it.
 //! [`settle`] keeps `emptySince`; anyone who changes sessions or removes people calls it in the same transaction.
 
+use std::time::Duration;
+
+use convoke::args;
 use convoke::prelude::*;
-use schema::{Meeting, MeetingState, Metadata, Participant, Presence};
+use schema::{Meeting, MeetingState, Metadata, Participant, Presence, User};
 
 use super::{sessions, state};
 use crate::access::{self, Membership};
+
+/// How long a presence with a lease lasts after the last renewal.
+pub const LEASE: Duration = Duration::from_secs(60);
+/// For a renewal that is on its way. Browsers let the timers of a hidden page run once a minute only.
+const GRACE: Duration = Duration::from_secs(10);
+/// A lease that ends this much later was not renewed because the server was down; it lasts once more.
+const LATE: Duration = Duration::from_secs(10);
+
+/// What `meetings/endPresence` takes.
+#[args]
+pub struct EndPresence {
+    pub participant_id: Id<Participant>,
+    /// When the lease ends.
+    pub until: Millis,
+}
+
+/// Gives a presence a lease, or renews it. It writes one row that no query reads, so live queries do not run for it.
+///
+/// # Errors
+/// A failure of the store.
+pub fn lease(ctx: &mut MutationCtx, participant: Id<Participant>) -> Result<()> {
+    let until = ctx.now() + LEASE + GRACE;
+    let args = EndPresence { participant_id: participant, until };
+    ctx.schedule_debounced::<super::end_presence>(&participant.to_string(), until, args)?;
+    Ok(())
+}
+
+/// Takes the lease from a presence: it lasts until a call changes it.
+///
+/// # Errors
+/// A failure of the store.
+pub fn end_lease(ctx: &mut MutationCtx, participant: Id<Participant>) -> Result<()> {
+    ctx.cancel_key::<super::end_presence>(&participant.to_string())?;
+    Ok(())
+}
+
+/// Ends a presence whose lease was not renewed, as [`leave`] does.
+///
+/// # Errors
+/// A failure of the store.
+pub fn expire(ctx: &mut MutationCtx, args: &EndPresence) -> Result<()> {
+    let Some(participant) = ctx.db().get(args.participant_id)?.filter(|row| row.presence == Presence::Joined) else {
+        return Ok(());
+    };
+    if ctx.now() > args.until + LATE {
+        return lease(ctx, args.participant_id);
+    }
+    let (user, meeting) = (ctx.db().get::<User>(participant.user_id)?, ctx.db().get(participant.meeting_id)?);
+    if let Some((user, meeting)) = user.zip(meeting) {
+        leave(ctx, Membership { user, meeting, participant }, None)?;
+    }
+    Ok(())
+}
 
 /// The caller is there. A host who comes starts a scheduled meeting; anybody else waits in it. Somebody who is there
 /// already only brings their metadata. Returns the membership as it is now.
@@ -39,6 +96,7 @@ pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Meta
 pub fn leave(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
     let Membership { user, mut meeting, participant } = membership;
     let was_gone = participant.presence == Presence::Left;
+    end_lease(ctx, participant.id())?;
     let participant = write(ctx, participant, Presence::Left, metadata)?;
     let closed = sessions::close_of(ctx, meeting.id(), user.id())?;
     if !was_gone || !closed.is_empty() {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use convoke::prelude::*;
 use convoke::{args, mutation, value};
-use schema::{Meeting, Metadata, Participant, PresenceChange};
+use schema::{Meeting, MeetingState, Metadata, Participant, Presence, PresenceChange};
 
-use crate::access;
+use crate::access::{self, Membership};
 use crate::meetings::presence;
 
 /// Within which others count to the same batch.
@@ -15,7 +15,7 @@ const BATCH: Duration = Duration::from_secs(1);
 /// What [`batch_update_presence`] takes.
 ///
 /// ```json
-/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"muted": true}}
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"muted": true}, "lease": true}
 /// ```
 #[args]
 pub struct BatchUpdatePresence {
@@ -23,6 +23,9 @@ pub struct BatchUpdatePresence {
     pub presence: PresenceChange,
     /// Replaces what was sent before; absent, that stays.
     pub metadata: Option<Metadata>,
+    /// True: `joined` ends by itself 60 s after the last call with `lease`. The client calls again every 20 s while it is
+    /// there. Absent or false: `joined` lasts until another call.
+    pub lease: Option<bool>,
 }
 
 /// What [`batch_update_presence`] returns.
@@ -39,7 +42,7 @@ pub struct PresenceQueued {
 }
 
 /// Updates the caller's presence in a meeting. The latest state wins, however many are sent. A host who is there starts
-/// a scheduled meeting; anybody else waits in it.
+/// a scheduled meeting; anybody else waits in it. With `lease`, a client that vanishes without a word is `left` after 60 s.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -48,11 +51,28 @@ pub struct PresenceQueued {
 #[mutation]
 pub fn batch_update_presence(ctx: &mut MutationCtx, args: BatchUpdatePresence) -> Result<PresenceQueued> {
     let membership = access::participant(ctx, args.meeting_id)?;
+    let participant = membership.participant.id();
+    let has_lease = args.lease == Some(true);
     match args.presence {
-        PresenceChange::Joined => presence::join(ctx, membership, args.metadata)?,
-        PresenceChange::Left => presence::leave(ctx, membership, args.metadata)?,
-    };
-    let recent = ctx.now() - BATCH..;
-    let batch_size = ctx.db().query(Participant::by_meeting_presence_at).eq(args.meeting_id).range(recent).count()?;
-    Ok(PresenceQueued { queued: true, batch_size })
+        // A renewal writes nothing that live queries read.
+        PresenceChange::Joined if has_lease && args.metadata.is_none() && is_there(&membership) => {}
+        PresenceChange::Joined => drop(presence::join(ctx, membership, args.metadata)?),
+        PresenceChange::Left => drop(presence::leave(ctx, membership, args.metadata)?),
+    }
+    match args.presence {
+        PresenceChange::Joined if has_lease => presence::lease(ctx, participant)?,
+        PresenceChange::Joined => presence::end_lease(ctx, participant)?,
+        // It went with the presence.
+        PresenceChange::Left => {}
+    }
+    let recent = ctx.now() - BATCH;
+    let written = ctx.db().query(Participant::by_meeting_presence_at).eq(args.meeting_id).range(recent..).count()?;
+    let renewed = ctx.db().get(participant)?.is_some_and(|row| row.presence_at < recent);
+    Ok(PresenceQueued { queued: true, batch_size: written + u64::from(renewed) })
+}
+
+/// True if a call with `joined` and without metadata would change nothing but the time.
+fn is_there(membership: &Membership) -> bool {
+    let is_open = matches!(membership.meeting.state, MeetingState::Scheduled | MeetingState::Active);
+    is_open && membership.participant.presence == Presence::Joined
 }

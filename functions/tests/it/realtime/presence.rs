@@ -66,6 +66,64 @@ fn a_thousand_flips_end_in_the_last_state() {
 }
 
 #[test]
+fn presence_with_a_lease_ends_unless_it_is_renewed() {
+    let app = TestApp::new();
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    id_of(&bob);
+    let id = meeting(&ada, &["bob"]);
+    send(&ada, &id, "joined", json!({})).value();
+    app.advance(Duration::from_secs(2));
+    let leased = || send(&bob, &id, "joined", json!({"lease": true})).value()["batchSize"].clone();
+    let presence = || row(&app, "bob").presence.as_str().to_owned();
+    leased();
+    let written = row(&app, "bob").presence_at;
+    for _ in 0..9 {
+        app.advance(Duration::from_secs(20));
+        assert_eq!(leased(), 1);
+        app.run_due();
+        assert_eq!(presence(), "joined");
+    }
+    assert_eq!(row(&app, "bob").presence_at, written, "a renewal does not touch what live queries read");
+    app.advance(Duration::from_secs(69));
+    app.run_due();
+    assert_eq!(presence(), "joined", "a renewal may be on its way for ten seconds");
+    app.advance(Duration::from_secs(1));
+    app.run_due();
+    assert_eq!(presence(), "left");
+    assert_eq!(listed(&ada, &id, "bob").unwrap()["presence"], "left", "the participant stays listed");
+    assert_eq!(row(&app, "ada").presence.as_str(), "joined", "a client that asks for no lease has none");
+    assert_consistent(&app);
+
+    // Renewing after the end joins again; leaving and joining without a lease end it.
+    leased();
+    assert_eq!(presence(), "joined");
+    send(&bob, &id, "left", json!({})).value();
+    send(&bob, &id, "joined", json!({})).value();
+    app.advance(Duration::from_secs(120));
+    app.run_due();
+    assert_eq!(presence(), "joined");
+    leased();
+    send(&bob, &id, "joined", json!({"lease": false})).value();
+    app.advance(Duration::from_secs(120));
+    app.run_due();
+    assert_eq!(presence(), "joined");
+}
+
+#[test]
+fn lease_that_could_not_be_renewed_while_the_server_was_down_lasts_once_more() {
+    let app = TestApp::new();
+    let ada = app.user("ada");
+    let id = meeting(&ada, &[]);
+    send(&ada, &id, "joined", json!({"lease": true})).value();
+    app.advance(Duration::from_secs(300));
+    app.run_due();
+    assert_eq!(row(&app, "ada").presence.as_str(), "joined");
+    app.advance(Duration::from_secs(70));
+    app.run_due();
+    assert_eq!(row(&app, "ada").presence.as_str(), "left");
+}
+
+#[test]
 fn metadata_stays_until_other_metadata_comes() {
     let app = TestApp::new();
     let ada = app.user("ada");
