@@ -1,0 +1,97 @@
+// npm's `convex`, unchanged, through a proxy with TLS: `PROXY` is its origin.
+
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import dns from "node:dns";
+import { request } from "node:https";
+import { test } from "node:test";
+
+import { ConvexClient, ConvexHttpClient } from "convex/browser";
+import { anyApi } from "convex/server";
+
+const { PROXY, PROXY_NAME } = process.env;
+const { values } = anyApi.probes;
+
+// The name is this machine's.
+const lookup = dns.lookup;
+dns.lookup = (name, options, done) => lookup(name === "api.example.com" ? "127.0.0.1" : name, options, done);
+
+/** The status of a WebSocket handshake of a page, and the body where it is refused. */
+function handshake(headers) {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${PROXY}/api/1.48.0/sync`, {
+      headers: {
+        Connection: "Upgrade",
+        Upgrade: "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": randomBytes(16).toString("base64"),
+        ...headers,
+      },
+    });
+    asked.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve({ status: response.statusCode });
+    });
+    asked.on("response", async (response) => {
+      const parts = [];
+      for await (const part of response) parts.push(part);
+      resolve({ status: response.statusCode, body: Buffer.concat(parts).toString() });
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
+
+test(`${PROXY_NAME}: calls and live queries`, async () => {
+  const name = randomUUID();
+  const http = new ConvexHttpClient(PROXY, { logger: false });
+  assert.equal(await http.mutation(values.count, { name }), 1);
+  const client = new ConvexClient(PROXY, { skipConvexDeploymentUrlCheck: true, logger: false });
+  const seen = [];
+  const counted = new Promise((resolve) => {
+    client.onUpdate(values.counted, { name }, (count) => {
+      seen.push(count);
+      if (count === 1) http.mutation(values.count, { name });
+      if (count === 2) resolve();
+    });
+  });
+  await counted;
+  assert.deepEqual(seen, [1, 2]);
+  assert.equal(await client.mutation(values.count, { name }), 3);
+  await client.close();
+});
+
+test(`${PROXY_NAME}: server-sent events arrive one by one`, async () => {
+  const name = randomUUID();
+  const http = new ConvexHttpClient(PROXY, { logger: false });
+  const leaves = new AbortController();
+  const answer = await fetch(`${PROXY}/api/live`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ queries: [{ path: "probes/values:counted", args: { name } }] }),
+    signal: leaves.signal,
+  });
+  assert.equal(answer.status, 200);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const until = async (part) => {
+    while (!text.includes(part)) text += (await reader.read()).value;
+  };
+  await until('"value":0');
+  await http.mutation(values.count, { name });
+  await until('"value":1');
+  leaves.abort();
+});
+
+test(`${PROXY_NAME}: pages of the own origin connect, others do not`, async () => {
+  const { host, hostname, port } = new URL(PROXY);
+  const written = `${hostname}:${port || 443}`;
+  for (const headers of [{ Origin: PROXY }, { Origin: PROXY, Host: written }, { Origin: `https://${written}`, Host: host }, {}]) {
+    assert.equal((await handshake(headers)).status, 101, JSON.stringify(headers));
+  }
+  for (const Origin of ["https://evil.example", PROXY.replace("https:", "http:"), `https://${hostname}:9443`]) {
+    const { status, body } = await handshake({ Origin });
+    assert.equal(status, 403, Origin);
+    assert.match(body, /cors_origins/);
+  }
+});
