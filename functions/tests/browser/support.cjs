@@ -21,12 +21,12 @@ const QUIET = [
 const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
 
 class Server {
-  /** Starts a server on a folder of its own; `settings` is its file of settings, `flags` are further ones. */
-  static async start(binary, folder, { settings = "", flags = [] } = {}) {
+  /** Starts a server on a folder; `settings` is its file of settings, `flags` are further ones, `listen` is its address. */
+  static async start(binary, folder, { settings = "", flags = [], listen = "127.0.0.1:0" } = {}) {
     fs.mkdirSync(folder, { recursive: true });
     fs.writeFileSync(`${folder}/convoke.toml`, settings);
     const within = ["--data", `${folder}/data`, "--config", `${folder}/convoke.toml`];
-    const options = ["serve", "--env", "development", ...flags, "--listen", "127.0.0.1:0", "--log", "warn", ...within];
+    const options = ["serve", "--env", "development", ...flags, "--listen", listen, "--log", "warn", ...within];
     const child = spawn(binary, options, { stdio: ["ignore", "inherit", "pipe"] });
     for await (const line of readline.createInterface({ input: child.stderr })) {
       const found = line.match(/listening on (\S+)/);
@@ -81,4 +81,20 @@ class Watched {
   }
 }
 
-module.exports = { browser, Server, Watched };
+const AXE = require.resolve("axe-core/axe.min.js");
+
+/**
+ * The findings of axe-core that are serious, and those of the rules in `others`. The script is evaluated from outside:
+ * the page's own policy runs no foreign scripts.
+ */
+async function inaccessible(page, others = []) {
+  await page.evaluate(fs.readFileSync(AXE, "utf8"));
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const counted = violations.filter(({ id, impact }) => impact === "serious" || impact === "critical" || others.includes(id));
+  return counted.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target} ${failureSummary}`).join(" | ")}`);
+}
+
+/** The pixels by which the page is wider than the screen. */
+const surplus = (page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+
+module.exports = { browser, inaccessible, Server, surplus, Watched };

@@ -3,7 +3,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { browser, Server, Watched } = require("../browser/support.cjs");
+const { browser, inaccessible, Server, surplus, Watched } = require("../browser/support.cjs");
 
 // Opens an operation and sends what the page proposes; what came back, as the page shows it.
 async function call(page, path) {
@@ -35,6 +35,34 @@ async function logout(page) {
     await button.click();
   }
   await page.locator(".btn-done").first().click();
+}
+
+/** What is wrong with the page in both themes on a wide and on a narrow screen: as a list, with an open operation, in a dialog. */
+async function findings(chromium, base) {
+  const found = [];
+  for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
+    const context = await chromium.newContext({ viewport: { width, height: 850 }, colorScheme });
+    const page = await context.newPage();
+    const look = async (what) => {
+      // Axe reads colours, which change over a moment.
+      await page.waitForTimeout(500);
+      const at = `${what} ${width} ${colorScheme}`;
+      found.push(...(await inaccessible(page)).map((one) => `${at}: ${one}`));
+      if ((await surplus(page)) > 0) found.push(`${at}: ${await surplus(page)} pixels too wide`);
+    };
+    await page.goto(`${base}/docs`);
+    await page.locator(".opblock").first().waitFor();
+    await look("the list");
+    await call(page, { tag: "Meetings", id: "meetings_queries_getMeeting" });
+    await look("an operation");
+    await page.locator(".auth-wrapper .authorize").first().click();
+    await look("the dialog");
+    const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const isDark = background.match(/\d+/g).slice(0, 3).every((channel) => Number(channel) < 80);
+    if (isDark !== (colorScheme === "dark")) found.push(`${colorScheme}: the background is ${background}`);
+    await context.close();
+  }
+  return found;
 }
 
 async function main() {
@@ -79,7 +107,8 @@ async function main() {
     assert.equal(rejected.status, 401);
     assert.match(await rejected.sent.headerValue("authorization"), /^Convoke development:nobody\|/);
     watched.quiet();
-    console.log("the reference was used: a success, refusals, nothing from elsewhere, no complaint");
+    assert.deepEqual(await findings(chromium, base), []);
+    console.log("the reference was used: a success, rejections, no request to other hosts, no finding of axe-core, no overflow");
   } catch (error) {
     console.error(watched?.complaints, watched?.elsewhere);
     throw error;
