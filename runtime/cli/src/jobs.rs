@@ -1,4 +1,4 @@
-//! `jobs`: scheduled work, to look at, run again and take back.
+//! `jobs`: lists, runs and cancels scheduled work.
 
 use clap::Subcommand;
 use hyper::Method;
@@ -10,9 +10,10 @@ use super::{Failure, table};
 use convoke_calls::scheduler::JobState;
 use convoke_store::Engines;
 
-/// Show scheduled jobs; run failed ones again, cancel pending ones
+/// Show scheduled jobs; run failed and waiting ones now, cancel pending ones
 ///
-/// A job that has succeeded leaves nothing. One whose tries have all failed stays for 30 days, to be run again.
+/// A job that succeeds is deleted. A job whose tries have all failed stays for 30 days. A job that waits for its next
+/// try has the state pending.
 ///
 ///   convoke jobs list
 ///   convoke jobs retry job_01h455vb4pex5vsknk084sn02q
@@ -29,9 +30,9 @@ enum What {
     List(List),
     /// Show one job with its arguments and what it failed with
     Show(One),
-    /// Run a failed job again: at once, and with all its tries
+    /// Run a job now: a failed one with all its tries, a pending one with the tries that it has left
     Retry(One),
-    /// Take a pending job back
+    /// Cancel a pending job
     Cancel(One),
 }
 
@@ -67,8 +68,8 @@ impl Jobs {
                 let job: Value = connection.block_on(one.request(&connection, Method::GET, ""))?;
                 table::print(&serde_json::to_string_pretty(&job)?)
             }
-            What::Retry(one) => one.change(engines, "retry", "is pending again"),
-            What::Cancel(one) => one.change(engines, "cancel", "was taken back"),
+            What::Retry(one) => one.change(engines, "retry", "is due now"),
+            What::Cancel(one) => one.change(engines, "cancel", "was canceled"),
         }
     }
 }
@@ -83,7 +84,7 @@ impl One {
         connection.block_on(self.request(&connection, Method::POST, &format!("/{what}")))?;
         eprintln!("the job {} {done}", self.id);
         if connection.in_process().is_some() && what == "retry" {
-            eprintln!("it runs when the server does: none serves this data folder now");
+            eprintln!("no server runs on this data folder; the job runs when a server starts");
         }
         Ok(())
     }

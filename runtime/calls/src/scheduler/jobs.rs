@@ -50,23 +50,29 @@ impl Jobs<'_> {
         self.0.database().write("cancel", move |db| schedule::cancel(db, job)).await
     }
 
-    /// Makes a failed job pending again, at once and with all its tries.
+    /// Makes a job due now: a failed one with all its tries, a pending one with the tries that it has left.
     ///
     /// # Errors
-    /// `NOT_FOUND` if there is no failed job with this id; `CONFLICT` if one of its function and key is pending.
+    /// `NOT_FOUND` if no failed or pending job has this id; `CONFLICT` if a failed one has the key of a pending one.
     pub async fn retry(&self, job: Id<Job>) -> Result<()> {
         let now = self.0.clock().now();
         self.0
             .database()
             .write("retry a job", move |db| {
-                let failed = db.get(job)?.filter(|job| job.state == JobState::Failed);
-                let failed = failed.ok_or_else(|| Error::not_found("No failed job has this id"))?;
-                db.patch_doc(failed, |job| {
-                    job.state = JobState::Pending;
+                let waits = |job: &Job| matches!(job.state, JobState::Failed | JobState::Pending);
+                let found = db.get(job)?.filter(|job| waits(job));
+                let found = found.ok_or_else(|| Error::not_found("No failed or pending job has this id"))?;
+                if found.state == JobState::Pending && found.run_at <= now {
+                    return Ok(());
+                }
+                db.patch_doc(found, |job| {
+                    if job.state == JobState::Failed {
+                        job.state = JobState::Pending;
+                        job.attempts = 0;
+                        job.finished_at = None;
+                    }
                     job.run_at = now;
                     job.asked_at = Some(now);
-                    job.attempts = 0;
-                    job.finished_at = None;
                 })?;
                 Ok(())
             })

@@ -64,10 +64,10 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&value)
 }
 
-/// `POST jobs/{id}/retry`: makes a failed job pending again, at once and with all its tries.
+/// `POST jobs/{id}/retry`: makes a job due now: a failed one with all its tries, a pending one with those it has left.
 ///
 /// # Errors
-/// `NOT_FOUND`; `CONFLICT` if one of its function and key is pending; a failure of the store.
+/// `NOT_FOUND`; `CONFLICT` if one of a failed job's function and key is pending; a failure of the store.
 pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     admin.runtime.jobs().retry(id(&request)?).await?;
     success(&Value::Null)

@@ -32,6 +32,22 @@ fn jobs_are_listed_cancelled_and_tried_again() {
 }
 
 #[test]
+fn job_that_waits_for_its_next_try_runs_now_and_keeps_its_attempts() {
+    let app = TestApp::new();
+    call(&app, "planPersistently", json!({ "n": 1 }));
+    app.run_due();
+    let waiting = || app.block_on(app.jobs().list(JobState::Pending, None, 10)).unwrap().items;
+    let first = waiting();
+    assert_eq!((first.len(), first[0].attempts, entered(&app, 1)), (1, 1, 1));
+    assert!(first[0].run_at > app.now(), "it is in back-off");
+    app.block_on(app.jobs().retry(first[0].id())).unwrap();
+    assert_eq!(waiting()[0].run_at, app.now());
+    app.run_due();
+    assert_eq!((waiting()[0].attempts, entered(&app, 1)), (2, 2));
+    assert!(effects(&app).is_empty());
+}
+
+#[test]
 fn failed_jobs_and_idempotency_results_are_removed_in_their_time() {
     let app = TestApp::new();
     for n in 0..250 {
