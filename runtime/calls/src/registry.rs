@@ -202,6 +202,11 @@ impl Registry {
         self.identity_hook.as_ref()
     }
 
+    /// True if an identity hook makes users of identities, so that they are recorded when they are first seen.
+    pub fn records_users(&self) -> bool {
+        self.identity_hook.is_some()
+    }
+
     /// The public path nearest to one that is not there, if it is near enough to have been meant.
     pub fn nearest(&self, path: &str) -> Option<&str> {
         if path.len() > MISSPELT_BYTES_MAX {

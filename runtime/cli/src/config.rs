@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Failure;
+use super::local::require_folder;
 use convoke_calls::outbound::secret;
 use convoke_calls::services::section_problems;
 use convoke_core::clock::SystemClock;
@@ -99,6 +100,7 @@ fn print(text: &str) -> Result<(), Failure> {
 impl Show {
     fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         let config = Config::resolve(&self.flags, self.environment.env, convoke_server::auth::Environment::Production)?;
+        require_folder(&config, self.flags.data.as_deref())?;
         let (path, file) = config::read_table(self.flags.config.as_deref())?;
         let given = |id: &str| given(matches?, id);
         let mut rows = rows(&describe(), &file, &given);

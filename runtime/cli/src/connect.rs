@@ -15,6 +15,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use super::local::{development_without_a_provider, require_folder};
 use super::operator_log::OperatorLog;
 use super::{Failure, executor};
 use convoke_calls::call::envelope::LogLinesOn;
@@ -22,9 +23,10 @@ use convoke_calls::outbound::secret_file::open_to_others;
 use convoke_calls::runtime::{Runtime, StartError};
 use convoke_http::{Body, CONTROL, Handler as _, operator_request};
 use convoke_server::admin::Admin;
-use convoke_server::auth::{AuthConfig, Authenticator, Environment, acting_as};
+use convoke_server::auth::acting_as::{self, ActingAs};
+use convoke_server::auth::{AuthConfig, Authenticator, Environment, development};
 use convoke_server::config::{Config, Flags};
-use convoke_server::gateway::Gateway;
+use convoke_server::gateway::{Gateway, USER_CREATED};
 use convoke_store::{Engines, OpenError};
 
 /// The deploy key for `--url`. Never a flag: command lines are everybody's to read.
@@ -81,12 +83,6 @@ enum Transport {
     InProcess { admin: Admin, gateway: Box<Gateway> },
 }
 
-/// Whom a call is made as: issuer and subject.
-pub(crate) struct ActAs {
-    pub(crate) issuer: String,
-    pub(crate) subject: String,
-}
-
 impl ConnectArgs {
     /// Finds the installation, and opens the data folder if nobody serves it.
     ///
@@ -94,6 +90,9 @@ impl ConnectArgs {
     /// What to change: no key for a server elsewhere, a data folder that cannot be opened.
     pub(crate) fn open(&self, engines: &Engines) -> Result<Connection, Failure> {
         let config = self.config()?;
+        if self.url.is_none() {
+            require_folder(&config, self.data.as_deref())?;
+        }
         // A call's own lines are printed by the command; those of the runtime would only stand between them.
         let log = OperatorLog::install(&config, "warn,convoke::function=off")?;
         let executor = executor()?;
@@ -120,7 +119,11 @@ impl ConnectArgs {
             log: self.log.clone(),
             ..Flags::default()
         };
-        Ok(Config::resolve(&flags, self.env, Environment::Production)?)
+        let config = Config::resolve(&flags, self.env, Environment::Production)?;
+        match development_without_a_provider(&config) {
+            true => Ok(Config::resolve(&flags, self.env, Environment::Development)?),
+            false => Ok(config),
+        }
     }
 }
 
@@ -232,6 +235,23 @@ impl Connection {
         }
     }
 
+    /// The user with an issuer. A running server on this machine knows its default one.
+    fn with_issuer(&self, user: &ActingAs) -> ActingAs {
+        let own = match &self.transport {
+            Transport::Socket { .. } => None,
+            Transport::Remote { .. } | Transport::InProcess { .. } => {
+                let provider = self.config.auth.providers.first();
+                Some(provider.map_or_else(|| development::ISSUER.to_owned(), |provider| provider.issuer.clone()))
+            }
+        };
+        ActingAs { issuer: user.issuer.clone().or(own), ..user.clone() }
+    }
+
+    /// True for a server that is reached with a deploy key.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.transport, Transport::Remote { .. })
+    }
+
     /// Runs a command's work.
     pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
         self.executor.block_on(work)
@@ -272,9 +292,9 @@ impl Connection {
         method: Method,
         path_and_query: &str,
         body: Option<Bytes>,
-        user: Option<&ActAs>,
+        user: Option<&ActingAs>,
     ) -> Result<Response, Failure> {
-        let suffix = user.map(|user| acting_as::write(&user.issuer, &user.subject));
+        let suffix = user.map(|user| acting_as::write(&self.with_issuer(user)));
         match &self.transport {
             Transport::Remote { url, key, client } => {
                 let (colon, user) = suffix.as_deref().map_or(("", ""), |suffix| (":", suffix));
@@ -303,6 +323,7 @@ impl Connection {
                 };
                 Ok(Response {
                     status: reply.status,
+                    has_created_user: reply.fields.iter().any(|(name, _)| *name == USER_CREATED),
                     content_type: reply.content_type.to_owned(),
                     request_id: id.to_string(),
                     source: Source::InProcess(reply.body),
@@ -329,6 +350,7 @@ async fn sent(request: reqwest::RequestBuilder, body: Option<Bytes>) -> Result<R
     };
     Ok(Response {
         status: response.status().as_u16(),
+        has_created_user: response.headers().contains_key(USER_CREATED),
         content_type: text("content-type"),
         request_id: text("x-request-id"),
         source: Source::Http(response),
@@ -350,6 +372,8 @@ impl Drop for Connection {
 pub(crate) struct Response {
     /// The HTTP status.
     pub(crate) status: u16,
+    /// True if the call created the user that it was made as.
+    pub(crate) has_created_user: bool,
     /// The type of the body.
     pub(crate) content_type: String,
     /// The id under which the server's log speaks of the request.

@@ -8,12 +8,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::connect::ConnectArgs;
-use super::local::{LocalArgs, clock, tables};
+use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
 use super::progress::Progress;
 use super::{Failure, executor};
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
-use convoke_server::auth::development::KEY_FILE;
 use convoke_server::config::Config;
 use convoke_server::doctor::finding::{Finding, State};
 use convoke_server::doctor::{database, machine};
@@ -51,7 +50,10 @@ impl Doctor {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let progress = Progress::unmeasured("looking");
         let findings = match self.config() {
-            Ok(config) => self.look(&config, engines)?,
+            Ok(config) => {
+                require_folder(&config, self.local.data.as_deref())?;
+                self.look(&config, engines)?
+            }
             Err(failure) => {
                 let advice = "`convoke config check FILE` shows all that is wrong; nothing else was looked at";
                 vec![Finding::problem("settings", failure.to_string(), advice)]
@@ -79,8 +81,10 @@ impl Doctor {
     /// names another one.
     fn config(&self) -> Result<Config, Failure> {
         let config = self.local.config()?;
-        let is_dev = config.auth.providers.is_empty() && config.data.join(KEY_FILE).exists();
-        if is_dev { self.local.config_of(Environment::Development) } else { Ok(config) }
+        match development_without_a_provider(&config) {
+            true => self.local.config_of(Environment::Development),
+            false => Ok(config),
+        }
     }
 
     fn look(&self, config: &Config, engines: &Engines) -> Result<Vec<Finding>, Failure> {

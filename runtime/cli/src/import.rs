@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::Failure;
-use super::local::{LocalArgs, tables};
+use super::local::{LocalArgs, require_folder, tables};
 use super::progress::Progress;
 use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
@@ -37,6 +37,7 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        require_folder(&self.local.config()?, self.local.data.as_deref())?;
         let tables = tables()?;
         let file = File::open(&self.file)
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;

@@ -71,7 +71,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
     ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
-    ("Access", &["token", "deploy-key"]),
+    ("Access", &["token", "deploy-key", "secret"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
 ];
 
@@ -156,38 +156,41 @@ pub fn main_with(engines: Engines, program: Program) -> ExitCode {
         Ok(cli) => cli.command,
         Err(error) => error.exit(),
     };
-    let done = match command {
-        Command::Serve(serve) => serve.run(&engines, matches.subcommand().map(|(_, matches)| matches)),
-        Command::Dev(dev) => dev.run(&engines, matches.subcommand().map(|(_, matches)| matches)),
-        Command::Console(console) => console.run(&engines),
-        Command::Token(token) => token.run(),
-        Command::Functions(functions) => functions.run(),
-        Command::OpenApi(openapi) => openapi.run(),
-        Command::Codegen(codegen) => codegen.run(),
-        Command::Run(run) => run.run(&engines),
-        Command::Data(data) => data.run(&engines),
-        Command::Export(export) => export.run(&engines),
-        Command::Import(import) => import.run(&engines),
-        Command::Backup(backup) => backup.run(&engines),
-        Command::Restore(restore) => restore.run(&engines),
-        Command::Doctor(doctor) => doctor.run(&engines),
-        Command::Health(health) => health.run(),
-        Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
-        Command::DeployKey(key) => key.run(&engines),
-        Command::Secret(secret) => secret.run(&engines),
-        Command::Jobs(jobs) => jobs.run(&engines),
-        Command::Migrate(migrate) => migrate.run(&engines),
-        Command::Logs(logs) => logs.run(&engines),
-        Command::Live(live) => live.run(&engines),
-    };
-    match done {
+    match run(command, &matches, &engines) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{}: {}", program::name(), program::own(&failure.to_string()));
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Result<(), Failure> {
+    match command {
+        Command::Serve(serve) => serve.run(engines, matches.subcommand().map(|(_, matches)| matches)),
+        Command::Dev(dev) => dev.run(engines, matches.subcommand().map(|(_, matches)| matches)),
+        Command::Console(console) => console.run(engines),
+        Command::Token(token) => token.run(),
+        Command::Functions(functions) => functions.run(),
+        Command::OpenApi(openapi) => openapi.run(),
+        Command::Codegen(codegen) => codegen.run(),
+        Command::Run(run) => run.run(engines),
+        Command::Data(data) => data.run(engines),
+        Command::Export(export) => export.run(engines),
+        Command::Import(import) => import.run(engines),
+        Command::Backup(backup) => backup.run(engines),
+        Command::Restore(restore) => restore.run(engines),
+        Command::Doctor(doctor) => doctor.run(engines),
+        Command::Health(health) => health.run(),
+        Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+        Command::DeployKey(key) => key.run(engines),
+        Command::Secret(secret) => secret.run(engines),
+        Command::Jobs(jobs) => jobs.run(engines),
+        Command::Migrate(migrate) => migrate.run(engines),
+        Command::Logs(logs) => logs.run(engines),
+        Command::Live(live) => live.run(engines),
     }
 }
 
@@ -223,7 +226,63 @@ fn executor() -> std::io::Result<tokio::runtime::Runtime> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use convoke_sqlite::Sqlite;
+
     use super::*;
+
+    /// The words of each command that has no commands below it, with its definition.
+    fn leaves(command: &clap::Command, words: &[String], found: &mut Vec<(Vec<String>, clap::Command)>) {
+        let inner: Vec<_> = command.get_subcommands().collect();
+        if !command.is_subcommand_required_set() || inner.is_empty() {
+            found.push((words.to_vec(), command.clone()));
+        }
+        for one in inner {
+            leaves(one, &[words, &[one.get_name().to_owned()]].concat(), found);
+        }
+    }
+
+    /// A value that the argument accepts.
+    fn value(argument: &clap::Arg) -> String {
+        let choices = argument.get_possible_values();
+        choices.first().map_or_else(|| "1".to_owned(), |choice| choice.get_name().to_owned())
+    }
+
+    #[test]
+    fn command_that_starts_no_server_rejects_a_data_folder_that_does_not_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let engines = Engines::embedded("sqlite", Arc::new(Sqlite::default()));
+        let mut found = Vec::new();
+        leaves(&Cli::command(), &["convoke".to_owned()], &mut found);
+        let mut tried = Vec::new();
+        for (mut words, command) in found {
+            let has_data =
+                command.get_arguments().any(|argument| argument.get_id() == "data" && !argument.is_hide_set());
+            if !has_data || matches!(&*words[1], "serve" | "dev") {
+                continue;
+            }
+            let name = words.join(" ");
+            // `deploy-key create` asks for scopes itself, to list them.
+            let is_needed = |argument: &&clap::Arg| argument.is_required_set() || argument.get_id() == "scope";
+            for argument in command.get_arguments().filter(is_needed) {
+                words.extend(argument.get_long().map(|long| format!("--{long}")));
+                words.push(value(argument));
+            }
+            words.extend(["--data".to_owned(), missing.display().to_string()]);
+            let matches =
+                Cli::command().try_get_matches_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            let command = Cli::from_arg_matches(&matches).unwrap().command;
+            let failure = run(command, &matches, &engines).err().unwrap_or_else(|| panic!("{name} succeeded"));
+            assert!(failure.to_string().contains("there is no data folder"), "{name}: {failure}");
+            assert!(!missing.exists(), "{name} made the folder");
+            tried.push(name);
+        }
+        for wanted in ["convoke run", "convoke restore", "convoke token", "convoke doctor", "convoke jobs retry"] {
+            assert!(tried.iter().any(|name| name == wanted), "{wanted} was not tried: {tried:?}");
+        }
+    }
 
     #[test]
     fn each_command_is_in_one_group_of_the_help() {

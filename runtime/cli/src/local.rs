@@ -1,12 +1,13 @@
 //! Commands that work on a data folder whose server is stopped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Failure;
 use convoke_core::clock::{Clock, SystemClock};
 use convoke_server::auth::Environment;
-use convoke_server::config::{Config, Flags};
+use convoke_server::auth::development::KEY_FILE;
+use convoke_server::config::{Config, DATA, Flags};
 use convoke_store::{Engines, Installation, OpenError, SubmittedTable, TableDef};
 
 /// Which data folder.
@@ -56,6 +57,7 @@ impl LocalArgs {
     /// A server that runs; a folder that cannot be had.
     pub(crate) fn lock(&self, engines: &Engines) -> Result<(Config, Box<dyn Installation>), Failure> {
         let config = self.config()?;
+        require_folder(&config, self.data.as_deref())?;
         match config.engine(engines)?.lock(&config.data, clock()) {
             Ok(installation) => Ok((config, installation)),
             Err(OpenError::Locked { process, .. }) if config.store.is_some() => {
@@ -70,6 +72,28 @@ impl LocalArgs {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// True for a folder of `convoke dev`: it has an issuer of tokens of its own, and no settings name another one.
+pub(crate) fn development_without_a_provider(config: &Config) -> bool {
+    config.auth.providers.is_empty() && config.data.join(KEY_FILE).exists()
+}
+
+/// Rejects a data folder that is named and does not exist. Only a server makes one: another command would make an empty
+/// installation of a mistyped path. `named` is the value of `--data`; settings name another one than the default.
+///
+/// # Errors
+/// There is no such folder.
+pub(crate) fn require_folder(config: &Config, named: Option<&Path>) -> Result<(), Failure> {
+    let is_named = named.is_some() || config.data != Path::new(DATA);
+    if !is_named || config.data.is_dir() {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "there is no data folder {}: name the one that the server uses with --data; `convoke serve` and `convoke dev` \
+         make it at their first start",
+        config.data.display()
+    )))
 }
 
 /// The machine's clock.

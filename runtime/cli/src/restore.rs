@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::backup::require_own;
-use super::local::{LocalArgs, clock, tables};
+use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
 use convoke_core::clock::stamp;
 use convoke_server::archive::space;
@@ -43,8 +43,10 @@ pub(super) struct Restore {
 
 impl Restore {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let config = self.local.config()?;
+        require_folder(&config, self.local.data.as_deref())?;
         let tables = tables()?;
-        require_own(&self.local.config()?, engines)?;
+        require_own(&config, engines)?;
         let bytes = std::fs::metadata(&self.file)
             .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?
             .len();

@@ -5,16 +5,19 @@ use std::io::{IsTerminal as _, Read, Write as _};
 use clap_complete::ArgValueCompleter;
 use hyper::Method;
 
-use super::Failure;
-use super::connect::{ActAs, ConnectArgs, Connection};
-use convoke_server::auth::development;
+use super::connect::{ConnectArgs, Connection};
+use super::{Failure, program};
+use convoke_server::auth::acting_as::ActingAs;
 use convoke_store::Engines;
 
 /// Call a function
 ///
 /// In the running server of the data folder, in the data folder itself if no server runs, or with --url in a server
 /// elsewhere. The value is printed as JSON to standard output, indented on a terminal; log lines go to standard error.
-/// Exit code 1 if the call failed. Without --as the call is made as the operator, who may call what a deploy key may.
+/// Exit code 1 if the call failed. Without --as the caller is the operator, who has the rights of a deploy key.
+///
+/// --as names a user whom the server has seen. An unknown one is rejected unless --create is given. In development an
+/// unknown user is created and reported, unless the name looks like a misspelled one.
 ///
 ///   convoke run users/queries/getCurrentUser '{}' --as ada
 ///   convoke run users/queries/getCurrentUser @args.json --as ada      arguments from a file
@@ -31,6 +34,9 @@ pub(super) struct Run {
     /// The subject of the user to call as
     #[arg(long = "as", value_name = "SUBJECT")]
     subject: Option<String>,
+    /// Create the user of --as if the server does not know it
+    #[arg(long, requires = "subject")]
+    create: bool,
     /// The user's issuer [default: the first configured provider, else the development issuer]
     #[arg(long, value_name = "URL", env = "CONVOKE_AUTH_ISSUER")]
     issuer: Option<String>,
@@ -42,15 +48,17 @@ impl Run {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let args = arguments(&self.args, &mut std::io::stdin().lock())?;
         let connection = self.connect.open(engines)?;
-        let issuer = self.issuer.clone().unwrap_or_else(|| match connection.config().auth.providers.first() {
-            Some(provider) => provider.issuer.clone(),
-            None => development::ISSUER.to_owned(),
-        });
-        let user = self.subject.clone().map(|subject| ActAs { issuer, subject });
+        if self.create && connection.is_remote() {
+            return Err(Failure(
+                "--create works on the server's machine only: a deploy key cannot create users".to_owned(),
+            ));
+        }
+        let (issuer, create) = (self.issuer.clone(), self.create);
+        let user = self.subject.clone().map(|subject| ActingAs { issuer, subject, create });
         connection.block_on(self.call(&connection, &args, user.as_ref()))
     }
 
-    async fn call(&self, connection: &Connection, args: &str, user: Option<&ActAs>) -> Result<(), Failure> {
+    async fn call(&self, connection: &Connection, args: &str, user: Option<&ActingAs>) -> Result<(), Failure> {
         // The text is sent unchanged: the server reports what is wrong with it.
         let body = format!("{{\"args\":{args}}}");
         let path = format!("/api/run/{}", encoded(&self.path.replace(':', "/")));
@@ -58,6 +66,9 @@ impl Run {
         let envelope = response.envelope().await?;
         for line in &envelope.log_lines {
             eprintln!("{line}");
+        }
+        if let (true, Some(user)) = (response.has_created_user, user) {
+            eprintln!("{}: created the user {}", program::name(), user.subject);
         }
         let value = envelope.into_value(&response.request_id)?;
         let mut out = std::io::stdout().lock();

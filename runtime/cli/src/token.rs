@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Failure;
+use super::local::require_folder;
 use super::serve::open_issuer;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -60,6 +61,7 @@ impl Token {
                 config.environment
             )));
         }
+        require_folder(&config, flags.data.as_deref())?;
         let user = DevelopmentUser {
             email_verified: self.email.is_some(),
             email: self.email,

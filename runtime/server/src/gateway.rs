@@ -25,6 +25,7 @@ use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
 use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
+use convoke_calls::call::provision;
 use convoke_calls::call::timestamp;
 use convoke_calls::function::Kind;
 use convoke_calls::live::AskedQuery;
@@ -39,6 +40,8 @@ use convoke_store::Flow;
 
 mod console;
 
+/// Says that the call has created the user that it was made as.
+pub const USER_CREATED: HeaderName = HeaderName::from_static("x-convoke-user-created");
 /// Says that an answer is the one of an earlier call.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -83,11 +86,21 @@ impl Gateway {
     }
 
     async fn operator(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
-        let identity = match &incoming.act_as {
-            None => None,
-            Some(given) => Some(acting_as(given).map_err(|error| failed(&error))?),
-        };
-        operator::caller(&self.runtime, identity).await.map_err(|error| failed(&error))
+        let user = self.acting_as(incoming).map_err(|error| failed(&error))?;
+        operator::caller(&self.admin, user).await.map_err(|error| failed(&error))
+    }
+
+    /// The user that a request names to be acted as, and true if an unknown one is to be created.
+    fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, bool)>> {
+        let Some(given) = &incoming.act_as else { return Ok(None) };
+        let user = given.to_str().ok().and_then(acting_as::read);
+        let identity = user.as_ref().and_then(|user| user.identity(self.authenticator.default_issuer()));
+        let found = identity.zip(user.map(|user| user.create));
+        found.map(Some).ok_or_else(|| {
+            let message =
+                "X-Convoke-Act-As must be the base64 JSON of a user: {\"issuer\": …, \"subject\": …}, both not empty";
+            Error::new(Code::BadRequest, message)
+        })
     }
 
     /// Who calls functions, and the deploy key that they do it with.
@@ -199,6 +212,10 @@ impl Gateway {
             Ok(found) => found,
             Err(reply) => return reply,
         };
+        let unknown = match &caller {
+            Caller::User(identity) if is_operator(incoming) => Some(Arc::clone(identity)),
+            Caller::Nobody | Caller::User(_) | Caller::DeployKey(_) | Caller::System => None,
+        };
         let flow = flow_of(&caller, Some(counted_as(incoming.peer)));
         let peer = (!incoming.is_operator).then_some(incoming.peer);
         let used = key.as_deref().map(|key| UsedKey { key, peer });
@@ -219,7 +236,13 @@ impl Gateway {
             None => call().await,
         };
         let log_lines = if incoming.is_operator { LogLinesOn::Always } else { self.log_lines };
-        reply(outcome, format, log_lines)
+        let mut reply = reply(outcome, format, log_lines);
+        if let Some(Identity { issuer, subject, .. }) = unknown.as_deref()
+            && Box::pin(provision::is_known(self.runtime.database(), issuer, subject)).await.unwrap_or(false)
+        {
+            reply.fields.push((USER_CREATED, const { HeaderValue::from_static("true") }));
+        }
+        reply
     }
 
     /// An admin request: the caller, the route's scope, its handler, the record.
@@ -491,12 +514,6 @@ fn admin_path(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
 /// page's caller, what is no key is a user that the operator acts as.
 fn is_operator(incoming: &Incoming<Endpoint>) -> bool {
     (incoming.is_operator && incoming.authorization.is_none()) || incoming.browser.is_some()
-}
-
-/// The user that a request names, to be acted as.
-fn acting_as(given: &HeaderValue) -> Result<Identity> {
-    let identity = given.to_str().ok().and_then(acting_as::read);
-    identity.ok_or_else(|| Error::new(Code::BadRequest, "X-Convoke-Act-As is not the base64 JSON of an identity"))
 }
 
 fn shortened(text: &str) -> &str {

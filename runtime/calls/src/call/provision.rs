@@ -175,6 +175,38 @@ pub async fn is_known(database: &Database, issuer: &str, subject: &str) -> Resul
     known.await
 }
 
+/// Recorded users of an issuer among which a similar one is searched.
+const COMPARED_MAX: usize = 1_000;
+
+/// The recorded subject of this issuer that an unknown one probably misspells. Subjects that differ in their digits
+/// alone are different users.
+///
+/// # Errors
+/// A failure of the store.
+pub async fn similar_subject(database: &Database, issuer: &str, subject: &str) -> Result<Option<String>> {
+    let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+    let similar = database.read_admin(move |db| {
+        let known = db.query(SeenIdentity::by_subject).eq(issuer.as_str()).take(COMPARED_MAX)?;
+        Ok(most_similar(&subject, known.iter().map(|row| row.subject.as_str())).map(str::to_owned))
+    });
+    similar.await
+}
+
+fn most_similar<'a>(subject: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let letters =
+        |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>().to_lowercase();
+    let own = letters(subject);
+    let distance = |known: &'a str| {
+        let other = letters(known);
+        let distance_max = own.chars().count().max(other.chars().count()) / 3;
+        let distance = strsim::osa_distance(&own, &other);
+        let is_misspelled =
+            distance <= distance_max && (distance > 0 || known.to_lowercase() == subject.to_lowercase());
+        is_misspelled.then_some((distance, known))
+    };
+    known.filter_map(distance).min().map(|(_, known)| known)
+}
+
 /// What an application keeps of an identity's claims.
 fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
     let Identity { email, email_verified, name, picture, org_id, roles, .. } = identity;
@@ -192,4 +224,25 @@ fn fingerprint(identity: &Identity) -> u64 {
     // One random state a process: who knows it could make claims that look like others.
     static STATE: OnceLock<RandomState> = OnceLock::new();
     STATE.get_or_init(RandomState::new).hash_one(kept(identity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelled_subject_is_similar_and_another_name_or_number_is_not() {
+        let known = ["ada", "grace.hopper", "user_1"];
+        for (subject, similar) in [
+            ("adda", Some("ada")),
+            ("Ada", Some("ada")),
+            ("ad", Some("ada")),
+            ("grace.hoper", Some("grace.hopper")),
+            ("bob", None),
+            ("user_2", None),
+            ("", None),
+        ] {
+            assert_eq!(most_similar(subject, known.into_iter()), similar, "{subject}");
+        }
+    }
 }

@@ -97,8 +97,7 @@ fn stored(field: &FieldDef, value: &Json) -> Value {
 /// Makes the database of a former release: its tables, and those of the code that it had as they are.
 pub(super) async fn make(options: &RuntimeOptions, former: impl IntoIterator<Item = FormerTable>) {
     let former: Vec<_> = former.into_iter().map(FormerTable::into_parts).collect();
-    let mut tables: Vec<_> =
-        inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
+    let mut tables: Vec<_> = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
     tables.retain(|table| former.iter().all(|(former, _)| former.name != table.name));
     tables.extend(former.iter().map(|(table, _)| *table));
     let store = StoreOptions { disk: options.disk.clone(), ..StoreOptions::new(&options.data) };

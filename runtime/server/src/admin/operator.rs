@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Admin;
+use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
 use convoke_calls::call::provision;
-use convoke_calls::runtime::Runtime;
-use convoke_core::error::Result;
+use convoke_core::error::{Error, Result};
 use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 
 /// The operator's name, in records and logs. No deploy key may have it.
@@ -17,15 +18,30 @@ pub fn key(acting_as: Option<Arc<Identity>>) -> Arc<DeployKeyCaller> {
     Arc::new(DeployKeyCaller { name: NAME.to_owned(), scopes, acting_as })
 }
 
-/// The operator, or the user that they call as: a known one keeps the claims of their last token, an unknown one is
-/// seen for the first time.
+/// The operator, or the user that the operator acts as. A known user keeps the claims of the last token. An unknown user
+/// is created by the call if the request says so, and in development, unless the subject looks like a misspelled one.
 ///
 /// # Errors
-/// A failure of the store.
-pub(crate) async fn caller(runtime: &Runtime, acting_as: Option<Identity>) -> Result<Caller> {
-    let Some(identity) = acting_as.map(Arc::new) else { return Ok(Caller::DeployKey(key(None))) };
-    match provision::is_known(runtime.database(), &identity.issuer, &identity.subject).await? {
-        true => Ok(Caller::DeployKey(key(Some(identity)))),
-        false => Ok(Caller::User(identity)),
+/// `NOT_FOUND` with `unknownUser` for an unknown user that is not to be created; a failure of the store.
+pub(crate) async fn caller(admin: &Admin, acting_as: Option<(Identity, bool)>) -> Result<Caller> {
+    let Some((identity, create)) = acting_as else { return Ok(Caller::DeployKey(key(None))) };
+    let (runtime, identity) = (&admin.runtime, Arc::new(identity));
+    let (issuer, subject) = (&identity.issuer, &identity.subject);
+    if provision::is_known(runtime.database(), issuer, subject).await? {
+        return Ok(Caller::DeployKey(key(Some(identity))));
     }
+    // A program without an identity hook does not record users.
+    if create || !runtime.registry().records_users() {
+        return Ok(Caller::User(identity));
+    }
+    let similar = provision::similar_subject(runtime.database(), issuer, subject).await?;
+    if similar.is_none() && admin.environment == Environment::Development {
+        return Ok(Caller::User(identity));
+    }
+    let meant = similar.map_or_else(String::new, |similar| format!("; did you mean {similar:?}?"));
+    let message = format!(
+        "No user {subject:?} of {issuer} is known{meant}{} To create the user, repeat the call with --create",
+        if meant.is_empty() { "." } else { "" }
+    );
+    Err(Error::not_found(message).with("unknownUser", subject.as_str()))
 }

@@ -14,10 +14,15 @@ pub mod reader;
 pub mod space;
 
 /// Tables whose rows never leave an installation: what opens the door of one must not open another's.
-pub const KEPT_BACK: &[&str] = &["_deployKeys"];
+pub const KEPT_BACK: &[&str] = &["_deployKeys", "_consoleSessions"];
 
 /// Columns that are shown to nobody, by table and name.
-const HIDDEN: &[(&str, &str)] = &[("_deployKeys", "secrets")];
+const HIDDEN: &[(&str, &str)] = &[
+    ("_deployKeys", "secrets"),
+    ("_consoleSessions", "cookie"),
+    ("_consoleSessions", "secret"),
+    ("_consoleSessions", "proof"),
+];
 
 /// Whether a column is shown to nobody, as a key's hash.
 pub fn is_hidden(table: &convoke_store::TableDef, field: &convoke_store::FieldDef) -> bool {

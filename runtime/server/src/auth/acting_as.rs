@@ -1,4 +1,4 @@
-//! The user that a deploy key acts as: the suffix behind the key.
+//! The user that a request acts as: the suffix of a deploy key, or a header of the operator's own requests.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -7,35 +7,61 @@ use serde::Deserialize;
 
 use convoke_core::identity::Identity;
 
-/// The suffix that names this identity; [`read`] reads it.
-pub fn write(issuer: &str, subject: &str) -> String {
-    use base64::engine::general_purpose::STANDARD as BASE64;
-    BASE64.encode(serde_json::json!({ "issuer": issuer, "subject": subject }).to_string())
+/// A user to act as, as a request names it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ActingAs {
+    /// The user's issuer; none for the first one that the server accepts.
+    pub issuer: Option<String>,
+    /// The user's subject.
+    pub subject: String,
+    /// True if an unknown user is created. Only the operator may do that: a deploy key vouches for no claims.
+    #[serde(default)]
+    pub create: bool,
 }
 
-/// Reads the base64 JSON of an identity.
+impl ActingAs {
+    /// The identity, of this issuer if the request names none. `None` if one of the two cannot be an identity's.
+    pub fn identity(&self, issuer: &str) -> Option<Identity> {
+        let issuer = self.issuer.as_deref().unwrap_or(issuer);
+        let fits = super::provider::is_issuer(issuer) && super::claims::is_subject(&self.subject);
+        fits.then(|| Identity { issuer: issuer.to_owned(), subject: self.subject.clone(), ..Identity::default() })
+    }
+}
+
+/// The text that names this user; [`read`] reads it.
+pub fn write(user: &ActingAs) -> String {
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    let ActingAs { issuer, subject, create } = user;
+    let mut members = serde_json::json!({ "subject": subject });
+    if let Some(issuer) = issuer {
+        members["issuer"] = issuer.as_str().into();
+    }
+    if *create {
+        members["create"] = true.into();
+    }
+    BASE64.encode(members.to_string())
+}
+
+/// Reads the base64 JSON of a user.
 ///
 /// ```json
-/// {"issuer": "https://id.example.com/", "subject": "user_1"}
+/// {"issuer": "https://id.example.com/", "subject": "user_1", "create": true}
 /// ```
 ///
-/// Both must be texts that are not empty, the issuer one that a provider can have; other members are ignored, because a deploy key vouches for nothing but whom
-/// it means. Either base64 alphabet, padded or not. `None` if it is anything else.
-pub fn read(suffix: &str) -> Option<Identity> {
-    #[derive(Deserialize)]
-    struct ActingAs {
-        issuer: String,
-        subject: String,
-    }
+/// Other members are ignored. Either base64 alphabet, padded or not. `None` if it is anything else.
+pub fn read(suffix: &str) -> Option<ActingAs> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let json = GeneralPurpose::new(&STANDARD, CONFIG)
         .decode(suffix)
         .or_else(|_| GeneralPurpose::new(&URL_SAFE, CONFIG).decode(suffix))
         .ok()?;
-    let ActingAs { issuer, subject } = serde_json::from_slice(&json).ok()?;
-    let can_be_issuer = super::provider::is_issuer(&issuer);
-    (can_be_issuer && super::claims::is_subject(&subject)).then(|| Identity { issuer, subject, ..Identity::default() })
+    serde_json::from_slice(&json).ok()
+}
+
+/// Reads the identity that follows a deploy key: issuer and subject, both required.
+pub fn read_identity(suffix: &str) -> Option<Identity> {
+    read(suffix)?.identity("")
 }
 
 #[cfg(test)]
@@ -54,14 +80,16 @@ mod tests {
             general_purpose::URL_SAFE.encode(json),
             general_purpose::URL_SAFE_NO_PAD.encode(json),
         ] {
-            assert_eq!(read(&text).as_ref(), Some(&expected), "{text}");
+            assert_eq!(read_identity(&text).as_ref(), Some(&expected), "{text}");
         }
     }
 
     #[test]
     fn what_is_written_reads_back() {
-        let identity = read(&write("https://id.example", "ü\"~")).unwrap();
-        assert_eq!((identity.issuer.as_str(), identity.subject.as_str()), ("https://id.example", "ü\"~"));
+        for (issuer, create) in [(Some("https://id.example".to_owned()), false), (None, true)] {
+            let user = ActingAs { issuer, subject: "ü\"~".to_owned(), create };
+            assert_eq!(read(&write(&user)).unwrap(), user);
+        }
     }
 
     #[test]
@@ -76,9 +104,10 @@ mod tests {
             r#"{"issuer":"i|s","subject":"t"}"#,
             r#"{"issuer":"","subject":"t"}"#,
             r#"{"issuer":"https://id.example","subject":"a\u0000b"}"#,
+            r#"{"subject":"t"}"#,
         ] {
-            assert_eq!(read(&general_purpose::STANDARD.encode(json)), None, "{json}");
+            assert_eq!(read_identity(&general_purpose::STANDARD.encode(json)), None, "{json}");
         }
-        assert_eq!(read("*"), None);
+        assert_eq!(read_identity("*"), None);
     }
 }

@@ -113,6 +113,11 @@ impl Authenticator {
         (self.bearer.stats(), self.bearer.remembered_count())
     }
 
+    /// The issuer of a user that is named without one: the first provider's, else the development issuer.
+    pub fn default_issuer(&self) -> &str {
+        self.config.providers.first().map_or(super::development::ISSUER, |provider| &provider.issuer)
+    }
+
     /// Which deployment this is.
     pub fn environment(&self) -> Environment {
         self.config.environment

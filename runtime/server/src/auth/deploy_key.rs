@@ -323,7 +323,7 @@ pub fn accept(
     now: Millis,
 ) -> Result<DeployKeyCaller, Rejection> {
     let given = Given::parse(given)?;
-    let user = given.user.map(|user| acting_as::read(user).ok_or(DeployKeyError::ActingAs));
+    let user = given.user.map(|user| acting_as::read_identity(user).ok_or(DeployKeyError::ActingAs));
     given.proof().accept(environment, keys, now, || user.transpose())
 }
 
@@ -343,6 +343,16 @@ impl KeyProof {
     /// [`DeployKeyError::Malformed`].
     pub fn of(given: &str) -> Result<Self, DeployKeyError> {
         Given::parse(given).map(|given| given.proof())
+    }
+
+    /// As it was stored: the parts that [`KeyProof::parts`] returned.
+    pub(crate) fn stored(environment: Environment, name: String, hash: [u8; 32]) -> Self {
+        Self { environment, name, hash }
+    }
+
+    /// The key's deployment, its name, and the SHA-256 of its secret.
+    pub(crate) fn parts(&self) -> (Environment, &str, &[u8; 32]) {
+        (self.environment, &self.name, &self.hash)
     }
 
     /// The key's name.

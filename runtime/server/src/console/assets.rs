@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page first: it answers every address that is no file's.
-static FILES: [File; 30] = files! {
+static FILES: [File; 31] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -38,6 +38,7 @@ static FILES: [File; 30] = files! {
     "text.js" JS Plain include_str;
     "chart.js" JS Plain include_str;
     "form.js" JS Plain include_str;
+    "value.js" JS Plain include_str;
     "login.js" JS Plain include_str;
     "work.js" JS Plain include_str;
     "node.js" JS Plain include_str;

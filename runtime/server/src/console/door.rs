@@ -10,8 +10,8 @@ use hyper::Method;
 
 use convoke_http::{Browser, Origin};
 
-const HOST: &str = "The request names a host that is none of this console's; add it with --console-host";
-const ORIGIN: &str = "Only the console's own pages may change something: the request's Origin is another one";
+const HOST: &str = "The Host of the request is not a host of this console; add it with --console-host";
+const ORIGIN: &str = "The Origin of the request is not this console: only its own pages can change something";
 
 /// Whether a request is let in.
 ///

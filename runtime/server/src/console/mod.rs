@@ -9,7 +9,7 @@ mod door;
 mod sessions;
 
 pub use assets::Assets;
-pub use sessions::{Holder, Opened, SESSION_LIFE, Sessions};
+pub use sessions::{Holder, NoSession, Opened, SESSION_LIFE, Sessions};
 
 use std::sync::{Arc, OnceLock};
 

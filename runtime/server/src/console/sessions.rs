@@ -1,8 +1,9 @@
-//! Who logged in: codes that open a session once, sessions with their two secrets, and tickets for downloads.
+//! Sessions of the console: codes that open one once, sessions with two secrets each, and tickets for downloads.
 //!
-//! All of it is in memory and ends with the process. Nothing that is handed out is kept, only its SHA-256. A session
-//! needs its cookie and the secret that the page sends beside it: cookies are shared by all ports of a host, and are sent
-//! by requests that other sites cause; the secret is neither.
+//! Codes and tickets are in memory and end with the process. Sessions are also rows, so that they survive a restart and
+//! hold at every node. A secret is never stored, only its SHA-256. A session needs its cookie and the secret that the
+//! page sends in a header: browsers share cookies between all ports of a host, and send them with requests that other
+//! sites cause.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,45 +11,135 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convoke_macros::{table, value};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::auth::deploy_key::KeyProof;
-use convoke_core::clock::Clock;
-use convoke_core::error::{Error, Result};
+use convoke_core::clock::{Clock, Millis};
+use convoke_core::error::{Code, Error, Result};
+use convoke_store::{Database, Doc};
 
-/// How long a code opens a session.
+/// Life of a code.
 const CODE_LIFE: Duration = Duration::from_secs(60);
-/// How long a session lasts.
+/// Life of a session.
 pub const SESSION_LIFE: Duration = Duration::from_secs(8 * 60 * 60);
-/// How long a ticket opens its download.
+/// Life of a ticket.
 const TICKET_LIFE: Duration = Duration::from_secs(60);
-/// Codes that wait, sessions that last, and tickets of a session: the oldest go first.
+/// Time for which an ended session is stored, so that a page can say why it ended.
+const ENDED_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Bounds of open codes, of sessions, and of the tickets of a session; the oldest is dropped.
 const CODES_MAX: usize = 64;
 const SESSIONS_MAX: usize = 256;
 const TICKETS_MAX: usize = 16;
-/// How long one entry in the record stands for the same look of a page, and how many looks of a session are told apart.
+/// Time for which repeated requests of a page are one entry in the record, and the distinct requests of a session.
 const LOOK_LIFE: Duration = Duration::from_secs(10 * 60);
 const LOOKS_MAX: usize = 256;
 
 type Hash = [u8; 32];
 
-/// Whose rights a session has.
+/// The rights of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// Those of whoever holds the data folder: all.
+    /// All rights, like access to the data folder.
     Operator,
-    /// Those of a deploy key, for as long as it is accepted.
+    /// The rights of a deploy key, as long as the key is accepted.
     Key(KeyProof),
 }
 
-/// A session that was opened. Its texts are handed out this once.
+/// A stored session. Its secrets are stored as hashes.
+#[table(name = "_consoleSessions", prefix = "consolesession")]
+#[index(by_cookie(cookie), unique)]
+#[index(by_end(ends_at))]
+pub(super) struct ConsoleSession {
+    /// SHA-256 of the cookie, in base64url.
+    pub cookie: String,
+    /// SHA-256 of the page's secret, in base64url.
+    pub secret: String,
+    /// The deploy key that logged in; none for the operator.
+    pub key: Option<String>,
+    /// What the key has proved.
+    pub proof: Option<SessionProof>,
+    /// When it expires.
+    pub ends_at: Millis,
+    /// When it was logged out.
+    pub logged_out_at: Option<Millis>,
+}
+
+/// The deployment and the secret's hash of the deploy key that logged in.
+#[value]
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct SessionProof {
+    /// The key's deployment.
+    pub environment: String,
+    /// SHA-256 of the key's secret, in base64url.
+    pub hash: String,
+}
+
+impl ConsoleSession {
+    /// The session of the row; `None` if this program cannot read it.
+    fn session(&self) -> Option<Session> {
+        let hash = |text: &str| URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok();
+        let holder = match (&self.key, &self.proof) {
+            (None, None) => Holder::Operator,
+            (Some(name), Some(proof)) => {
+                Holder::Key(KeyProof::stored(proof.environment.parse().ok()?, name.clone(), hash(&proof.hash)?))
+            }
+            (Some(_), None) | (None, Some(_)) => return None,
+        };
+        Some(Session::new(holder, hash(&self.secret)?, self.ends_at))
+    }
+
+    fn of(cookie: &Hash, session: &Session) -> Self {
+        let text = |hash: &Hash| URL_SAFE_NO_PAD.encode(hash);
+        let (key, proof) = match &session.holder {
+            Holder::Operator => (None, None),
+            Holder::Key(proof) => {
+                let (environment, name, hash) = proof.parts();
+                let proof = SessionProof { environment: environment.to_string(), hash: text(hash) };
+                (Some(name.to_owned()), Some(proof))
+            }
+        };
+        let (secret, ends_at) = (text(&session.secret), session.ends_at);
+        Self { cookie: text(cookie), secret, key, proof, ends_at, logged_out_at: None }
+    }
+}
+
+/// The reason for which a request has no session. `Display` is for the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSession {
+    /// The browser sends no cookie: it never had one, or dropped it at its end.
+    #[error("This browser is not logged in, or its session of 8 hours has expired")]
+    NoCookie,
+    /// The page's secret is missing or belongs to another session.
+    #[error("This page is not logged in")]
+    WrongSecret,
+    /// The 8 hours are over.
+    #[error("The session has expired after 8 hours")]
+    Expired,
+    /// Somewhere, Log out was pressed.
+    #[error("The session was logged out")]
+    LoggedOut,
+    /// There is no such row.
+    #[error(
+        "The server does not know the session: the data folder is another one or was restored, or newer sessions took its place"
+    )]
+    Unknown,
+}
+
+impl From<NoSession> for Error {
+    fn from(reason: NoSession) -> Self {
+        Error::new(Code::InvalidCredentials, format!("{reason}; log in again"))
+    }
+}
+
+/// The secrets of a new session. They are sent to the browser once.
 #[derive(Debug)]
 pub struct Opened {
     /// The value of the cookie.
     pub cookie: String,
-    /// What the page sends beside it.
+    /// The secret that the page sends in a header.
     pub secret: String,
 }
 
@@ -64,13 +155,32 @@ struct State {
     sessions: HashMap<Hash, Session>,
 }
 
+#[derive(Clone)]
 struct Session {
     holder: Holder,
     secret: Hash,
-    until: Duration,
+    ends_at: Millis,
+    /// The store did not take the row, so memory alone knows the session.
+    is_unstored: bool,
     tickets: HashMap<Hash, (String, Duration)>,
-    /// What it looked at, and until when that needs no further entry in the record.
+    /// Requests that need no further entry in the record until this time.
     looked_at: HashMap<Hash, Duration>,
+}
+
+impl Session {
+    fn new(holder: Holder, secret: Hash, ends_at: Millis) -> Self {
+        let (tickets, looked_at) = (HashMap::new(), HashMap::new());
+        Self { holder, secret, ends_at, is_unstored: false, tickets, looked_at }
+    }
+
+    fn judge(&self, secret: &[u8], now: Millis) -> std::result::Result<(Holder, Duration), NoSession> {
+        let fits: bool = self.secret.ct_eq(&Sha256::digest(secret)[..]).into();
+        match (fits, now < self.ends_at) {
+            (false, _) => Err(NoSession::WrongSecret),
+            (true, false) => Err(NoSession::Expired),
+            (true, true) => Ok((self.holder.clone(), self.ends_at.since(now))),
+        }
+    }
 }
 
 impl Sessions {
@@ -78,7 +188,7 @@ impl Sessions {
         Self { clock, state: Mutex::default() }
     }
 
-    /// A code that opens a session for this holder, once and soon.
+    /// Returns a code that opens one session for this holder.
     ///
     /// # Errors
     /// `INTERNAL`: the system has no random bytes.
@@ -91,43 +201,86 @@ impl Sessions {
         Ok(code)
     }
 
-    /// Whom a code lets in. It is spent by this.
+    /// Returns the holder for whom a code was made, and removes the code.
     pub fn redeem(&self, code: &str) -> Option<Holder> {
         let (holder, until) = self.state.lock().codes.remove(&hash(code))?;
         (self.clock.monotonic() < until).then_some(holder)
     }
 
-    /// Opens a session.
+    /// Opens a session. If the store does not take it, the session ends with the process.
     ///
     /// # Errors
     /// `INTERNAL`: the system has no random bytes.
-    pub fn open(&self, holder: Holder) -> Result<Opened> {
+    pub async fn open(&self, database: &Database, holder: Holder) -> Result<Opened> {
         let opened = Opened { cookie: random()?, secret: random()? };
-        let now = self.clock.monotonic();
-        let session = Session {
-            holder,
-            secret: hash(&opened.secret),
-            until: now + SESSION_LIFE,
-            tickets: HashMap::new(),
-            looked_at: HashMap::new(),
-        };
-        let mut state = self.state.lock();
-        make_room(&mut state.sessions, SESSIONS_MAX, now, |session| session.until);
-        state.sessions.insert(hash(&opened.cookie), session);
+        let now = self.clock.now();
+        let (cookie, mut session) =
+            (hash(&opened.cookie), Session::new(holder, hash(&opened.secret), now + SESSION_LIFE));
+        let row = ConsoleSession::of(&cookie, &session);
+        let store = database.write_admin("open a session of the console", move |db| {
+            let rows = db.query(ConsoleSession::by_end).take(2 * SESSIONS_MAX)?;
+            let surplus = (rows.len() + 1).saturating_sub(SESSIONS_MAX);
+            for (place, old) in rows.iter().enumerate() {
+                if place < surplus || old.ends_at + ENDED_KEPT < now {
+                    db.delete(old.id())?;
+                }
+            }
+            Ok(db.insert(row.clone()).map(|_| ())?)
+        });
+        if let Err(error) = store.await {
+            tracing::warn!("a session of the console is not stored, it ends with the process: {}", error.chain());
+            session.is_unstored = true;
+        }
+        self.remember(cookie, session);
         Ok(opened)
     }
 
-    /// Whose session these two belong to, and how long it still lasts.
-    pub fn holder(&self, cookie: &str, secret: &[u8]) -> Option<(Holder, Duration)> {
-        let (now, cookie, secret) = (self.clock.monotonic(), hash(cookie), Sha256::digest(secret));
-        let state = self.state.lock();
-        let session = state.sessions.get(&cookie).filter(|session| now < session.until)?;
-        let fits: bool = session.secret.ct_eq(&secret[..]).into();
-        fits.then(|| (session.holder.clone(), session.until - now))
+    /// Adds a session to the memory, and drops the oldest if there are too many.
+    fn remember(&self, cookie: Hash, session: Session) {
+        let (now, sessions) = (self.clock.now(), &mut self.state.lock().sessions);
+        sessions.retain(|_, one| now < one.ends_at);
+        if sessions.len() >= SESSIONS_MAX
+            && let Some(first) = sessions.iter().min_by_key(|(_, one)| one.ends_at).map(|(hash, _)| *hash)
+        {
+            sessions.remove(&first);
+        }
+        sessions.insert(cookie, session);
     }
 
-    /// Whether a session looks at something that it has not looked at lately: pages ask for the same every few seconds,
-    /// and a record of that would have nothing else in it.
+    /// Returns the holder of the session with this cookie and secret, and the time that is left. The row decides, because
+    /// another node may have ended the session. If the store cannot be read, the memory decides.
+    ///
+    /// # Errors
+    /// The reason for which there is no session.
+    pub async fn holder(
+        &self,
+        database: &Database,
+        cookie: &str,
+        secret: &[u8],
+    ) -> std::result::Result<(Holder, Duration), NoSession> {
+        let cookie = hash(cookie);
+        let known = self.state.lock().sessions.get(&cookie).cloned();
+        let is_unstored = known.as_ref().is_some_and(|session| session.is_unstored);
+        let stored = if is_unstored { None } else { find(database, cookie).await.ok() };
+        let session = match (stored, known) {
+            (Some(Some(row)), _) if row.logged_out_at.is_some() => Err(NoSession::LoggedOut),
+            (Some(Some(row)), known) => row.session().ok_or(NoSession::Unknown).inspect(|session| {
+                if known.is_none() {
+                    self.remember(cookie, session.clone());
+                }
+            }),
+            (None, Some(session)) => Ok(session),
+            (Some(None), _) | (None, None) => Err(NoSession::Unknown),
+        };
+        let judged = session.and_then(|session| session.judge(secret, self.clock.now()));
+        if matches!(judged, Err(NoSession::LoggedOut | NoSession::Unknown | NoSession::Expired)) {
+            self.state.lock().sessions.remove(&cookie);
+        }
+        judged
+    }
+
+    /// Returns true if a session sends this request for the first time in a while. Pages repeat the same requests every
+    /// few seconds, which would fill the record.
     pub fn is_news(&self, cookie: &str, what: &str) -> bool {
         let now = self.clock.monotonic();
         let mut state = self.state.lock();
@@ -141,12 +294,28 @@ impl Sessions {
         true
     }
 
-    /// Ends a session.
-    pub fn end(&self, cookie: &str) {
-        self.state.lock().sessions.remove(&hash(cookie));
+    /// Ends a session at every node.
+    ///
+    /// # Errors
+    /// A failure of the store; then the session is still open.
+    pub async fn end(&self, database: &Database, cookie: &str) -> Result<()> {
+        let (cookie, now) = (hash(cookie), self.clock.now());
+        let is_unstored = self.state.lock().sessions.get(&cookie).is_some_and(|session| session.is_unstored);
+        if !is_unstored {
+            let text = URL_SAFE_NO_PAD.encode(cookie);
+            let end = database.write_admin("end a session of the console", move |db| {
+                if let Some(row) = db.query(ConsoleSession::by_cookie).eq(&text).unique()? {
+                    db.patch(row.id(), |row| row.logged_out_at = Some(now))?;
+                }
+                Ok(())
+            });
+            end.await?;
+        }
+        self.state.lock().sessions.remove(&cookie);
+        Ok(())
     }
 
-    /// A ticket by which the browser itself fetches what this session may: a download cannot send the page's secret.
+    /// Returns a ticket with which the browser itself fetches a download: it cannot send the page's secret.
     ///
     /// # Errors
     /// `INTERNAL`: the system has no random bytes.
@@ -160,14 +329,21 @@ impl Sessions {
         Ok(ticket)
     }
 
-    /// Whose session it is, and what it fetches. It is spent by this.
+    /// Returns the session's holder and the path of a ticket, and removes the ticket.
     pub fn fetch(&self, cookie: &str, ticket: &str) -> Option<(Holder, String)> {
         let now = self.clock.monotonic();
         let mut state = self.state.lock();
-        let session = state.sessions.get_mut(&hash(cookie)).filter(|session| now < session.until)?;
+        let is_open = |session: &&mut Session| self.clock.now() < session.ends_at;
+        let session = state.sessions.get_mut(&hash(cookie)).filter(is_open)?;
         let (path, until) = session.tickets.remove(&hash(ticket))?;
         (now < until).then(|| (session.holder.clone(), path))
     }
+}
+
+/// The row of a session, if there is one.
+async fn find(database: &Database, cookie: Hash) -> Result<Option<Doc<ConsoleSession>>> {
+    let cookie = URL_SAFE_NO_PAD.encode(cookie);
+    database.read_admin(move |db| Ok(db.query(ConsoleSession::by_cookie).eq(cookie.as_str()).unique()?)).await
 }
 
 /// 32 random bytes in base64url.
@@ -181,7 +357,7 @@ fn hash(text: &str) -> Hash {
     Sha256::digest(text).into()
 }
 
-/// Drops what is over, and the one that ends first if there is still no room.
+/// Drops expired entries, and the one that expires first if there is still no room.
 fn make_room<T>(held: &mut HashMap<Hash, T>, max: usize, now: Duration, until: impl Fn(&T) -> Duration) {
     held.retain(|_, one| now < until(one));
     if held.len() >= max
@@ -193,8 +369,6 @@ fn make_room<T>(held: &mut HashMap<Hash, T>, max: usize, now: Duration, until: i
 
 #[cfg(test)]
 mod tests {
-    use convoke_core::clock::Millis;
-
     use super::*;
 
     #[derive(Default)]
@@ -208,7 +382,7 @@ mod tests {
 
     impl Clock for Moved {
         fn now(&self) -> Millis {
-            Millis(0)
+            Millis(0) + *self.0.lock()
         }
         fn monotonic(&self) -> Duration {
             *self.0.lock()
@@ -232,42 +406,37 @@ mod tests {
         assert_eq!(sessions.redeem(&late), None);
     }
 
-    #[test]
-    fn a_session_needs_both_secrets_and_ends_by_itself_and_by_logout() {
-        let (clock, sessions) = sessions();
-        let (one, other) = (sessions.open(Holder::Operator).unwrap(), sessions.open(Holder::Operator).unwrap());
-        let is_open = |cookie: &str, secret: &str| sessions.holder(cookie, secret.as_bytes()).is_some();
-        assert!(is_open(&one.cookie, &one.secret));
-        assert!(!is_open(&one.cookie, &other.secret) && !is_open(&one.secret, &one.cookie) && !is_open("", ""));
-        sessions.end(&one.cookie);
-        assert!(!is_open(&one.cookie, &one.secret) && is_open(&other.cookie, &other.secret));
-        clock.advance(SESSION_LIFE);
-        assert!(!is_open(&other.cookie, &other.secret));
+    /// Remembers a session as `open` does, without a store; returns its cookie.
+    fn opened(sessions: &Sessions) -> String {
+        let cookie = random().unwrap();
+        let session = Session::new(Holder::Operator, hash("secret"), sessions.clock.now() + SESSION_LIFE);
+        sessions.remember(hash(&cookie), session);
+        cookie
     }
 
     #[test]
     fn a_ticket_fetches_once_soon_and_for_its_own_session() {
         let (clock, sessions) = sessions();
-        let (one, other) = (sessions.open(Holder::Operator).unwrap(), sessions.open(Holder::Operator).unwrap());
-        let ticket = sessions.ticket(&one.cookie, "backup/a".to_owned()).unwrap();
-        assert_eq!(sessions.fetch(&other.cookie, &ticket), None);
-        assert_eq!(sessions.fetch(&one.cookie, &ticket), Some((Holder::Operator, "backup/a".to_owned())));
-        assert_eq!(sessions.fetch(&one.cookie, &ticket), None);
-        let late = sessions.ticket(&one.cookie, "backup/a".to_owned()).unwrap();
+        let (one, other) = (opened(&sessions), opened(&sessions));
+        let ticket = sessions.ticket(&one, "backup/a".to_owned()).unwrap();
+        assert_eq!(sessions.fetch(&other, &ticket), None);
+        assert_eq!(sessions.fetch(&one, &ticket), Some((Holder::Operator, "backup/a".to_owned())));
+        assert_eq!(sessions.fetch(&one, &ticket), None);
+        let late = sessions.ticket(&one, "backup/a".to_owned()).unwrap();
         clock.advance(TICKET_LIFE);
-        assert_eq!(sessions.fetch(&one.cookie, &late), None);
+        assert_eq!(sessions.fetch(&one, &late), None);
     }
 
     #[test]
-    fn there_are_so_many_of_each_and_the_oldest_go_first() {
+    fn sessions_and_codes_are_bounded_and_the_oldest_are_dropped() {
         let (clock, sessions) = sessions();
-        let first = sessions.open(Holder::Operator).unwrap();
+        let first = opened(&sessions);
         for _ in 0..SESSIONS_MAX {
             clock.advance(Duration::from_millis(1));
-            sessions.open(Holder::Operator).unwrap();
+            opened(&sessions);
         }
         assert_eq!(sessions.state.lock().sessions.len(), SESSIONS_MAX);
-        assert!(sessions.holder(&first.cookie, first.secret.as_bytes()).is_none());
+        assert!(!sessions.state.lock().sessions.contains_key(&hash(&first)));
         for _ in 0..2 * CODES_MAX {
             sessions.code(Holder::Operator).unwrap();
         }

@@ -4,22 +4,24 @@
 //! moment: a deploy key that is revoked, or has expired, has none.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::Method;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue, SET_COOKIE};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Endpoint, Gateway, KEY_LOOKED_AT, acting_as, failed};
+use super::{Endpoint, Gateway, KEY_LOOKED_AT, failed};
 use crate::admin::audit::KeyUse;
 use crate::admin::{AdminRequest, operator, success, success_once};
 use crate::auth::deploy_key::Scope;
-use crate::console::{Holder, SESSION_LIFE};
+use crate::console::{Console, Holder, NoSession, SESSION_LIFE};
 use crate::routes::{ADMIN, ConsoleRoute};
 use convoke_calls::observe::Stage;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::{Caller, DeployKeyCaller};
 use convoke_http::{Browser, Incoming, Reply, operator_request};
+use convoke_store::Database;
 
 impl Gateway {
     pub(super) async fn console(&self, incoming: &Incoming<Endpoint>, route: ConsoleRoute) -> Reply {
@@ -28,9 +30,9 @@ impl Gateway {
             (_, None) => Err(Error::new(Code::RouteNotFound, "There is no such route.")),
             (ConsoleRoute::Page, Some(_)) => return self.admin.console.assets().reply(incoming.param(0), incoming),
             (ConsoleRoute::Login, Some(browser)) => self.login(incoming, browser).await,
-            (ConsoleRoute::Session, Some(browser)) => self.session(browser),
-            (ConsoleRoute::Logout, Some(browser)) => self.logout(incoming, browser),
-            (ConsoleRoute::Ticket, Some(browser)) => self.ticket(incoming, browser),
+            (ConsoleRoute::Session, Some(browser)) => self.session(browser).await,
+            (ConsoleRoute::Logout, Some(browser)) => self.logout(incoming, browser).await,
+            (ConsoleRoute::Ticket, Some(browser)) => self.ticket(incoming, browser).await,
             (ConsoleRoute::Download, Some(browser)) => return self.download(incoming, browser).await,
         };
         answered.unwrap_or_else(|error| {
@@ -70,27 +72,25 @@ impl Gateway {
         incoming: &Incoming<Endpoint>,
         browser: &Browser,
     ) -> std::result::Result<Caller, Reply> {
-        let user = incoming.act_as.as_ref().map(acting_as).transpose().map_err(|error| failed(&error))?;
+        let user = self.acting_as(incoming).map_err(|error| failed(&error))?;
         let refused = |error: Error| {
             self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
             failed(&error)
         };
-        match self.holder(browser).map_err(refused)? {
-            Holder::Operator => operator::caller(&self.runtime, user).await.map_err(|error| failed(&error)),
+        match self.holder(browser).await.map_err(refused)?.0 {
+            Holder::Operator => operator::caller(&self.admin, user).await.map_err(|error| failed(&error)),
             Holder::Key(proof) => {
-                let accepted = self.authenticator.accept_proof(&proof, user);
+                let accepted = self.authenticator.accept_proof(&proof, user.map(|(identity, _)| identity));
                 accepted.map_err(|error| self.reject(incoming, error))
             }
         }
     }
 
-    /// Whose session it is; nobody's over a way that others can read.
-    fn holder(&self, browser: &Browser) -> Result<Holder> {
-        let console = &self.admin.console;
-        console.require_private(browser)?;
-        let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
-        let found = cookie(browser).and_then(|cookie| console.sessions().holder(cookie, secret));
-        found.map(|(holder, _)| holder).ok_or_else(logged_out)
+    /// The holder of the page's session, and the time that is left of it. There is none over a connection that others
+    /// can read.
+    async fn holder(&self, browser: &Browser) -> Result<(Holder, Duration)> {
+        self.admin.console.require_private(browser)?;
+        Ok(found(&self.admin.console, self.runtime.database(), browser).await?)
     }
 
     /// `POST session`: with a code in the body, or with a deploy key as `Authorization`; the answer has the page's secret
@@ -124,21 +124,18 @@ impl Gateway {
         let key = self.key_of(&holder)?;
         let used = self.used(incoming, &key, "console login".to_owned(), None);
         self.admin.audit.record_change(self.runtime.database(), used).await;
-        let opened = console.sessions().open(holder)?;
+        let opened = console.sessions().open(self.runtime.database(), holder).await?;
         let mut shown = self.shown(&key, SESSION_LIFE.as_secs());
         shown["secret"] = opened.secret.into();
         let reply = success_once(&shown)?;
         Ok(with_cookie(reply, browser, &opened.cookie, SESSION_LIFE.as_secs()))
     }
 
-    /// `GET session`: who is logged in, and with which rights.
-    fn session(&self, browser: &Browser) -> Result<Reply> {
-        let holder = self.holder(browser)?;
-        let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
-        let left = cookie(browser).and_then(|cookie| self.admin.console.sessions().holder(cookie, secret));
-        let left = left.map_or(0, |(_, left)| left.as_secs());
+    /// `GET session`: the name and the rights of the session.
+    async fn session(&self, browser: &Browser) -> Result<Reply> {
+        let (holder, left) = self.holder(browser).await?;
         let key = self.key_of(&holder)?;
-        success(&self.shown(&key, left))
+        success(&self.shown(&key, left.as_secs()))
     }
 
     fn shown(&self, key: &DeployKeyCaller, seconds_left: u64) -> serde_json::Value {
@@ -148,15 +145,16 @@ impl Gateway {
             "choice": Scope::ALL.map(|scope| json!({ "name": scope.as_str(), "allows": scope.allows() })),
             "environment": self.admin.environment,
             "version": env!("CARGO_PKG_VERSION"),
+            "issuer": self.authenticator.default_issuer(),
             "secondsLeft": seconds_left,
         })
     }
 
     /// `DELETE session`.
-    fn logout(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
-        let holder = self.holder(browser)?;
+    async fn logout(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
+        let (holder, _) = self.holder(browser).await?;
         if let Some(cookie) = cookie(browser) {
-            self.admin.console.sessions().end(cookie);
+            self.admin.console.sessions().end(self.runtime.database(), cookie).await?;
         }
         if let Ok(key) = self.key_of(&holder) {
             let used = self.used(incoming, &key, "console logout".to_owned(), None);
@@ -179,15 +177,15 @@ impl Gateway {
 
     /// `POST downloads` with `{path}`, an admin request without its `/api/admin/`: an address that the browser fetches
     /// it from, once and soon. Whether its key may have it is looked at then.
-    fn ticket(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
+    async fn ticket(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Wanted {
             path: String,
         }
-        self.holder(browser)?;
+        self.holder(browser).await?;
         let Wanted { path } = AdminRequest::new(&operator::key(None), incoming).args()?;
-        let cookie = cookie(browser).ok_or_else(logged_out)?;
+        let cookie = cookie(browser).ok_or(NoSession::NoCookie)?;
         let ticket = self.admin.console.sessions().ticket(cookie, path)?;
         success_once(&json!({ "url": format!("/console/api/downloads/{ticket}") }))
     }
@@ -196,8 +194,8 @@ impl Gateway {
     async fn download(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Reply {
         let console = &self.admin.console;
         let found = console.require_private(browser).and_then(|()| {
-            let found = cookie(browser).and_then(|cookie| console.sessions().fetch(cookie, incoming.param(0)));
-            found.ok_or_else(logged_out)
+            let cookie = cookie(browser).ok_or(NoSession::NoCookie)?;
+            console.sessions().fetch(cookie, incoming.param(0)).ok_or_else(spent)
         });
         let (holder, path) = match found {
             Ok(found) => found,
@@ -241,16 +239,14 @@ impl Gateway {
     pub(super) fn while_logged_in(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
         let Some(browser) = incoming.browser.as_ref().filter(|_| reply.body.is_stream()) else { return reply };
         let (console, authenticator) = (self.admin.console.clone(), self.authenticator.clone());
-        let browser = browser.clone();
+        let (database, browser) = (self.runtime.database().clone(), browser.clone());
         let ended = async move {
             loop {
                 tokio::time::sleep(KEY_LOOKED_AT).await;
-                let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
-                let found = cookie(&browser).and_then(|cookie| console.sessions().holder(cookie, secret));
-                match found {
-                    Some((Holder::Operator, _)) => {}
-                    Some((Holder::Key(proof), _)) if authenticator.accept_proof(&proof, None).is_ok() => {}
-                    Some(_) | None => return,
+                match found(&console, &database, &browser).await {
+                    Ok((Holder::Operator, _)) => {}
+                    Ok((Holder::Key(proof), _)) if authenticator.accept_proof(&proof, None).is_ok() => {}
+                    Ok((Holder::Key(_), _)) | Err(_) => return,
                 }
             }
         };
@@ -273,8 +269,22 @@ impl Gateway {
     }
 }
 
-fn logged_out() -> Error {
-    Error::new(Code::InvalidCredentials, "Nobody is logged in here any more; log in again")
+/// The session of a page's request.
+async fn found(
+    console: &Console,
+    database: &Database,
+    browser: &Browser,
+) -> std::result::Result<(Holder, Duration), NoSession> {
+    let cookie = cookie(browser).ok_or(NoSession::NoCookie)?;
+    let secret = browser.secret.as_ref().map_or(&b""[..], |secret| secret.as_bytes());
+    console.sessions().holder(database, cookie, secret).await
+}
+
+fn spent() -> Error {
+    Error::new(
+        Code::InvalidCredentials,
+        "This download link was used already, or is older than a minute; start the download again",
+    )
 }
 
 fn not_accepted() -> Error {

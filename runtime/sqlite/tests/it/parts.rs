@@ -89,8 +89,12 @@ fn a_collision_in_a_large_table_leaves_it_to_the_former_release() {
 #[test]
 fn fields_and_indexes_of_a_large_table_are_all_there_when_it_is_open() {
     let (folder, _) = filled();
-    let indexes =
-        vec![index("by_number", 1, false), index("one_number", 1, true), index("by_size", 2, false), index("by_title", 0, false)];
+    let indexes = vec![
+        index("by_number", 1, false),
+        index("one_number", 1, true),
+        index("by_size", 2, false),
+        index("by_title", 0, false),
+    ];
     let new = table(with_size(), indexes);
     let store = opened(folder.path(), new);
     assert_eq!(store.state(), State::Open);

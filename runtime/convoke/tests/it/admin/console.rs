@@ -80,6 +80,13 @@ impl<'a> Page<'a> {
         Self { app, base, cookie, secret: body["value"]["secret"].as_str().unwrap().to_owned() }
     }
 
+    /// The same session at another server. The name of the cookie has the server's port.
+    fn at<'b>(&self, app: &'b TestApp, server: &TestServer<'_>) -> Page<'b> {
+        let (_, value) = self.cookie.split_once('=').unwrap();
+        let cookie = format!("convoke-console-{}={value}", server.address().port());
+        Page { app, base: base(server), cookie, secret: self.secret.clone() }
+    }
+
     fn fields(&self) -> HeaderMap {
         let mut fields = own(&self.base);
         fields.insert("cookie", HeaderValue::try_from(&self.cookie).unwrap());
@@ -143,6 +150,93 @@ fn a_session_is_its_cookie_and_its_secret_together_and_ends_with_logout() {
     assert_eq!(page.ask(Method::DELETE, "/session", None).0, 200);
     assert_eq!(page.ask(Method::GET, "/admin/functions", None).0, 401);
     assert_eq!(other.ask(Method::GET, "/admin/functions", None).0, 200);
+}
+
+fn reason(answer: &(u16, Value)) -> &str {
+    assert_eq!(code_of(answer), (401, "INVALID_CREDENTIALS"), "{answer:?}");
+    answer.1["errorMessage"].as_str().unwrap()
+}
+
+#[test]
+fn session_survives_a_restart_and_an_ended_one_says_why() {
+    let app = TestApp::new();
+    let first = served(&app);
+    let operator = Page::by_code(&app, &first);
+    let made = operator.ask(Method::POST, "/admin/keys", Some(json!({ "name": "ci", "scopes": ["jobs"] })));
+    let of_key = Page::by_key(&app, &first, &format!("Convoke {}", made.1["value"]["key"].as_str().unwrap()));
+    let left = Page::by_code(&app, &first);
+    assert_eq!(left.ask(Method::DELETE, "/session", None).0, 200);
+    drop(first);
+
+    // Another server on the same database knows nothing but its rows.
+    let second = served(&app);
+    let (operator, of_key, left) = (operator.at(&app, &second), of_key.at(&app, &second), left.at(&app, &second));
+    assert_eq!(operator.ask(Method::GET, "/session", None).1["value"]["name"], "operator");
+    let (_, session) = of_key.ask(Method::GET, "/session", None);
+    assert_eq!((&session["value"]["name"], &session["value"]["scopes"]), (&json!("ci"), &json!(["jobs"])));
+    let mut fields = operator.fields();
+    fields.insert("x-convoke-console", HeaderValue::try_from(&of_key.secret).unwrap());
+    assert!(reason(&operator.ask_with(Method::GET, "/session", fields, None)).contains("page is not logged in"));
+    assert!(reason(&left.ask(Method::GET, "/session", None)).contains("was logged out"));
+
+    assert_eq!(operator.ask(Method::POST, "/admin/keys/ci/revoke", None).0, 200);
+    assert!(reason(&of_key.ask(Method::GET, "/session", None)).contains("revoked"));
+    let (_, rows) = operator.ask(Method::GET, "/admin/tables/_consoleSessions?system=true", None);
+    let row = rows["value"]["rows"][0].as_object().unwrap();
+    for hidden in ["cookie", "secret", "proof"] {
+        assert!(!row.contains_key(hidden), "{row:?}");
+    }
+    app.clock().advance(convoke::console::SESSION_LIFE);
+    assert!(reason(&operator.ask(Method::GET, "/session", None)).contains("expired after 8 hours"));
+
+    let elsewhere = TestApp::new();
+    let third = served(&elsewhere);
+    let moved = operator.at(&elsewhere, &third);
+    assert!(reason(&moved.ask(Method::GET, "/session", None)).contains("does not know the session"));
+    let mut fields = moved.fields();
+    fields.remove("cookie");
+    assert!(reason(&moved.ask_with(Method::GET, "/session", fields, None)).contains("browser is not logged in"));
+}
+
+#[test]
+fn logout_at_one_node_ends_the_session_at_every_node() {
+    let app = TestApp::new();
+    let (one, other) = (served(&app), served(&app));
+    let page = Page::by_code(&app, &one);
+    let there = page.at(&app, &other);
+    assert_eq!(there.ask(Method::GET, "/admin/functions", None).0, 200);
+    assert_eq!(page.ask(Method::DELETE, "/session", None).0, 200);
+    assert!(reason(&there.ask(Method::GET, "/admin/functions", None)).contains("was logged out"));
+}
+
+#[test]
+fn unknown_user_is_created_on_request_and_in_development_and_never_by_a_misspelled_name() {
+    let app = TestApp::new();
+    let server = served(&app);
+    let page = Page::by_code(&app, &server);
+    let seen = |subject: &str, create: bool| {
+        use base64::Engine as _;
+        let user = json!({ "issuer": "https://id.example", "subject": subject, "create": create }).to_string();
+        let mut fields = page.fields();
+        let user = base64::engine::general_purpose::STANDARD.encode(user);
+        fields.insert("x-convoke-act-as", HeaderValue::try_from(user).unwrap());
+        let url = format!("{}/console/api/run/call/functions/seen", page.base);
+        sent(&app, Method::POST, &url, fields, Some(json!({ "args": {} })))
+    };
+    let (status, fields, body) = seen("grace", false);
+    assert_eq!(
+        (status, &body["value"], &fields["x-convoke-user-created"]),
+        (200, &json!(1), &HeaderValue::from_static("true"))
+    );
+    let (_, fields, body) = seen("grace", false);
+    assert_eq!((&body["value"], fields.contains_key("x-convoke-user-created")), (&json!(1), false));
+    let (status, _, body) = seen("grcae", false);
+    assert_eq!((status, &body["errorData"]["unknownUser"]), (404, &json!("grcae")));
+    assert!(body["errorMessage"].as_str().unwrap().contains("did you mean \"grace\"?"), "{body}");
+    let people = || page.ask(Method::GET, "/admin/tables/people", None).1["value"]["rows"].as_array().unwrap().len();
+    assert_eq!(people(), 1, "a query made no account");
+    assert_eq!(seen("grcae", true).2["value"], json!(1));
+    assert_eq!(people(), 2);
 }
 
 #[test]
