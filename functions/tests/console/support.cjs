@@ -8,8 +8,8 @@ const browsing = require("../browser/support.cjs");
 const NASTY = `<script>window.broken=1</script><img src=x onerror="window.broken=1">"'><b>\u001b[31mred\u001b[0m\u202eturned`;
 
 class Server extends browsing.Server {
-  static start(binary, folder, settings) {
-    return super.start(binary, folder, { settings, flags: ["--console"] });
+  static start(binary, folder, settings, listen) {
+    return super.start(binary, folder, { settings, listen, flags: ["--console"] });
   }
 
   /** The address that logs in once. */

@@ -1,20 +1,20 @@
-// What the pages ask the server: the same admin handlers and functions as the command line, with the session's rights.
+// Requests to the server: the same admin handlers and functions as the command line, with the rights of the session.
 
 const BASE = "/console/api";
 const KEPT = "convoke-console";
-/** How long the other tabs are waited for. */
+/** Longest wait for an answer of the other tabs. */
 const ANSWERED_MS = 80;
 const channel = new BroadcastChannel(KEPT);
 
-/** Who is logged in: name, scopes, environment, version. Nobody: null. */
+/** The session: name, scopes, environment, version; null if nobody is logged in. */
 export let session = null;
 const watchers = new Set();
 
-function keep(next, secret) {
+function keep(next, secret, reason) {
   session = next;
   if (secret) sessionStorage.setItem(KEPT, secret);
   if (!next) sessionStorage.removeItem(KEPT);
-  for (const watcher of watchers) watcher(session);
+  for (const watcher of watchers) watcher(session, reason);
 }
 
 export function onSession(watcher) {
@@ -24,12 +24,12 @@ export function onSession(watcher) {
 
 export const can = (scope) => session?.scopes.includes(scope) ?? false;
 
-/** What a request came to, if it was no success. */
+/** A request that was rejected or failed. */
 export class Refusal extends Error {
   constructor(status, body) {
     super(body?.errorMessage || `The server answered ${status}`);
     this.code = body?.errorData?.code ?? String(status);
-    /** Whether the server may do it soon. */
+    /** True if the same request may succeed soon. */
     this.passes = status === 429 || status === 503 || this.code === "TIMEOUT";
     this.field = body?.errorData?.field;
     this.data = body?.errorData ?? {};
@@ -59,7 +59,7 @@ async function send(path, { method = "GET", body, headers, signal } = {}) {
 async function refusal(response) {
   const body = await response.json().catch(() => null);
   const refused = new Refusal(response.status, body);
-  if (response.status === 401 && session) keep(null);
+  if (response.status === 401 && session) keep(null, undefined, refused.message);
   return refused;
 }
 
@@ -80,21 +80,22 @@ export const query = (members) => {
   return new URLSearchParams(kept).toString();
 };
 
-const named = (user) => {
+const named = (user, creates) => {
   if (!user?.subject) return {};
-  const bytes = new TextEncoder().encode(JSON.stringify({ issuer: user.issuer, subject: user.subject }));
+  const bytes = new TextEncoder().encode(JSON.stringify({ issuer: user.issuer, subject: user.subject, create: creates }));
   return { "x-convoke-act-as": btoa(String.fromCharCode(...bytes)) };
 };
 
-/** Runs a function, as a user if one is named: its envelope, how long it took, and its request id. */
-export async function run(path, args, user) {
+/** Runs a function, as a user if one is named. `creates`: an unknown user is created. */
+export async function run(path, args, user, { creates = false } = {}) {
   const begun = performance.now();
-  const response = await send(`/run/${path}`, { method: "POST", body: { args }, headers: named(user) });
+  const response = await send(`/run/${path}`, { method: "POST", body: { args }, headers: named(user, creates) });
   const elapsed = performance.now() - begun;
   const requestId = response.headers.get("x-request-id");
   if (response.status === 401) throw await refusal(response);
+  const isUserCreated = response.headers.has("x-convoke-user-created");
   const body = await response.json();
-  return { body, elapsed, requestId };
+  return { body, elapsed, requestId, isUserCreated };
 }
 
 async function* pieces(response) {
@@ -148,7 +149,7 @@ export async function* live(path, args, user, signal) {
   }
 }
 
-/** Has the browser fetch what an admin request is answered with, as a file. */
+/** Downloads the answer of an admin request as a file. */
 export async function download(path) {
   const { value } = await envelope(await send("/downloads", { method: "POST", body: { path } }));
   const link = Object.assign(document.createElement("a"), { href: value.url, download: "" });
@@ -180,19 +181,21 @@ export async function resume() {
     const { value } = await envelope(await send("/session"));
     keep(value);
   } catch (error) {
-    if (error.code !== "UNREACHABLE") keep(null);
-    else throw error;
+    if (error.code === "UNREACHABLE") throw error;
+    keep(null, undefined, error.message);
   }
 }
 
 export async function leave() {
-  await send("/session", { method: "DELETE" }).catch(() => {});
+  const response = await send("/session", { method: "DELETE" });
+  // A session that has ended otherwise needs no logout.
+  if (!response.ok && response.status !== 401) throw await refusal(response);
   channel.postMessage({ left: true });
   keep(null);
 }
 
-// A link that is opened in a new tab has the cookie and not the secret: it asks the tabs that are open. The channel is this
-// origin's own, its port included.
+// A new tab has the cookie and lacks the secret, so it asks the open tabs. The channel belongs to this origin with its
+// port.
 let told;
 
 function asked() {
@@ -209,7 +212,7 @@ function asked() {
 channel.addEventListener("message", ({ data }) => {
   const secret = sessionStorage.getItem(KEPT);
   if (data.wanted && session && secret) channel.postMessage({ secret });
-  if (data.left && session) keep(null);
+  if (data.left && session) keep(null, undefined, "The session was logged out in another tab.");
   if (data.secret && !secret) {
     sessionStorage.setItem(KEPT, data.secret);
     // A busy tab may answer when this one shows the login already.

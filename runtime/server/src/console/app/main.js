@@ -1,10 +1,10 @@
-// The frame around the pages: who is logged in, what there is to see, dark or light.
+// The frame around the pages: the session, the navigation and the theme.
 
 import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import * as api from "./api.js";
-import { follow, to, useRoute } from "./router.js";
-import { Failed, Header, html } from "./ui.js";
+import { follow, mayLeave, to, useRoute } from "./router.js";
+import { Act, Failed, Header, html } from "./ui.js";
 import { Login } from "./login.js";
 import { Palette } from "./palette.js";
 import { Overview } from "./pages/overview.js";
@@ -19,7 +19,7 @@ import { Backups } from "./pages/backups.js";
 import { Secrets } from "./pages/secrets.js";
 import { Settings } from "./pages/settings.js";
 
-/** Each page with the scope that it needs; nobody is shown what they may not see. */
+/** Each page with the scope that it needs. Pages without the scope are not shown. */
 const PAGES = [
   ["overview", "Overview", Overview, null],
   ["functions", "Functions", Functions, "functions"],
@@ -52,8 +52,8 @@ function Theme() {
     set(next);
     wear(next);
   };
-  return html`<select aria-label="Colours" class="theme" value=${theme} onChange=${choose}>
-    <option value="">As the system</option><option value="light">Light</option><option value="dark">Dark</option>
+  return html`<select aria-label="Theme" class="theme" value=${theme} onChange=${choose}>
+    <option value="">System theme</option><option value="light">Light</option><option value="dark">Dark</option>
   </select>`;
 }
 
@@ -64,7 +64,18 @@ function Frame({ session }) {
   const known = PAGES.find(([name]) => name === route.page);
   const shown = may.find(([name]) => name === route.page);
   useEffect(() => open(false), [location.href]);
-  // What is shown is another thing now: the keyboard goes on there.
+  const menu = useRef();
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const close = (event) => {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      open(false);
+      menu.current.focus();
+    };
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  }, [isOpen]);
+  // The keyboard focus moves to the content of the new page.
   const shownBefore = useRef(location.pathname);
   useEffect(() => {
     if (shownBefore.current === location.pathname) return;
@@ -77,7 +88,7 @@ function Frame({ session }) {
       document.querySelector("main")?.focus();
     }}>To the content</a>
     <div class="side"><header class="bar">
-      <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="pages" onClick=${() => open(!isOpen)}>Menu</button>
+      <button type="button" ref=${menu} class="menu" aria-expanded=${isOpen} aria-controls="pages" onClick=${() => open(!isOpen)}>Menu</button>
       <a class="brand" href=${to(["overview"])}><span class="mark" aria-hidden="true">C</span> Convoke</a>
       <span class="badge ${session.environment === "production" ? "bad" : ""}">${session.environment}</span>
     </header>
@@ -89,14 +100,14 @@ function Frame({ session }) {
       <div class="who">
         <p title=${session.scopes.join(", ")}>Logged in as <strong>${session.name}</strong></p>
         <${Theme} />
-        <button type="button" onClick=${() => api.leave()}>Log out</button>
+        <${Act} does=${() => mayLeave() && api.leave()}>Log out<//>
         <p class="help">Version ${session.version}</p>
       </div>
     </nav></div>
     <main id="content" tabindex="-1">
       ${shown
         ? html`<${shown[2]} key=${shown[0]} ...${route} />`
-        : html`<${Header} title=${known ? known[1] : "Nothing here"} /><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}
+        : html`<${Header} title=${known ? known[1] : "Page not found"} /><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}
     </main>
   </div>`;
 }
@@ -104,18 +115,19 @@ function Frame({ session }) {
 function App() {
   const [state, set] = useState({ isNew: true });
   useEffect(() => {
-    const stop = api.onSession((session) => set({ session }));
+    const stop = api.onSession((session, reason) => set({ session, reason }));
     const begin = async () => {
       const code = location.hash.slice(1);
       try {
         if (code) {
-          // Out of the address before anything else: it opens nothing any more, and need not be seen.
+          // The code is removed from the address first: it works once and must not be visible.
           history.replaceState(null, "", location.pathname + location.search);
           await api.enterByCode(code);
         } else {
           await api.resume();
         }
-        set({ session: api.session });
+        if (api.session) set({ session: api.session });
+        else set(({ isNew, ...before }) => before);
       } catch (error) {
         set({ error });
       }
@@ -126,7 +138,7 @@ function App() {
   if (state.isNew) return html`<p class="wait" role="status">Loading…</p>`;
   if (state.session) return html`<${Frame} session=${state.session} />`;
   if (state.error?.code === "UNREACHABLE") return html`<main class="login"><${Failed} error=${state.error} /></main>`;
-  return html`<${Login} error=${state.error} />`;
+  return html`<${Login} error=${state.error} reason=${state.reason} />`;
 }
 
 const place = document.getElementById("app");

@@ -1,6 +1,6 @@
-// Which page is shown, and what of it: all of that stands in the address, so that it can be sent to somebody.
+// The page that is shown and its state. Both are in the address, so that a link to them can be sent.
 
-import { useEffect, useState } from "./vendor/hooks.js";
+import { useEffect, useLayoutEffect, useState } from "./vendor/hooks.js";
 
 const ROOT = "/console";
 
@@ -10,7 +10,7 @@ function read() {
   return { page: parts[0] ?? "overview", rest: parts.slice(1), query: new URLSearchParams(location.search) };
 }
 
-// An address that somebody mistyped is shown as it stands.
+// A malformed address is shown unchanged.
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -19,7 +19,7 @@ function decoded(part) {
   }
 }
 
-/** The address of a page: its parts, and what stands behind the question mark. */
+/** The address of a page: its path and its query. */
 export function to(parts, query = {}) {
   const path = [ROOT, ...parts.map(encodeURIComponent)].join("/");
   const members = Object.entries(query).filter(([, value]) => value != null && value !== "");
@@ -27,13 +27,57 @@ export function to(parts, query = {}) {
   return search ? `${path}?${search}` : path;
 }
 
-export function go(address, { replace = false } = {}) {
-  history[replace ? "replaceState" : "pushState"](null, "", address);
+const QUESTION = "Leave this page? Your changes are not saved.";
+/** One entry for each form with unsaved changes. */
+const unsaved = new Set();
+
+/** Asks for confirmation before the page is left while `isUnsaved`. */
+export function useUnsaved(isUnsaved) {
+  useLayoutEffect(() => {
+    if (!isUnsaved) return undefined;
+    const form = {};
+    unsaved.add(form);
+    return () => unsaved.delete(form);
+  }, [isUnsaved]);
+}
+
+/** True if nothing is unsaved or the user confirms that it is lost. */
+export const mayLeave = () => unsaved.size === 0 || confirm(QUESTION);
+
+addEventListener("beforeunload", (event) => {
+  if (unsaved.size > 0) event.preventDefault();
+});
+
+/** The place of this page among those of the tab: it tells how far the back button went. */
+let index = history.state?.index ?? 0;
+let isReturning = false;
+
+/** Shows another page. `isSaved`: the form of this page has been saved or its object deleted. */
+export function go(address, { replace = false, isSaved = false } = {}) {
+  if (replace) {
+    history.replaceState({ index }, "", address);
+  } else {
+    if (!isSaved && !mayLeave()) return;
+    index += 1;
+    history.pushState({ index }, "", address);
+  }
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
-// Whoever goes back finds the place where they were. What stood there is asked for again and comes later than the browser
-// would look for it, so the place is kept with the address and sought until it is there, or they move on by themselves.
+// The browser shows the other address before this is called, so staying means going back there. The other listeners do
+// not see either of the two steps.
+addEventListener("popstate", (event) => {
+  if (!event.isTrusted) return;
+  const next = history.state?.index ?? 0;
+  const stays = !isReturning && next !== index && !mayLeave();
+  if (stays) history.go(index - next);
+  else if (!isReturning) index = next;
+  if (stays || isReturning) event.stopImmediatePropagation();
+  isReturning = stays;
+});
+
+// The back button restores the scroll position. The page's content arrives later than the browser would scroll, so the
+// position is stored with the address and applied until the content is there or the user scrolls.
 const SOUGHT_MS = 2_000;
 let sought;
 let moved;

@@ -1,8 +1,8 @@
-// How values are written for people. Nothing here makes markup: what comes out is text.
+// Values as text for people, never as markup.
 
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** A text whose invisible characters can be seen: they move no cursor and turn no direction. */
+/** The text with visible marks for control characters, so that they cannot move the cursor or change the direction. */
 export function visible(text) {
   return String(text).replace(CONTROL, (character) => {
     const code = character.codePointAt(0);
@@ -71,7 +71,7 @@ export function ago(ms, now = Date.now()) {
   return passed > 0 ? `${span(passed)} ago` : `in ${span(-passed)}`;
 }
 
-/** Whether a field holds a time in milliseconds, as far as its name and value tell. */
+/** True if the name and the value of a field look like a time in milliseconds. */
 export function isTime(name, value) {
   return typeof value === "number" && (name === "_creationTime" || /At$/.test(name)) && value > 1e11;
 }

@@ -1,4 +1,4 @@
-// The parts that all pages are made of.
+// The parts of all pages.
 
 import { h } from "./vendor/preact.js";
 import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
@@ -8,10 +8,10 @@ import { ago, time, visible } from "./text.js";
 
 export const html = htm.bind(h);
 
-/** How soon a busy server is asked again; the next time, twice as late. */
+/** The first pause before a busy server is asked again; each further pause is twice as long. */
 const BUSY_MS = 1_000;
 
-/** Asks for something now and, every `every` ms, again while the page is looked at. What a busy server refuses is asked again soon. */
+/** Asks now and, while the page is visible, every `every` ms. A request that a busy server rejects is repeated. */
 export function useAsked(ask, inputs, every) {
   const [state, set] = useState({});
   const [turn, again] = useState(0);
@@ -37,7 +37,7 @@ export function useAsked(ask, inputs, every) {
     set((before) => ({ value: before.value, isOld: true }));
     look();
     const timer = every && setInterval(look, every);
-    // A page that was opened behind others asks once it is looked at.
+    // A page in the background asks when it becomes visible.
     const shown = () => isMissed && look();
     document.addEventListener("visibilitychange", shown);
     return () => {
@@ -70,7 +70,7 @@ export function Failed({ error }) {
   return html`<p class="failed" role="alert"><strong>${code}</strong> ${visible(error.message)}</p>`;
 }
 
-/** What is there once it is there, and what went wrong if it is not. */
+/** The children with the value when it has arrived, else the error. */
 export function Waiting({ asked, children }) {
   if (asked.value !== undefined) return html`<${Failed} error=${asked.error} />${children(asked.value)}`;
   return asked.error ? html`<${Failed} error=${asked.error} />` : html`<p class="wait" role="status">Loading…</p>`;
@@ -89,10 +89,15 @@ export function Badge({ kind, children }) {
   return html`<span class="badge ${kind ?? ""}">${children}</span>`;
 }
 
-/** A button that shows that it is at work, and what went wrong. */
+/** The properties of a button that does nothing for now. It keeps the keyboard focus, which `disabled` would drop. */
+export const resting = (isResting) => ({ "aria-disabled": isResting ? "true" : undefined });
+
+/** A button that shows its progress and its error. */
 export function Act({ does, children, kind = "", title, disabled }) {
   const [state, set] = useState({});
+  const own = useRef();
   const click = async () => {
+    if (disabled || state.isBusy) return;
     set({ isBusy: true });
     try {
       await does();
@@ -100,9 +105,13 @@ export function Act({ does, children, kind = "", title, disabled }) {
     } catch (error) {
       set({ error });
     }
+    // The action may have removed the row of its button: the keyboard continues on the same page.
+    setTimeout(() => {
+      if (!own.current?.isConnected && document.activeElement === document.body) document.querySelector("main")?.focus({ preventScroll: true });
+    });
   };
   return html`<span class="act">
-    <button type="button" class=${kind} title=${title} onClick=${click} disabled=${disabled || state.isBusy}>${children}</button>
+    <button type="button" ref=${own} class=${kind} title=${title} onClick=${click} ...${resting(disabled || state.isBusy)}>${children}</button>
     <${Failed} error=${state.error} />
   </span>`;
 }
@@ -113,7 +122,7 @@ export function Copy({ text, children = "Copy", label }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Over plain HTTP from another name a page has no clipboard.
+      // Over plain HTTP from another host a page has no clipboard.
       const area = Object.assign(document.createElement("textarea"), { value: text, className: "off" });
       document.body.append(area);
       area.select();
@@ -126,11 +135,11 @@ export function Copy({ text, children = "Copy", label }) {
   return html`<button type="button" class="small" onClick=${copy} aria-label=${label}>${isDone ? "Copied" : children}</button>`;
 }
 
-/** A question before something is done that cannot be undone. */
+/** A modal dialog. */
 export function Dialog({ title, close, children }) {
   const dialog = useRef();
   useEffect(() => {
-    // Closed while it is still there, it hands the keyboard back to where it was.
+    // Closing it before it is removed returns the keyboard focus to the element that had it.
     const own = dialog.current;
     own.showModal();
     return () => own.close();
@@ -141,7 +150,7 @@ export function Dialog({ title, close, children }) {
   </dialog>`;
 }
 
-/** A button that asks first. */
+/** A button that asks for confirmation. */
 export function Sure({ title, question, does, children, kind = "danger", yes = children, disabled }) {
   const [isAsked, ask] = useState(false);
   const close = () => ask(false);
@@ -149,12 +158,12 @@ export function Sure({ title, question, does, children, kind = "danger", yes = c
     await does();
     close();
   };
-  return html`<button type="button" class=${kind} onClick=${() => ask(true)} disabled=${disabled}>${children}</button>
+  return html`<button type="button" class=${kind} onClick=${() => disabled || ask(true)} ...${resting(disabled)}>${children}</button>
     ${isAsked &&
     html`<${Dialog} title=${title} close=${close}>
       <p>${question}</p>
       <div class="row end">
-        <button type="button" onClick=${close}>Keep it as it is</button>
+        <button type="button" onClick=${close}>Cancel</button>
         <${Act} kind=${kind} does=${done}>${yes}<//>
       </div>
     <//>`}`;
@@ -172,10 +181,10 @@ export function Table({ label, head, children, empty, kind = "" }) {
     }
   });
   const rows = Array.isArray(children) ? children.flat().filter(Boolean) : children;
-  if (Array.isArray(rows) && rows.length === 0) return html`<p class="empty">${empty ?? "Nothing here."}</p>`;
+  if (Array.isArray(rows) && rows.length === 0) return html`<p class="empty">${empty ?? "No entries."}</p>`;
   return html`<div class=${`scroll ${kind}`} tabindex="0" role="region" aria-label=${label}>
     <table ref=${place}>
-      <thead><tr>${head.map((name) => html`<th scope="col" class=${/^[#]/.test(name) ? "num" : ""}>${name.replace(/^#/, "")}</th>`)}</tr></thead>
+      <thead><tr>${head.map((name) => html`<th scope="col" class=${/^[#]/.test(name) ? "num" : ""}>${name.replace(/^#/, "") || html`<span class="unseen">Actions</span>`}</th>`)}</tr></thead>
       <tbody>${rows}</tbody>
     </table>
   </div>`;
@@ -190,17 +199,17 @@ export function Field({ label, help, children, error }) {
   </label>`;
 }
 
-/** Choices of which one holds. */
-export function Choice({ label, of, value, choose }) {
+/** Buttons of which one is pressed. */
+export function Choice({ label, of, value, choose, disabled }) {
   return html`<div class="choice" role="group" aria-label=${label}>
     ${of.map(
       ([own, name]) =>
-        html`<button type="button" aria-pressed=${own === value} onClick=${() => choose(own)}>${name}</button>`,
+        html`<button type="button" aria-pressed=${own === value} disabled=${disabled} onClick=${() => choose(own)}>${name}</button>`,
     )}
   </div>`;
 }
 
-/** A line of prose: what stands between backticks is code. Everything is text. */
+/** A line of prose with code between backticks. All of it is text, never markup. */
 export function inline(line) {
   return visible(line)
     .replace(/\s+/g, " ")
@@ -209,8 +218,8 @@ export function inline(line) {
     .map((part, place) => (place % 2 ? html`<code>${part}</code>` : part));
 }
 
-/** A doc comment: paragraphs, headings and lists. */
-export function Prose({ text }) {
+/** A doc comment: paragraphs, headings of this level, and lists. */
+export function Prose({ text, level = 3 }) {
   const blocks = [];
   let isOpen = false;
   for (const line of text.split("\n")) {
@@ -218,7 +227,7 @@ export function Prose({ text }) {
     const item = line.match(/^\s*[-*] (.*)/);
     const heading = line.match(/^#+ (.*)/);
     if (line.trim() === "") isOpen = false;
-    else if (heading) blocks.push({ kind: "h3", text: heading[1] });
+    else if (heading) blocks.push({ kind: "heading", text: heading[1] });
     else if (item && last?.kind === "ul") last.items.push(item[1]);
     else if (item) blocks.push({ kind: "ul", items: [item[1]] });
     else if (isOpen && last?.kind === "ul") last.items[last.items.length - 1] += ` ${line.trim()}`;
@@ -229,7 +238,7 @@ export function Prose({ text }) {
   return html`<div class="prose">
     ${blocks.map(({ kind, text, items }) => {
       if (kind === "ul") return html`<ul>${items.map((item) => html`<li>${inline(item)}</li>`)}</ul>`;
-      return kind === "h3" ? html`<h3>${text}</h3>` : html`<p>${inline(text)}</p>`;
+      return kind === "heading" ? html`<${`h${level}`} class="minor">${text}<//>` : html`<p>${inline(text)}</p>`;
     })}
   </div>`;
 }

@@ -1,8 +1,8 @@
-// Long work: it goes on while other pages are looked at, and is found again by whoever comes back to its own.
+// Long work. It continues while other pages are shown, and its page shows the state again.
 
 import { useEffect, useState } from "./vendor/hooks.js";
 
-/** What is known of each: `isRunning`, how far it is (`at`), what came of it (`done`) or why it failed (`error`). */
+/** The state of each work: `isRunning`, its progress (`at`), its result (`done`) or its error (`error`). */
 const known = new Map();
 const watchers = new Set();
 
@@ -11,7 +11,7 @@ function tell(name, state) {
   for (const watcher of watchers) watcher();
 }
 
-/** Does something that takes long, once at a time. `does` is handed a function that takes how far it is. */
+/** Runs long work, once at a time. `does` gets a function that reports the progress. */
 export async function work(name, does) {
   if (known.get(name)?.isRunning) return;
   let at;
@@ -27,7 +27,7 @@ export async function work(name, does) {
   }
 }
 
-/** What is known of this work now. */
+/** The state of this work. */
 export function useWork(name) {
   const [, draw] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Backups of the running server: those in the folder, a new one, the schedule, and how to restore one.
+// Backups in the data folder of the running server: the list, a new one, the schedule, and how to restore one.
 
 import { useEffect, useState } from "../vendor/hooks.js";
 import { admin, can, download, lines } from "../api.js";
@@ -15,7 +15,7 @@ async function make(tell) {
     if (line.name) made = line;
     else tell(line);
   }
-  if (!made) throw new Error("The server broke off before the backup was whole");
+  if (!made) throw new Error("The server closed the connection before the backup was complete");
   return made;
 }
 
@@ -26,11 +26,11 @@ export function Backups() {
     if (!isRunning) asked.again();
   }, [isRunning]);
   const isElsewhere = !isRunning && asked.value?.running;
-  return html`<${Header} title="Backups" lead="Copies of the database, each whole and checked before it has its name.">
+  return html`<${Header} title="Backups" lead="Copies of the database in the data folder. A copy is listed when it is complete and checked.">
       <button type="button" class="primary" onClick=${() => work(WORK, make)} disabled=${isRunning || isElsewhere}>Make a backup</button>
     <//>
     ${isRunning && html`<div class="banner" role="status">
-      <p>A backup is being made. You may leave: it is made to its end.</p>
+      <p>A backup is being made. It continues if you leave this page.</p>
       ${at && html`<progress max=${Math.max(at.total, 1)} value=${at.done} aria-label="Pages copied"></progress> ${number(at.done)} of ${number(at.total)} pages`}
     </div>`}
     ${isElsewhere && html`<p class="banner" role="status">A copy of the database is being made.</p>`}
@@ -47,7 +47,7 @@ export function Backups() {
           <td><div class="actions">
             ${can("backup-download") && html`<${Act} does=${() => download(`backup/${one.name}`)}>Download<//>`}
             <${Restore} name=${one.name} disabled=${isRunning || isElsewhere} />
-            <${Sure} title="Remove the backup" question=${`${one.name} will be gone from the folder.`} does=${async () => { await admin(`backup/${one.name}`, { method: "DELETE" }); asked.again(); }} yes="Remove it">Remove<//>
+            <${Sure} title="Remove the backup" question=${`This deletes ${one.name} from the data folder.`} does=${async () => { await admin(`backup/${one.name}`, { method: "DELETE" }); asked.again(); }} yes="Remove it">Remove<//>
           </div></td></tr>`)}
       <//>`}<//>`;
 }

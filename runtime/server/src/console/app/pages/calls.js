@@ -85,8 +85,8 @@ export function Calls({ query }) {
     }
     add({ calls: [...older.calls, ...found], isAll: found.length === 0 });
   };
-  return html`<${Header} title="Calls" lead=${`The last calls, and each one as it ends. ${lost ? `${number(lost)} ended faster than they could be shown.` : ""}`}>
-      <button type="button" aria-pressed=${isPaused} onClick=${resume}>${isPaused ? "Go on" : "Pause"}</button>
+  return html`<${Header} title="Calls" lead=${`Recent calls. New calls appear automatically.${lost ? ` ${number(lost)} calls are not shown, because they arrived too fast.` : ""}`}>
+      <button type="button" aria-pressed=${isPaused} onClick=${resume}>${isPaused ? "Resume" : "Pause"}</button>
     <//>
     <${AskedNode} node=${asked?.node} has="Calls" />
     <div class="row"><${Choice} label="How calls ended" of=${ENDINGS} value=${query.get("outcome") ?? ""} choose=${(outcome) => go(withQuery({ outcome }))} /></div>
@@ -97,7 +97,7 @@ export function Calls({ query }) {
           <div class="row">${older.isAll
             ? html`<p class="help" role="status">No older calls are recorded that match.</p>`
             : html`<${Act} does=${more}>Older calls<//>`}</div>`
-      : html`<p class="empty">${filter || since ? "No call matches." : "No call has ended yet."} New calls appear here by themselves.</p>`}`;
+      : html`<p class="empty">${filter || since ? "No call matches." : "There are no calls yet."} New calls appear here automatically.</p>`}`;
 }
 
 function Filters({ query }) {

@@ -1,16 +1,19 @@
-// What can be called: a tree by path; of each function its documentation, how it did lately, and a way to run it.
+// The functions by path. Each has its documentation, its metrics and a form that runs it.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
-import { admin, can, live, query as members, run } from "../api.js";
+import { admin, can, live, query as members, run, session } from "../api.js";
 import { Plot } from "../chart.js";
 import { Fields, Json, properties } from "../form.js";
 import { go, to, withQuery } from "../router.js";
 import { clock, number, plural, span, visible } from "../text.js";
-import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, Table, Waiting, useAsked } from "../ui.js";
+import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, resting, Table, Waiting, useAsked } from "../ui.js";
+import { unreadable } from "../value.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
-/** Results of a watched query that stay on the page. */
+/** Results of a live query that stay on the page. */
 const KEPT = 20;
+/** The arguments of an empty field. */
+const NONE = {};
 
 export function Functions({ rest, query }) {
   return rest.length ? html`<${One} key=${rest.join("/")} path=${rest.join("/")} query=${query} />` : html`<${All} query=${query} />`;
@@ -41,7 +44,7 @@ function Folder({ name, folder, figures }) {
           <span class="kinds"><${Badge} kind=${one.kind}>${one.kind}<//>${one.visibility !== "public" && html` <${Badge}>${one.visibility}<//>`}</span>
           <span class="doc">${inline(one.doc)}</span>
           <span class="figures">${own
-            ? html`<span title="in this time">${plural(own.calls, "call", "calls")}</span> <span title="95 of 100 took no longer">${span(own.p95)}</span>
+            ? html`<span title="in this time">${plural(own.calls, "call", "calls")}</span> <span title="95th percentile of the latency">${span(own.p95)}</span>
                 <span class=${own.errors ? "wrong" : ""}>${number(own.errors)} failed</span>`
             : ""}</span>
         </li>`;
@@ -77,7 +80,7 @@ function All({ query }) {
   const wanted = query.get("find") ?? "";
   const by = new Map((figures.value?.functions ?? []).map((one) => [one.path, one]));
   const within = { hour: "hour", day: "24 hours", week: "7 days" }[range] ?? range;
-  return html`<${Header} title="Functions" lead=${`Calls, errors and latencies are those of the last ${within}.`}>
+  return html`<${Header} title="Functions" lead=${`Metrics of the last ${within}.`}>
       <${Choice} label="Order" of=${ORDERS} value=${order} choose=${(order) => go(withQuery({ order }))} />
       <${Choice} label="Over the last" of=${RANGES} value=${range} choose=${(range) => go(withQuery({ range }))} />
       <input type="search" aria-label="Find a function" placeholder="Find…" value=${wanted} onInput=${(event) => go(withQuery({ find: event.target.value }), { replace: true })} />
@@ -85,7 +88,7 @@ function All({ query }) {
     <${Waiting} asked=${asked}>${(functions) => {
       const found = functions.filter((one) => `${one.path} ${one.doc}`.toLowerCase().includes(wanted.toLowerCase()));
       if (found.length && order) return figures.value ? html`<${Ranked} functions=${found} figures=${by} order=${order} />` : html`<${Failed} error=${figures.error} />`;
-      return found.length ? html`<${Folder} folder=${tree(found)} figures=${by} />` : html`<p class="empty">No function is called or described so.</p>`;
+      return found.length ? html`<${Folder} folder=${tree(found)} figures=${by} />` : html`<p class="empty">No function matches.</p>`;
     }}<//>`;
 }
 
@@ -98,12 +101,12 @@ function One({ path, query }) {
       <${Header} title=${parts.at(-1)}>
         <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>
         <${Copy} text=${path}>Copy the path<//>
-        ${can("logs") && html`<a class="button" href=${to(["calls"], { function: path })}>Its calls</a>`}
+        ${can("logs") && html`<a class="button" href=${to(["calls"], { function: path })}>Show its calls</a>`}
       <//>
       <div class="halves">
         <section>
-          <${Prose} text=${one.doc || "It is not documented."} />
-          ${one.crons.length > 0 && html`<p>Runs by itself: ${one.crons.map((cron) => html`<code>${cron}</code> `)}</p>`}
+          <${Prose} text=${one.doc || "No documentation."} level=${2} />
+          ${one.crons.length > 0 && html`<p>Schedule: ${one.crons.map((cron) => html`<code>${cron}</code> `)}</p>`}
           <p class="help">${one.file}:${one.line}</p>
           <${Arguments} schema=${one.arguments} />
           <${Charts} path=${path} range=${query.get("range") ?? "hour"} />
@@ -139,7 +142,7 @@ function Arguments({ schema }) {
 
 function Charts({ path, range }) {
   const asked = useAsked(() => admin(`performance?${members({ range, function: path })}`), [path, range], 15_000);
-  return html`<div class="head"><h2>Lately</h2><div class="tools">
+  return html`<div class="head"><h2>Metrics</h2><div class="tools">
       <${Choice} label="Over the last" of=${RANGES} value=${range} choose=${(own) => go(withQuery({ range: own }), { replace: true })} />
     </div></div>
     <${Waiting} asked=${asked}>${({ buckets }) => {
@@ -149,16 +152,17 @@ function Charts({ path, range }) {
       const latency = buckets.map((bucket) => (bucket.calls ? bucket.p95 : null));
       return html`<div class="plots small">
         <${Plot} small label=${`Calls: ${number(calls)}`} summary=${`${calls} in the last ${range}`} times=${times} unit=${number} series=${[["calls", buckets.map((one) => one.calls)]]} />
-        <${Plot} small label="Latency, p95" summary=${`at worst ${span(Math.max(0, ...latency))}`} times=${times} unit=${span} series=${[["p95", latency]]} />
+        <${Plot} small label="Latency, p95" summary=${`highest ${span(Math.max(0, ...latency))}`} times=${times} unit=${span} series=${[["p95", latency]]} />
         <${Plot} small label=${`Failed: ${number(errors)}`} summary=${`${errors} in the last ${range}`} times=${times} unit=${number} series=${[["failed", buckets.map((one) => one.errors), true]]} />
       </div>`;
     }}<//>`;
 }
 
-/** The users that the server has seen, if they may be looked at. */
+/** The users that the server has seen, and a function that reads them again. */
 function useUsers() {
-  const asked = useAsked(() => (can("data") && can("act-as") ? admin("tables/_identities?system=true&limit=200&order=desc") : Promise.resolve({ rows: [] })), []);
-  return (asked.value?.rows ?? []).map(({ issuer, subject }) => ({ issuer, subject }));
+  const may = can("data") && can("act-as");
+  const asked = useAsked(() => (may ? admin("tables/_identities?system=true&limit=200&order=desc") : Promise.resolve({ rows: [] })), []);
+  return [(asked.value?.rows ?? []).map(({ issuer, subject }) => ({ issuer, subject })), asked.again];
 }
 
 function User({ user, set, users }) {
@@ -166,13 +170,14 @@ function User({ user, set, users }) {
     const known = users.find((one) => one.subject === subject);
     set({ subject, issuer: known?.issuer ?? user.issuer });
   };
-  if (!can("act-as")) return html`<p class="help">It runs without a user: the key lacks the scope act-as.</p>`;
+  if (!can("act-as")) return html`<p class="help">The call has no user: the key lacks the scope act-as.</p>`;
+  const isMissing = user.subject !== "" && user.issuer === "";
   return html`<div class="pair">
-    <${Field} label="As the user" help="Their subject; empty: without a user">
+    <${Field} label="As the user" help="Subject of the user. If it is empty, the call has no user, and a function that needs one rejects it.">
       <input type="text" list="users" value=${user.subject} onInput=${(event) => choose(event.target.value)} autocomplete="off" spellcheck=${false} />
     <//>
-    <${Field} label="of the issuer">
-      <input type="text" value=${user.issuer} onInput=${(event) => set({ ...user, issuer: event.target.value })} autocomplete="off" spellcheck=${false} />
+    <${Field} label="Issuer" error=${isMissing ? "A user needs an issuer" : undefined}>
+      <input type="text" value=${user.issuer} aria-invalid=${isMissing} onInput=${(event) => set({ ...user, issuer: event.target.value })} autocomplete="off" spellcheck=${false} />
     <//>
     <datalist id="users">${users.map((one) => html`<option value=${one.subject}>${one.issuer}</option>`)}</datalist>
   </div>`;
@@ -184,7 +189,7 @@ function curl(path, args) {
   return `curl -s ${location.origin}/api/run/${path} \\\n  -H 'Content-Type: application/json' \\\n  -H "Authorization: Bearer $TOKEN" \\\n  -d '${body}'`;
 }
 
-/** Values to begin with, of what cannot be left out. */
+/** The example's values of the required arguments. */
 function required({ arguments: schema, example }) {
   const names = schema.required ?? [];
   return Object.fromEntries(Object.entries(example ?? {}).filter(([name]) => names.includes(name)));
@@ -193,23 +198,26 @@ function required({ arguments: schema, example }) {
 function Runner({ one }) {
   const [args, write] = useState(() => required(one));
   const [isRaw, raw] = useState(false);
-  const users = useUsers();
-  const [chosen, act] = useState({ subject: "", issuer: "" });
-  // Whoever is not known yet is taken for one of the same issuer as the others.
-  const user = { subject: chosen.subject, issuer: chosen.issuer || (users[0]?.issuer ?? "") };
+  const [users, readUsers] = useUsers();
+  const [user, act] = useState({ subject: "", issuer: session.issuer });
   const [state, set] = useState({});
   const [isWatching, watch] = useState(false);
-  const call = async () => {
+  const problem = unreadable(args);
+  const isBlocked = problem !== undefined || (user.subject !== "" && user.issuer === "");
+  const call = async ({ creates = false } = {}) => {
+    if (state.isBusy || isBlocked) return;
     set({ isBusy: true });
     try {
-      set({ reply: await run(one.path, args, user) });
+      const reply = await run(one.path, args, user, { creates });
+      set({ reply: { ...reply, user } });
+      if (reply.isUserCreated) readUsers();
     } catch (error) {
       set({ error });
     }
   };
   const submit = (event) => {
     event.preventDefault();
-    if (!state.isBusy) call();
+    call();
   };
   const keys = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
@@ -218,22 +226,23 @@ function Runner({ one }) {
   const wrong = failed && failed.errorData?.field ? { field: failed.errorData.field, message: failed.errorMessage } : undefined;
   return html`<section class="runner">
     <div class="head"><h2>Run</h2><div class="tools">
-      <${Choice} label="Arguments as" of=${[[false, "Form"], [true, "JSON"]]} value=${isRaw} choose=${raw} />
+      <${Choice} label="Arguments as" of=${[[false, "Form"], [true, "JSON"]]} value=${isRaw} choose=${raw} disabled=${problem !== undefined} />
     </div></div>
-    <form onSubmit=${submit} onKeyDown=${keys}>
+    <form onSubmit=${submit} onKeyDown=${keys} noValidate>
       ${isRaw
-        ? html`<${Json} label="Arguments" value=${args} set=${(next) => write(next ?? {})} rows=${10} />`
+        ? html`<${Json} label="Arguments" value=${args} set=${write} empty=${NONE} isObject rows=${10} />`
         : html`<${Fields} schema=${one.arguments} value=${args} set=${write} wrong=${wrong} />`}
       <${User} user=${user} set=${act} users=${users} />
       <div class="row">
-        <button type="submit" class="primary" disabled=${state.isBusy} title="Ctrl and Enter">${state.isBusy ? "Running…" : "Run"}</button>
-        ${one.kind === "query" && html`<button type="button" aria-pressed=${isWatching} onClick=${() => watch(!isWatching)}>${isWatching ? "Stop watching" : "Watch"}</button>`}
-        <${Copy} text=${curl(one.path, args)}>Copy as curl<//>
+        <button type="submit" class="primary" disabled=${isBlocked} ...${resting(state.isBusy)} title="Ctrl and Enter">${state.isBusy ? "Running…" : "Run"}</button>
+        ${one.kind === "query" && html`<button type="button" aria-pressed=${isWatching} disabled=${isBlocked && !isWatching} onClick=${() => watch(!isWatching)}>${isWatching ? "Stop watching" : "Watch"}</button>`}
+        ${!isBlocked && html`<${Copy} text=${curl(one.path, args)}>Copy as curl<//>`}
       </div>
+      ${problem && html`<p class="wrong" role="status">Correct the marked field to run the function.</p>`}
     </form>
     <${Failed} error=${state.error} />
-    ${state.reply && html`<${Reply} ...${state.reply} />`}
-    ${isWatching && html`<${Watched} key=${JSON.stringify([args, user])} path=${one.path} args=${args} user=${user} />`}
+    ${state.reply && html`<${Reply} ...${state.reply} create=${() => call({ creates: true })} />`}
+    ${isWatching && !isBlocked && html`<${Watched} key=${JSON.stringify([args, user])} path=${one.path} args=${args} user=${user} />`}
   </section>`;
 }
 
@@ -243,17 +252,19 @@ function Result({ body }) {
     : html`<p class="failed"><strong>${body.errorData?.code ?? "ERROR"}</strong> ${visible(body.errorMessage ?? "")}</p>`;
 }
 
-function Reply({ body, elapsed, requestId }) {
+function Reply({ body, elapsed, requestId, isUserCreated, user, create }) {
   return html`<div class="reply" role="status">
     <p><${Badge} kind=${body.status === "success" ? "good" : "bad"}>${body.status}<//>
-      <span class="help"> ${span(elapsed)}, there and back · request <code>${requestId}</code></span>
+      <span class="help"> ${span(elapsed)} with the round trip · request <code>${requestId}</code></span>
       ${" "}<${Copy} text=${requestId} label="Copy the request id" /></p>
+    ${isUserCreated && html`<p class="banner good">The user ${visible(user.subject)} was created.</p>`}
     <${Result} body=${body} />
-    ${body.logLines?.length > 0 && html`<h3>Logged</h3><${Code} label="Log lines">${body.logLines.join("\n")}<//>`}
+    ${body.errorData?.unknownUser && html`<p><button type="button" onClick=${create}>Create the user ${visible(body.errorData.unknownUser)} and run</button></p>`}
+    ${body.logLines?.length > 0 && html`<h3>Log lines</h3><${Code} label="Log lines">${body.logLines.join("\n")}<//>`}
   </div>`;
 }
 
-/** A query's results as they change. */
+/** The results of a live query. */
 function Watched({ path, args, user }) {
   const [results, add] = useState([]);
   const [error, fail] = useState();
@@ -267,7 +278,7 @@ function Watched({ path, args, user }) {
           const entry = { at: Date.now(), number: count.current, result };
           add((before) => [entry, ...before].slice(0, KEPT));
         }
-        fail(new Error("The server has ended the connection"));
+        fail(new Error("The server closed the connection"));
       } catch (error) {
         if (!end.signal.aborted) fail(error);
       }
@@ -275,7 +286,7 @@ function Watched({ path, args, user }) {
     return () => end.abort();
   }, []);
   return html`<div class="reply">
-    <h3>Watched <${Badge} kind=${error ? "bad" : "good"}>${error ? "ended" : "live"}<//></h3>
+    <h3>Live results <${Badge} kind=${error ? "bad" : "good"}>${error ? "ended" : "live"}<//></h3>
     <${Failed} error=${error} />
     <ol class="results">
       ${results.map((one) => html`<li key=${one.number}><span class="help">result ${one.number}, ${clock(one.at)}</span><${Result} body=${one.result} /></li>`)}

@@ -1,8 +1,8 @@
-// Scheduled work: what waits, runs and failed, and what runs by itself.
+// Scheduled work: pending, running and failed jobs, and the schedules.
 
 import { admin, can, query as members } from "../api.js";
 import { go, to, withQuery } from "../router.js";
-import { number, visible } from "../text.js";
+import { number, time, visible } from "../text.js";
 import { Act, Choice, Code, Failed, Header, html, Sure, Table, Time, Waiting, useAsked } from "../ui.js";
 
 const STATES = ["pending", "running", "failed"];
@@ -22,7 +22,12 @@ function Actions({ job, again }) {
   };
   if (job.state === "failed") return html`<${Act} does=${retry}>Run again<//>`;
   if (job.state !== "pending") return null;
-  return html`<${Sure} title="Take the job back" question=${`The job of ${job.path} will not run.`} does=${cancel} yes="Take it back">Take back<//>`;
+  // A job in back-off has failed before. One that was planned for a later time needs a confirmation.
+  const now = job.attempts > 0
+    ? html`<${Act} does=${retry}>Run now<//>`
+    : html`<${Sure} kind="" title="Run the job now" question=${`The job of ${job.path} is planned for ${time(job.runAt)}. It will run now instead.`} does=${retry} yes="Run it now">Run now<//>`;
+  return html`<div class="actions">${job.runAt > Date.now() && now}
+    <${Sure} title="Cancel the job" question=${`The job of ${job.path} will not run.`} does=${cancel} yes="Cancel the job">Cancel<//></div>`;
 }
 
 const Path = ({ path }) => (can("functions") ? html`<a href=${to(["functions", ...path.split("/")])}>${path}</a>` : path);
@@ -35,7 +40,7 @@ function All({ query }) {
     <${Header} title="Jobs">
       <${Choice} label="State" of=${STATES.map((own) => [own, `${own} (${number(counts[own])})`])} value=${state} choose=${(own) => go(to(["jobs"], { state: own }))} />
     <//>
-    <${Table} label="Jobs" head=${["Job", "Function", "Runs at", "#Tries", "Last error", ""]} empty=${`No job is ${state}.`}>
+    <${Table} label="Jobs" head=${["Job", "Function", "Runs at", "#Tries", "Last error", ""]} empty=${`There are no ${state} jobs.`}>
       ${items.map((job) => html`<tr key=${job.id}>
         <th scope="row"><a href=${to(["jobs", job.id])}><code>…${job.id.slice(-8)}</code></a></th>
         <td><${Path} path=${job.path} /></td>
@@ -45,9 +50,9 @@ function All({ query }) {
         <td><${Actions} job=${job} again=${asked.again} /></td>
       </tr>`)}
     <//>
-    ${next && html`<p><a class="button" href=${withQuery({ cursor: next })}>Further jobs</a></p>`}
-    ${crons.length > 0 && html`<section><h2>Runs by itself</h2>
-      <${Table} label="Runs by itself" head=${["Function", "When", "Next"]}>
+    ${next && html`<p><a class="button" href=${withQuery({ cursor: next })}>Next jobs</a></p>`}
+    ${crons.length > 0 && html`<section><h2>Schedules</h2>
+      <${Table} label="Schedules" head=${["Function", "When", "Next"]}>
         ${crons.map((cron) => html`<tr><th scope="row"><${Path} path=${cron.path} /></th><td><code>${cron.expression}</code></td><td><${Time} at=${cron.nextAt} /></td></tr>`)}
       <//></section>`}`}<//>`;
 }
@@ -66,7 +71,7 @@ function One({ id }) {
             <dt>Runs as</dt><dd>${visible(job.runsAs ?? "the system")}</dd>
             <dt>Tries</dt><dd>${job.attempts}</dd>
             <dt>Key</dt><dd>${visible(job.key ?? "–")}</dd>
-            <dt>Asked for</dt><dd><${Time} at=${job.createdAt} /></dd>
+            <dt>Created</dt><dd><${Time} at=${job.createdAt} /></dd>
             <dt>Started</dt><dd><${Time} at=${job.startedAt} /></dd>
             <dt>Finished</dt><dd><${Time} at=${job.finishedAt} /></dd>
             ${job.lastError && html`<dt>Last error</dt><dd class="wrong">${visible(job.lastError)}</dd>`}

@@ -1,4 +1,4 @@
-// How the server is, and how its calls went over the last hour, day or week.
+// The state of the server, and its calls in the last hour, day or week.
 
 import { useState } from "../vendor/hooks.js";
 import { admin, can } from "../api.js";
@@ -6,10 +6,10 @@ import { Plot } from "../chart.js";
 import { AskedNode } from "../node.js";
 import { go, to, withQuery } from "../router.js";
 import { bytes, number, plural, span, visible } from "../text.js";
-import { Badge, Choice, Failed, Header, html, inline, Waiting, useAsked } from "../ui.js";
+import { Badge, Choice, Failed, Header, html, inline, resting, Waiting, useAsked } from "../ui.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
-/** A larger database is looked through when that is asked for: it is copied for it. */
+/** A larger database is checked only on request, because the check copies it. */
 const LOOKED_THROUGH_BYTES = 64 * 1024 * 1024;
 
 function Tile({ name, value, note, kind, href }) {
@@ -31,12 +31,12 @@ function Charts({ range }) {
     return html`<div class="tiles">
         <${Tile} name="Calls" value=${number(calls)} note=${`in the last ${range}`} href=${can("logs") ? to(["calls"]) : null} />
         <${Tile} name="Errors" value=${number(errors)} note=${`${share} of the calls`} kind=${errors ? "warn" : ""} href=${can("logs") ? to(["calls"], { outcome: "error" }) : null} />
-        <${Tile} name="p95, at worst" value=${called.length ? span(worst) : "–"} note="of one stretch of the plots" />
+        <${Tile} name="Highest p95" value=${called.length ? span(worst) : "–"} note="of one interval of the plots" />
       </div>
       <div class="plots">
         <${Plot} label="Calls" summary=${`${calls} calls, ${errors} errors`} times=${times} unit=${number}
           series=${[["calls", of("calls")], ["errors", of("errors"), true]]} />
-        <${Plot} label="Latency" summary=${`p95 at worst ${span(worst)}`} times=${times} unit=${span}
+        <${Plot} label="Latency" summary=${`highest p95 ${span(worst)}`} times=${times} unit=${span}
           series=${[["p50", gap("p50")], ["p95", gap("p95")], ["p99", gap("p99")]]} />
       </div>`;
   }}<//>`;
@@ -48,9 +48,9 @@ function Now({ now }) {
   const { disk, jobs, live, store } = now;
   const isLow = disk && disk.free < Math.max(disk.floor * 2, disk.size / 20);
   return html`<div class="tiles">
-    <${Tile} name="Writer's queue" value=${number(store.writerQueue)} note="mutations that wait" kind=${store.writerQueue > 100 ? "warn" : ""} />
-    <${Tile} name="Readers" value=${`${store.readersBusy} / ${store.readers}`} note=${`${number(store.readerQueue)} queries wait`} />
-    ${store.bytes ? html`<${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all of its files" : `of which the log ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />`
+    <${Tile} name="Writer queue" value=${number(store.writerQueue)} note="waiting mutations" kind=${store.writerQueue > 100 ? "warn" : ""} />
+    <${Tile} name="Readers" value=${`${store.readersBusy} / ${store.readers}`} note=${`busy; ${number(store.readerQueue)} waiting queries`} />
+    ${store.bytes ? html`<${Tile} name="Database" value=${bytes(store.bytes)} note=${log == null ? "all files" : `with a log of ${bytes(log)}`} href=${can("data") ? to(["data"]) : null} />`
       : html`<${Tile} name="Database" value=${store.engine} note=${`${plural(store.nodes, "node serves", "nodes serve")} it`} href=${can("data") ? to(["data"]) : null} />`}
     ${disk && html`<${Tile} name="Disk free" value=${bytes(disk.free)} note=${`of ${bytes(disk.size)}`} kind=${isLow ? "bad" : ""} />`}
     <${Tile} name="Jobs" value=${jobs.failed ? `${number(jobs.failed)} failed` : `${number(jobs.pending)} pending`}
@@ -66,10 +66,10 @@ function Doctor({ looksNow }) {
   const asked = useAsked(() => (looksNow || isAsked ? admin("doctor") : Promise.resolve(null)), [looksNow, isAsked]);
   const look = () => (looksNow || isAsked ? asked.again() : ask(true));
   return html`<section>
-    <div class="head"><h2>What the doctor finds</h2><div class="tools"><button type="button" onClick=${look} disabled=${asked.isOld}>${asked.value ? "Look again" : asked.isOld ? "Looking…" : "Look now"}</button></div></div>
+    <div class="head"><h2>Doctor's findings</h2><div class="tools"><button type="button" onClick=${look} ...${resting(asked.isOld)}>${asked.isOld ? "Checking…" : asked.value ? "Check again" : "Check now"}</button></div></div>
     <${Waiting} asked=${asked}>${(found) =>
       found === null
-        ? html`<p class="help">The database is large, and is copied to be looked through: that is done when it is asked for.</p>`
+        ? html`<p class="help">The database is large, and the check makes a copy of it. Start the check with the button.</p>`
         : html`<ul class="findings">
             ${found.findings.map(
               (one) => html`<li><${Badge} kind=${KINDS[one.state]}>${one.state}<//> <strong>${one.subject}</strong> ${inline(one.says)}

@@ -1,4 +1,4 @@
-// The tables as the code has them beside those of the database, and migrations.
+// The tables of the code beside the tables of the database, and the migrations.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { admin, can, run } from "../api.js";
@@ -22,7 +22,7 @@ export function Schema({ query }) {
       ${state === "open"
         ? html`<p class="banner good"><strong>The database fits the program.</strong> It has the tables, fields and indexes below.</p>`
         : html`<div class="banner bad"><strong>The store is closed: the database differs from the program.</strong> ${visible(difference)}
-            <p><${Act} does=${apply}>Have it follow where it can<//></p></div>`}
+            <p><${Act} does=${apply}>Apply the possible changes<//></p></div>`}
       <section><h2>Migrations</h2>
         ${migrations.length
           ? migrations.map((one) => html`<${Migration} key=${one.name} one=${one} again=${asked.again} />`)
@@ -31,10 +31,10 @@ export function Schema({ query }) {
       <${Tables} tables=${beside(tables, database)} query=${query} />`}<//>`;
 }
 
-/** Those who were asked to stop after the part at work. */
+/** Migrations that stop after the current part. */
 const stopped = new Set();
 
-/** Runs a migration in parts, so that other calls come in between; it may stop after each and goes on where it was. */
+/** Runs a migration in parts, so that other calls run between them. It can stop after each part and continue later. */
 async function migrate(name, fromTheBeginning, tell) {
   stopped.delete(name);
   let isFirst = fromTheBeginning;
@@ -52,7 +52,7 @@ async function migrate(name, fromTheBeginning, tell) {
 function Migration({ one, again }) {
   const { isRunning, at, error } = useWork(one.name);
   const begin = async (fromTheBeginning) => {
-    // The question is answered; the work goes on without it.
+    // The dialog closes while the migration runs.
     work(one.name, (tell) => migrate(one.name, fromTheBeginning, tell)).then(again);
   };
   const { done, total } = (isRunning && at) || one;
@@ -63,8 +63,8 @@ function Migration({ one, again }) {
         ${isRunning
           ? html`<button type="button" onClick=${() => stopped.add(one.name)}>Stop after this part</button>`
           : one.state === "finished"
-            ? html`<${Sure} kind="" title="Run the migration again" question=${`${one.name} came to its end already. It will begin anew.`} does=${() => begin(true)} yes="Run it again">Run again<//>`
-            : html`<${Sure} kind="primary" title="Run the migration" question=${`${one.name} will be run to its end, in parts of ${PART} rows. You may look at other pages meanwhile; if this tab is closed, it goes on where it was when it is run again.`} does=${() => begin(false)} yes="Run it">${one.state === "begun" ? "Go on" : "Run"}<//>`}
+            ? html`<${Sure} kind="" title="Run the migration again" question=${`${one.name} has finished. It will start again from the beginning.`} does=${() => begin(true)} yes="Run it again">Run again<//>`
+            : html`<${Sure} kind="primary" title="Run the migration" question=${`${one.name} runs to its end in parts of ${PART} rows. You can use other pages meanwhile. If this tab is closed, the next run continues where this one stopped.`} does=${() => begin(false)} yes="Run it">${one.state === "begun" ? "Continue" : "Run"}<//>`}
       </div></div>
     ${total != null && html`<p><progress max=${Math.max(total, 1)} value=${total ? done : 1} aria-label=${`Rows of ${one.name}`}></progress> ${number(done)} of ${number(total)} rows
       ${one.finishedAt && html`, finished <${Time} at=${one.finishedAt} />`}</p>`}
@@ -83,7 +83,7 @@ function pairs(code = [], database = []) {
 const same = (code, held) =>
   code.type === held.type && (code.references ?? null) === (held.references ?? null) && code.nullable === held.nullable;
 
-/** How the two are to each other: nothing to say where they are the same. */
+/** The difference between the two; null if there is none. */
 function judged({ code, held }, isSame) {
   if (!held) return ["bad", "not in the database"];
   if (!code) return held.retired ? ["", "retired"] : ["bad", "not in the code"];
@@ -101,14 +101,14 @@ function beside(tables, database) {
 }
 
 function Tables({ tables, query }) {
-  // Which one is open stands in the address.
+  // The address names the open table.
   const opened = query.get("table");
   const prefixes = new Map(tables.map((table) => [(table.code ?? table.held).prefix, table.name]));
   const part = (title, own) => own.length > 0 && html`<section><h2>${title}</h2>
     ${own.map((table) => html`<${Both} key=${table.name} table=${table} prefixes=${prefixes} isWanted=${opened === table.name} isOpen=${opened === table.name || (opened === null && table.says !== null)} />`)}</section>`;
   return html`
     ${part("Tables", tables.filter(({ name }) => !name.startsWith("_")))}
-    ${part("The runtime's own", tables.filter(({ name }) => name.startsWith("_")))}`;
+    ${part("Runtime tables", tables.filter(({ name }) => name.startsWith("_")))}`;
 }
 
 const Says = ({ says }) => (says ? html`<${Badge} kind=${says[0]}>${says[1]}<//>` : html`<span class="help">the same</span>`);
@@ -134,14 +134,14 @@ function Both({ table, prefixes, isWanted, isOpen }) {
     <summary><strong>${table.name}</strong> <span class="help">${plural(table.columns.length, "field", "fields")}, ${plural(table.indexes.length, "index", "indexes")}</span> ${table.says && html`<${Says} says=${table.says} />`}</summary>
     ${wasOpen && html`
       <p class="help">Its ids begin with <code>${(held ?? code).prefix}_</code>${held && code && held.prefix !== code.prefix ? html`, in the code with <code>${code.prefix}_</code>` : ""}.
-        ${can("data") && code && held && html` <a href=${to(["data", table.name])}>Its rows</a>`}</p>
-      <${Table} label=${`Fields of ${table.name}`} head=${["Field", "In the code", "In the database", "Older rows have", ""]} empty="No field.">
+        ${can("data") && code && held && html` <a href=${to(["data", table.name])}>Show rows</a>`}</p>
+      <${Table} label=${`Fields of ${table.name}`} head=${["Field", "In the code", "In the database", "Default for older rows", "Comparison"]} empty="No field.">
         ${table.columns.map((one) => html`<tr key=${one.name}><th scope="row"><code>${one.name}</code></th>
           <td>${holds(one.code)}</td><td>${holds(one.held)}</td>
           <td>${one.code?.default === undefined ? "–" : html`<code>${JSON.stringify(one.code.default)}</code>`}</td>
           <td><${Says} says=${one.says} /></td></tr>`)}
       <//>
-      <${Table} label=${`Indexes of ${table.name}`} head=${["Index", "In the code", "In the database", ""]} empty="No index.">
+      <${Table} label=${`Indexes of ${table.name}`} head=${["Index", "In the code", "In the database", "Comparison"]} empty="No index.">
         ${table.indexes.map((one) => html`<tr key=${one.name}><th scope="row"><code>${one.name}</code></th>
           <td>${one.code ? inCode(one.code) : html`<span class="null">–</span>`}</td>
           <td class="wide">${one.held ? html`<code>${one.held.text}</code>` : html`<span class="null">–</span>`}</td>

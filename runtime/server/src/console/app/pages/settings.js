@@ -1,4 +1,4 @@
-// The settings that are in force.
+// The settings of the running server.
 
 import { admin } from "../api.js";
 import { go, withQuery } from "../router.js";
@@ -9,13 +9,13 @@ export function Settings({ query }) {
   const asked = useAsked(() => admin("settings"), []);
   const wanted = (query.get("find") ?? "").toLowerCase();
   const isChanged = query.get("only") === "changed";
-  return html`<${Header} title="Settings" lead="As the server was started with them. A change holds from the next start on.">
+  return html`<${Header} title="Settings" lead="The settings of the running server. A change takes effect at the next start.">
       <input type="search" aria-label="Find a setting" placeholder="Find…" value=${query.get("find") ?? ""} onInput=${(event) => go(withQuery({ find: event.target.value }), { replace: true })} />
       <${Choice} label="Which" of=${[["", "All"], ["changed", "Changed"]]} value=${isChanged ? "changed" : ""} choose=${(only) => go(withQuery({ only }), { replace: true })} />
     <//>
     <${Waiting} asked=${asked}>${({ settings, secrets }) => {
       const found = settings.filter((one) => (!isChanged || one.from !== "default") && `${one.name} ${one.doc}`.toLowerCase().includes(wanted));
-      return html`<${Table} label="Settings" kind="settings" head=${["Setting", "Value", "From", "Default"]} empty="No setting is called or described so.">
+      return html`<${Table} label="Settings" kind="settings" head=${["Setting", "Value", "From", "Default"]} empty="No setting matches.">
           ${found.map((one) => html`<tr key=${one.name}>
             <th scope="row" class="wide"><code>${one.name}</code><span class="help block">${inline(one.doc)}</span></th>
             <td class="wrap">${one.value == null ? html`<span class="null">off</span>` : html`<code>${visible(one.value)}</code>`}</td>
