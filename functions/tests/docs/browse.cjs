@@ -58,7 +58,9 @@ async function findings(chromium, base) {
     await page.locator(".auth-wrapper .authorize").first().click();
     await look("the dialog");
     const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const isDark = background.match(/\d+/g).slice(0, 3).every((channel) => Number(channel) < 80);
+    // The light theme has no background of its own.
+    const [red, green, blue, alpha] = background.match(/[\d.]+/g).map(Number);
+    const isDark = alpha !== 0 && Math.max(red, green, blue) < 80;
     if (isDark !== (colorScheme === "dark")) found.push(`${colorScheme}: the background is ${background}`);
     await context.close();
   }

@@ -31,7 +31,8 @@ fn jobs_are_listed_shown_run_again_and_taken_back() {
     assert_eq!((&shown.value()["args"]["n"], &shown.value()["state"]), (&json!(1), &json!("failed")));
     let pending = ask(Method::GET, "?state=pending&limit=1").value()["items"][0]["id"].as_str().unwrap().to_owned();
 
-    assert_eq!(ask(Method::POST, &format!("/{pending}/retry")).code(), "NOT_FOUND");
+    assert_eq!(ask(Method::POST, &format!("/{pending}/retry")).value(), &Value::Null);
+    assert_eq!(ask(Method::GET, &format!("/{pending}")).value()["runAt"], json!(app.now()));
     assert_eq!(ask(Method::POST, &format!("/{failed}/cancel")).code(), "NOT_FOUND");
     assert_eq!(ask(Method::POST, &format!("/{pending}/cancel")).value(), &Value::Null);
     assert_eq!(ask(Method::POST, &format!("/{failed}/retry")).value(), &Value::Null);
