@@ -48,7 +48,7 @@ pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(),
 }
 
 /// Checks that each connection has a session of the server to itself, by statements without names only. A connection that
-/// listens is notified while it asks nothing. A pooler that lends a session for one transaction has nobody to notify then,
+/// listens is notified while it asks nothing. A pooler that lends a session for one transaction delivers no notification then,
 /// also with one client alone.
 fn require_own_session(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();

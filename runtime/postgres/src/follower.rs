@@ -291,7 +291,7 @@ const LOOK_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bi
     FROM (SELECT 1) AS one LEFT JOIN LATERAL (SELECT xid, id, changes FROM _commits \
     WHERE xid >= $1::bigint::text::xid8 AND (node <> $2 OR id = ANY($4)) ORDER BY xid LIMIT $3) AS c ON true";
 
-/// What a look says of the table itself.
+/// The part of a look that is about the table itself.
 struct Table {
     is_on_standby: bool,
     file: u32,

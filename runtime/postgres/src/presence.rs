@@ -238,9 +238,9 @@ struct Keeper {
     server: Arc<Server>,
     shared: Arc<Shared>,
     clock: Arc<SharedClock>,
-    /// For a node: whether commits are confirmed, which is tried while they are not.
+    /// For a node: the state of the server's confirmations, which is tried while it is bad.
     confirmed: Option<Arc<Confirmed>>,
-    /// For a node: what it has entered of [`Company::Nodes`].
+    /// For a node: the value of [`Company::Nodes`] in its row.
     agreed: Option<Option<String>>,
     /// The database's history at the last renewal.
     history: u64,

@@ -60,14 +60,14 @@ pub(crate) struct Home {
     pub signals: Arc<Signals>,
     /// Where its commits are published.
     pub commits: Arc<Commits>,
-    /// Whether the server confirms commits.
+    /// The state of the server's confirmations.
     pub confirmed: Arc<Confirmed>,
     /// Time.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Whether the server confirms commits. After one that it did not confirm in time no mutation is begun until it confirms
-/// another one: each would hold a connection of the server, and the answer of each would be unknown.
+/// The state of the server's confirmations. After a commit that was not confirmed in time, no mutation begins until another
+/// commit is confirmed: each mutation would hold a connection of the server, and end with an unknown outcome.
 #[derive(Default)]
 pub(crate) struct Confirmed(AtomicBool);
 

@@ -56,7 +56,7 @@ pub(crate) struct Seen {
 pub(crate) const REMEMBERED_MAX: usize = 100_000;
 
 /// Why the claims of a known identity may be taken in later: the store refuses writes, or the user has written too much.
-const CAN_WAIT: [Code; 3] = [Code::NotReady, Code::Overloaded, Code::RateLimited];
+const CAN_WAIT: [Code; 4] = [Code::NotReady, Code::Unavailable, Code::Overloaded, Code::RateLimited];
 
 /// Runs the hook if the caller's identity, or its claims, are new. What the hook logs is the operator's: it is no part
 /// of the call that happened to be the first.

@@ -148,7 +148,7 @@ impl Cluster {
         std::fs::rename(copy, self.data()).unwrap();
     }
 
-    /// Makes a server that is stopped a standby of nobody, until it is promoted.
+    /// Makes a stopped server a standby without a primary, until it is promoted.
     pub(crate) fn demote(&self) {
         done(as_user("touch").arg(self.data().join("standby.signal")));
     }

@@ -1,6 +1,9 @@
 //! Databases that lose commits under running nodes: what was read of those is read again, and commits under the same numbers
 //! are not missed.
 
+use convoke_store::Table as _;
+use convoke_store::conformance::support::Account;
+
 use crate::cluster::Cluster;
 use crate::{deposit, is_touched, node, read_balance, until};
 
@@ -42,7 +45,10 @@ fn restore_of_a_dump_is_seen_while_connections_stay() {
     let server = Cluster::new();
     let store = node(&server.url());
     deposit(&store, "ada", 1).unwrap();
+    store.close();
     let dump = server.dump();
+    // A node that the dump does not know.
+    let store = store.reopened(&[Account::DEF]);
     deposit(&store, "bob", 2).unwrap();
     let lost = read_balance(&store, "bob").unwrap();
     assert_eq!(lost.1, Some(2));
