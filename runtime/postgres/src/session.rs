@@ -138,6 +138,17 @@ impl Session {
         !self.broken && !self.client.is_closed() && self.history == self.server.history()
     }
 
+    /// Takes in what the server sent while the session was idle. A session that the server has ended is not sound then, and no
+    /// commit has to be looked up that was never sent.
+    pub(crate) fn refresh(&self) {
+        let Some(runtime) = &self.runtime else { return };
+        block_on(runtime, async {
+            // Once for the socket, once for the connection that reads it.
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+        });
+    }
+
     /// No transaction uses it any more.
     pub(crate) fn set_broken(&mut self) {
         self.broken = true;

@@ -29,10 +29,10 @@ impl Sessions {
     pub(crate) fn take(&self) -> Result<Session, Failure> {
         loop {
             let idle = self.idle.lock().pop();
-            match idle {
-                Some(session) if session.is_sound() => return Ok(session),
-                Some(_) => {}
-                None => return Session::open(&self.server),
+            let Some(session) = idle else { return Session::open(&self.server) };
+            session.refresh();
+            if session.is_sound() {
+                return Ok(session);
             }
         }
     }
