@@ -14,12 +14,13 @@ use crate::access;
 /// {"_id": "insight_01jgfjs5r2a4n8w7k0q3d6m9vt", "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "summary": "12 minutes, 2 speakers (Ada, Bob). Main topics: release plan.",
-///  "actionItems": ["Ada: send the report by Friday"],
+///  "actionItems": ["Ada: send the report (by Friday)"],
 ///  "actionItemDetails": [{"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada",
-///   "task": "send the report by Friday", "dueText": "by Friday", "due": "2026-01-02"}],
+///   "task": "send the report", "dueText": "by Friday", "due": "2026-01-02",
+///   "evidence": ["I can do that by Friday.", "Could you send the report?"]}],
 ///  "recommendations": [{"type": "follow-up", "content": "Follow up on your action item: …", "confidence": 0.6}],
 ///  "links": [{"type": "notes", "url": "https://example.org/plan", "title": "The plan"}],
-///  "generator": "builtin/6", "createdAt": 1767225600000, "updatedAt": 1767225600000}
+///  "generator": "builtin/7", "createdAt": 1767225600000, "updatedAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct OwnInsight {
@@ -29,7 +30,7 @@ pub struct OwnInsight {
     pub meeting_id: Id<Meeting>,
     /// What the meeting was about, for them, in a few sentences.
     pub summary: String,
-    /// The caller's own first.
+    /// The caller's own first, each as `owner: task (time)` in at most 25 words.
     pub action_items: Vec<String>,
     /// The same in their parts, in the same order, with the day until when where it was said; empty in insights of former
     /// releases.

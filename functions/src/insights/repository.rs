@@ -67,6 +67,7 @@ fn detail(one: ActionItem) -> ActionItemDetail {
         task: one.task,
         due_text: one.due,
         due: one.due_day.and_then(|day| IsoDate::new(day.to_string()).ok()),
+        evidence: Some(one.evidence),
     }
 }
 

@@ -24,6 +24,12 @@ pub struct Frames {
     pub follow_up: String,
     pub find_owner_one: String,
     pub find_owner: String,
+    /// What somebody does who takes on a thing that was spoken of.
+    pub handle: String,
+    /// The same of a thing that the others get.
+    pub deliver: String,
+    /// What is to be done with a thing that is needed.
+    pub get: String,
     pub connect: String,
     pub learn: String,
     pub silent: String,

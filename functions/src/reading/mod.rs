@@ -3,7 +3,7 @@
 //! Pure functions without a context, which all that tells something of a meeting uses. In reading order: what goes in
 //! (`material`); the words and phrases of the languages (`phrases`, from files that a native reader can correct), how they
 //! tell times (`dates`), what is written in them (`frames`), and what words mean (`senses`); how a transcript is cut
-//! (`turns`, `addresses`, `language`, `text`, `tokens`) and shown (`lines`); what is found in it (`people`, `commitments`,
+//! (`turns`, `addresses`, `language`, `text`, `tokens`, `noun_phrases`) and shown (`lines`); what is found in it (`people`, `commitments`,
 //! what a sentence can tell (`tellings`) and how likely it does (`likelihood`) by its `clues`, the `referents` of what it is
 //! about and the `topics`, all by learned `weights`, `action_items`, `decisions`, `questions`, `ranking`), and all of it at
 //! once (`findings`).
@@ -20,6 +20,7 @@ pub mod language;
 pub mod likelihood;
 pub mod lines;
 pub mod material;
+pub mod noun_phrases;
 pub mod people;
 pub mod phrases;
 pub mod questions;

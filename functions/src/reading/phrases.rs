@@ -323,6 +323,11 @@ struct File {
     /// What may stand before an infinitive as one word with it, where verbs end a clause ("mitbringen").
     #[serde(default)]
     verb_prefixes: String,
+    /// Forms of verbs besides the modal ones that a task is told without.
+    #[serde(default)]
+    helpers: String,
+    /// Words beside a time that say that it is the last one.
+    latest: Vec<String>,
     /// Whether what denies a verb always stands before it.
     #[serde(default)]
     denies_before: bool,
@@ -364,6 +369,8 @@ pub struct Phrases {
     pub dotted_days: bool,
     pub capital_nouns: bool,
     verb_prefixes: Vec<String>,
+    helpers: Vec<String>,
+    latest: Vec<Vec<String>>,
     /// Whether what denies a verb always stands before it.
     pub denies_before: bool,
     /// Articles that are no pronouns before a verb, and may stand before a name.
@@ -373,6 +380,8 @@ pub struct Phrases {
     senses: Senses,
     /// The verb of a form, by a number.
     verbs: FxHashMap<String, u32>,
+    /// The infinitives by their numbers.
+    infinitive_of: Vec<String>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
     pronouns: FxHashMap<String, Pronoun>,
@@ -494,10 +503,14 @@ impl Phrases {
         let mut words: FxHashMap<String, Classes> = FxHashMap::default();
         let mut verbs: FxHashMap<String, u32> = FxHashMap::default();
         let mut infinitives: FxHashMap<String, u32> = FxHashMap::default();
+        let mut infinitive_of: Vec<String> = Vec::new();
         let mut add = |word: String, class: Class| words.entry(word).or_default().add(class);
         let mut form = |infinitive: &str, form: &str| {
             let next = u32::try_from(infinitives.len()).unwrap_or(u32::MAX);
             let verb = *infinitives.entry(infinitive.to_owned()).or_insert(next);
+            if verb == next {
+                infinitive_of.push(infinitive.to_owned());
+            }
             verbs.entry(form.to_owned()).or_insert(verb);
         };
         for (class, listed) in &file.words {
@@ -575,12 +588,15 @@ impl Phrases {
             dotted_days: file.dotted_days,
             capital_nouns: file.capital_nouns,
             verb_prefixes: owned(&file.verb_prefixes),
+            helpers: owned(&file.helpers),
+            latest: file.latest.iter().map(|words| owned(words)).collect(),
             denies_before: file.denies_before,
             articles: owned(&file.articles),
             infinitives: owned(&file.infinitives),
             words,
             senses: Senses::read(senses),
             verbs,
+            infinitive_of,
             endings: file.endings.iter().flat_map(ending).collect(),
             not_verbs: owned(&file.not_verbs),
             pronouns: file.pronouns.iter().flat_map(pronoun).collect(),
@@ -697,6 +713,101 @@ impl Phrases {
     #[must_use]
     pub fn verb(&self, lower: &str) -> Option<u32> {
         self.verbs.get(lower).copied()
+    }
+
+    /// The infinitive of a form of a verb of the file.
+    #[must_use]
+    pub fn infinitive(&self, lower: &str) -> Option<&str> {
+        self.verb(lower).and_then(|verb| self.infinitive_of.get(verb as usize)).map(String::as_str)
+    }
+
+    /// Where the words end that begin at a token and say that a time is the last one ("at the latest").
+    #[must_use]
+    pub fn latest(&self, tokens: &[Token], at: usize) -> Option<usize> {
+        let is_there = |words: &&Vec<String>| {
+            tokens
+                .get(at..at + words.len())
+                .is_some_and(|tokens| tokens.iter().zip(*words).all(|(token, word)| token.lower == *word))
+        };
+        self.latest.iter().find(is_there).map(|words| at + words.len())
+    }
+
+    /// Whether a task is told without this verb, behind which another one stands.
+    #[must_use]
+    pub fn helps(&self, token: &Token) -> bool {
+        token.has(Class::Modal) || self.helpers.contains(&token.lower)
+    }
+
+    /// An infinitive without what may stand before it, unless a form has that, too.
+    #[must_use]
+    pub fn unprefixed<'i>(&self, infinitive: &'i str, form: &str) -> &'i str {
+        let is_added = |prefix: &&String| infinitive.starts_with(prefix.as_str()) && !form.starts_with(prefix.as_str());
+        self.verb_prefixes.iter().find(is_added).map_or(infinitive, |prefix| &infinitive[prefix.len()..])
+    }
+
+    /// Whether a word is what may stand before an infinitive as one word with it.
+    #[must_use]
+    pub fn is_verb_prefix(&self, lower: &str) -> bool {
+        self.verb_prefixes.iter().any(|prefix| prefix == lower)
+    }
+
+    /// The infinitive of a participle that tells what is done ("verlängert", "eingebaut"), where verbs end a clause.
+    #[must_use]
+    pub fn infinitive_of_participle(&self, lower: &str) -> Option<String> {
+        let known = self.infinitive(lower).or_else(|| self.infinitive(lower.strip_prefix("ge")?));
+        let known = known.map(|infinitive| self.unprefixed(infinitive, lower).to_owned());
+        known.or_else(|| {
+            self.verb_prefixes.iter().find_map(|prefix| {
+                let rest = lower.strip_prefix(prefix.as_str())?;
+                let form = rest.strip_prefix("ge")?;
+                Some(format!("{prefix}{}", self.unprefixed(self.infinitive(form)?, form)))
+            })
+        })
+    }
+
+    /// The infinitive of a form of the first person that is in no file, as most verbs make it.
+    #[must_use]
+    pub fn guessed(&self, lower: &str) -> Option<String> {
+        let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
+        match self.code {
+            "de" if lower.ends_with("en") => Some(lower.to_owned()),
+            "de" => with("e", "en").or_else(|| with("", "en")),
+            "fr" => with("e", "er"),
+            "es" | "pt" => with("o", "ar"),
+            "it" => with("o", "are"),
+            _ => None,
+        }
+    }
+
+    /// The infinitive of a form on which pronouns hang ("mandarlo").
+    #[must_use]
+    pub fn without_hung(&self, lower: &str) -> Option<String> {
+        let mut stem = lower;
+        for _ in 0..2 {
+            stem = self
+                .enclitics
+                .iter()
+                .filter_map(|ending| stem.strip_suffix(ending.as_str()))
+                .min_by_key(|left| left.len())?;
+            let plain: String = stem.chars().map(unaccented).collect();
+            let known = [stem.to_owned(), format!("{stem}e"), plain]
+                .into_iter()
+                .find_map(|form| Some(self.infinitive(&form)?.to_owned()));
+            if known.is_some() {
+                return known;
+            }
+        }
+        None
+    }
+
+    /// The article of what something is done with, where it is another one than that of what does something.
+    #[must_use]
+    pub fn accusative(&self, article: &str, is_governed: bool) -> Option<&'static str> {
+        match (self.capital_nouns, article, is_governed) {
+            (true, "der", false) | (true, "dem", _) => Some("den"),
+            (true, "der", true) => Some("die"),
+            _ => None,
+        }
     }
 
     /// The longest phrase of one of these meanings that begins at a token.

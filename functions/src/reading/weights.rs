@@ -117,7 +117,7 @@ pub(super) fn step(number: usize, bounds: &[usize]) -> usize {
 pub struct Learned {
     /// Of a sentence: what it tells, by the columns of `tellings::Telling`.
     pub tellings: Weights<{ Telling::ALL.len() }>,
-    /// Of a sentence and one before it: whether that one says what it is about.
+    /// Of a sentence and a noun phrase before it: whether that one is what it is about.
     pub referents: Weights<1>,
     /// Of a phrase: whether it is a topic.
     pub topics: Weights<1>,

@@ -4,7 +4,7 @@
 //! clues, each of which goes a step that cannot be too long. The same meetings, phrases and senses give the same weights.
 //! Held out meetings teach nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use functions::reading::action_items::hearing::Heard;
@@ -13,7 +13,7 @@ use functions::reading::commitments::clauses::is_question;
 use functions::reading::decisions::told;
 use functions::reading::material::{Chunk, Material};
 use functions::reading::people::Names;
-use functions::reading::referents::Referents;
+use functions::reading::referents::{Place, Referents};
 use functions::reading::tellings::Telling;
 use functions::reading::text::{Sentence, Source, Text, normalized};
 use functions::reading::topics::with_clues;
@@ -44,7 +44,7 @@ const QUOTE_MIN: f64 = 0.4;
 pub(crate) struct Lessons {
     /// Of sentences, what they tell.
     tellings: Table<{ Telling::ALL.len() }>,
-    /// Of sentences and one before, whether that one says what they are about.
+    /// Of sentences and a noun phrase before, whether that one is what they are about.
     referents: Table<1>,
     /// Of phrases, whether they are topics.
     topics: Table<1>,
@@ -118,12 +118,17 @@ impl Lessons {
         for item in &labels.items {
             let label = Label::of(item);
             let Some(index) = label.quote.and_then(|quote| quoted(quote, text)) else { continue };
-            let mut own: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-            referents.clues(index, |before, clue| {
-                own.entry(before).or_default().insert(self.referents.number(clue));
+            let mut own: HashMap<Place, BTreeSet<u32>> = HashMap::new();
+            referents.clues(index, |place, clue| {
+                own.entry(place.clone()).or_default().insert(self.referents.number(clue));
             });
-            for (before, clues) in own {
-                self.referents.add(meeting, clues, [holds(&text.sentences[before].text, label.words)]);
+            let mut own: Vec<(Place, BTreeSet<u32>)> = own.into_iter().collect();
+            own.sort_by_key(|(place, _)| (place.sentence, place.words.start));
+            for (place, clues) in own {
+                let tokens = &text.sentences[place.sentence].tokens[place.words];
+                let said = tokens.iter().map(|token| token.lower.as_str()).collect::<Vec<_>>().join(" ");
+                let is_meant = label.words.split(' ').any(|word| said.contains(&word.to_lowercase()));
+                self.referents.add(meeting, clues, [is_meant]);
             }
         }
     }
@@ -131,7 +136,7 @@ impl Lessons {
     /// The lines of the files that some of the meetings teach.
     pub(crate) fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 3] {
         let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, a decision, and no task";
-        let referents = "a sentence before saying what one is about";
+        let referents = "a noun phrase being what a sentence is about";
         [
             self.tellings.learned(tellings, &is_taught),
             self.referents.learned(referents, &is_taught),

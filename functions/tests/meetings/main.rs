@@ -10,6 +10,9 @@
 //! Those in `unseen/`, of both kinds, were only scored, a few times, and nothing was chosen by it. A change that is made
 //! after reading what is held out makes it seen.
 //!
+//! An item counts only as a person writes it down: at most 25 words with owner and time, no brackets but those of the time,
+//! and no words of sentences that are not its evidence. Its label has to stand in the task alone.
+//!
 //! The totals by language are golden files, so that every change of the generator or of its language files shows:
 //! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with the weights that others teach (a
 //! little too well: the words whose senses are known were chosen by all of them).
@@ -26,6 +29,7 @@ mod scoring;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use functions::reading::action_items::item::{ActionItem, Owner};
 use functions::reading::weights::Learned;
 use learning::Lessons;
 use scoring::{Meeting, Score, meetings};
@@ -187,6 +191,57 @@ fn each_meeting_is_there_once() {
             }
         }
     }
+}
+
+/// A meeting of four sentences with one item.
+fn small_meeting() -> Meeting {
+    toml::from_str(
+        r#"
+        name = "wiki"
+        date = "2025-03-04"
+        people = ["Ana", "Tom"]
+        said = """
+Ana: The wiki page on releases is older than the team.
+Ana: Could somebody update the wiki page before the audit?
+Tom: I can do that by Thursday, it's basically one line.
+Ana: Yesterday I finished the retry logic for the payments.
+"""
+        items = ["Tom | wiki page | 2025-03-06"]
+        topics = []
+        "#,
+    )
+    .unwrap()
+}
+
+fn item(task: &str, evidence: &[&str]) -> ActionItem {
+    let owner = Some(Owner { id: Some("tom".to_owned()), name: "Tom".to_owned() });
+    let evidence = evidence.iter().map(|said| (*said).to_owned()).collect();
+    ActionItem { owner, task: task.to_owned(), due: Some("by Thursday".to_owned()), due_day: None, evidence }
+}
+
+#[test]
+fn item_that_quotes_its_evidence_fails() {
+    let (says, asks) = (
+        "I can do that by Thursday, it's basically one line.",
+        "Could somebody update the wiki page before the audit?",
+    );
+    let meeting = small_meeting();
+    let right = |task: &str| {
+        let mut score = Score::default();
+        scoring::score_items(&meeting, &[item(task, &[says, asks])], &mut score, &mut Vec::new());
+        score.items_right()
+    };
+    assert_eq!(right("update the wiki page before the audit"), 1);
+    let quotations = [
+        "do that (Could somebody update the wiki page before the audit?)",
+        "do that, could somebody update the wiki page before the audit",
+        "update the wiki page, yesterday I finished the retry logic",
+        "update the wiki page which is older than the team and so on and so on and so on and so on and so on",
+    ];
+    for task in quotations {
+        assert_eq!(right(task), 0, "{task}");
+    }
+    assert_eq!(right("do that"), 0, "the evidence holds no label");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct Insight {
     pub meeting_id: Id<Meeting>,
     /// What it was about, at most 1,200 characters.
     pub summary: String,
-    /// What is to be done, the reader's own first.
+    /// What is to be done, the reader's own first, each in at most 25 words.
     pub action_items: Vec<String>,
     /// The same in their parts, in the same order; absent in rows of releases that told the lines only.
     pub action_item_details: Option<Vec<ActionItemDetail>>,
@@ -25,7 +25,7 @@ pub struct Insight {
     pub recommendations: Vec<Recommendation>,
     /// Addresses that came up.
     pub links: Vec<InsightLink>,
-    /// What made it, with its version, such as `builtin/6`.
+    /// What made it, with its version, such as `builtin/7`.
     pub generator: String,
     /// Of the material: the same makes no new insight.
     pub source_hash: Fingerprint,

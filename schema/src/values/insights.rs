@@ -37,8 +37,9 @@ pub enum RecommendationKind {
 /// One action item, in its parts.
 ///
 /// ```json
-/// {"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report by Friday",
-///  "dueText": "by Friday", "due": "2026-01-02"}
+/// {"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report",
+///  "dueText": "by Friday", "due": "2026-01-02",
+///  "evidence": ["I can do that by Friday.", "Could you send the report?"]}
 /// ```
 #[value]
 #[derive(Eq)]
@@ -47,12 +48,14 @@ pub struct ActionItemDetail {
     pub owner_id: Option<Id<User>>,
     /// The name of the one whose it is, as others see it or as it was said; absent where nobody was named.
     pub owner: Option<String>,
-    /// What is to be done, in the words of the meeting.
+    /// What is to be done, without the time: a verb and what it is done with, at most 16 words.
     pub task: String,
     /// By when, as it was said.
     pub due_text: Option<String>,
     /// The same as a day (ISO 8601), counted in UTC from the day of the meeting; absent where the words leave it open.
     pub due: Option<IsoDate>,
+    /// The sentence that says it, and the one that it answers; absent in insights of former releases.
+    pub evidence: Option<Vec<String>>,
 }
 
 /// A day of the calendar by ISO 8601.
@@ -101,8 +104,9 @@ mod tests {
         let recommendation: Recommendation = from_value(json.clone()).unwrap();
         assert_eq!(recommendation.kind, RecommendationKind::FollowUp);
         assert_eq!(to_value(recommendation).unwrap(), json);
-        let json = json!({"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report by Friday",
-            "dueText": "by Friday", "due": "2026-01-02"});
+        let json = json!({"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report",
+            "dueText": "by Friday", "due": "2026-01-02",
+            "evidence": ["I can do that by Friday.", "Could you send the report?"]});
         assert_eq!(to_value(from_value::<ActionItemDetail>(json.clone()).unwrap()).unwrap(), json);
         assert!(IsoDate::new("02.03.2026").is_err());
         let json = json!({"type": "notes", "url": "https://example.org/plan", "title": "The plan"});

@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn another_persons_task_is_no_evidence() {
         let owner = Owner { id: Some("bob".into()), name: "Bob".into() };
-        let item = ActionItem { owner: Some(owner), task: "call".into(), due: None, due_day: None };
+        let item =
+            ActionItem { owner: Some(owner), task: "call".into(), due: None, due_day: None, evidence: Vec::new() };
         assert_eq!(follow_up(&[item], &person("Ada", &[]), &Phrases::english().frames), None);
     }
 

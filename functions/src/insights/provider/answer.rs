@@ -18,7 +18,7 @@ use crate::reading::addresses::spans;
 use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
 use crate::reading::material::Material;
 use crate::reading::people::{Named, Names};
-use crate::reading::phrases::Phrases;
+use crate::reading::phrases::{Meaning, Phrases};
 use crate::reading::text::{Text, normalized};
 use crate::reading::tokens::tokens;
 
@@ -89,6 +89,13 @@ impl<'m> Sources<'m> {
         is_named.then(|| Owner { id: None, name: clipped(name.trim(), LINE_CHARS_MAX) })
     }
 
+    /// A task without the words that announce it ("I'll", "can you").
+    fn unannounced<'t>(&self, task: &'t str) -> &'t str {
+        let tokens = tokens(task, self.phrases);
+        let found = self.phrases.at(&tokens, 0, Meaning::announces).filter(|found| !found.has_verb);
+        found.and_then(|found| tokens.get(found.end)).map_or(task, |first| &task[first.place.start..])
+    }
+
     /// An action item, if it has the form of one and stands in the meeting.
     fn checked(&self, item: Item) -> Option<ActionItem> {
         let task = line(&item.task, &self.links, LINE_CHARS_MAX);
@@ -99,7 +106,9 @@ impl<'m> Sources<'m> {
         let due_day = due
             .as_deref()
             .and_then(|due| self.phrases.calendar.all(&tokens(due, self.phrases), self.held).first()?.day);
-        Some(ActionItem { owner: item.owner.and_then(|name| self.owner(&name)), task, due, due_day })
+        let owner = item.owner.and_then(|name| self.owner(&name));
+        let task = self.unannounced(&task).to_owned();
+        ActionItem { owner, task, due, due_day, evidence: vec![item.evidence] }.bounded()
     }
 }
 
@@ -396,7 +405,13 @@ mod tests {
 
     #[test]
     fn parts_become_one_with_the_surest_first() {
-        let task = |task: &str| ActionItem { owner: None, task: task.to_owned(), due: None, due_day: None };
+        let task = |task: &str| ActionItem {
+            owner: None,
+            task: task.to_owned(),
+            due: None,
+            due_day: None,
+            evidence: Vec::new(),
+        };
         let part = |summary: &str, item: &str, confidence: f64| Insights {
             summary: summary.to_owned(),
             action_items: [item, "share it"].map(task).to_vec(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::generator::insights::{RECOMMENDATIONS_MAX, SUMMARY_CHARS_MAX};
 use super::answer::EVIDENCE_WORDS_MIN;
-use crate::reading::action_items::item::ACTION_ITEMS_MAX;
+use crate::reading::action_items::item::{ACTION_ITEMS_MAX, TASK_WORDS_MAX};
 use crate::reading::lines::LINE_CHARS_MAX;
 use crate::reading::material::{Chunk, Material, Person};
 
@@ -155,10 +155,12 @@ fn instructions(question: &Question<'_>, format: Format) -> String {
          it, and never mention them as yours.\n\
          Use only what the material says; invent nothing. Write in the language of the material.\n\
          - summary: at most {summary_chars} characters.\n\
-         - actionItems: at most {ACTION_ITEMS_MAX}, the reader's own first: what somebody elapsed on, was asked for and accepted, \
+         - actionItems: at most {ACTION_ITEMS_MAX}, the reader's own first: what somebody took on, was asked for and accepted, \
          or what is to be done by all. No habits, conditions, hopes, jokes, quotations, and nothing that was taken back. owner: \
-         the name as it was said, or null; task: at least two words; due: the words of the material that say until when, or \
-         null; evidence: at least {EVIDENCE_WORDS_MIN} successive words of one speaker, or of the notes, copied letter by letter, \
+         the name as it was said, or null; task: what a person would write on a list of tasks, a verb in its base form with \
+         its object and its target, in 2 to {TASK_WORDS_MAX} words, the thing itself in place of \"it\" and \"that\", without \
+         \"I will\", the time, brackets and the talk around it; due: the words of the material that say until when, or null; \
+         evidence: at least {EVIDENCE_WORDS_MIN} successive words of one speaker, or of the notes, copied letter by letter, \
          in which the item is said. An item without such words is left out.\n\
          - recommendations: at most {RECOMMENDATIONS_MAX} for the reader, each resting on evidence in the material: \
          follow-up (has action items), networking (others who share interests, by name), learning (a main topic outside \

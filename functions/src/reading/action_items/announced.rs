@@ -1,16 +1,15 @@
 //! What one announcement of a sentence makes of the drafts.
 
-use std::ops::Range;
-
 use rustc_hash::FxHashSet;
 
 use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;
 use super::listener::Listener;
-use super::words::word_at;
+use super::wording::words_of;
 use crate::reading::commitments::clauses::is_question;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
+use crate::reading::noun_phrases::word_at;
 use crate::reading::phrases::{Class, Meaning, Phrases};
 use crate::reading::text::Sentence;
 
@@ -72,14 +71,15 @@ impl Listener<'_> {
         if !self.is_long_enough(here, task.clone()) {
             return;
         }
-        let text = self.with_context(here, announcement);
+        let text = self.text_of(here, task.clone());
         if is_passed_on {
-            self.passed_on(here, owner, task, text, terms);
+            self.passed_on(here, owner, announcement, text, terms);
             return;
         }
         let is_promise =
             announcement.can && !is_question(&here.sentence.text) && self.has_known_verb(here, task.clone());
         let mut new = draft(here, owner, text, terms, (!is_offer || is_promise) && !is_idle);
+        new.said = Some((here.index, words_of(here, announcement)));
         new.is_idle = is_idle;
         new.is_proposal = (*is_offer || announcement.is_together) && *by == AnnouncedBy::Everybody;
         new.verbs = self.verbs(here, task.clone());
@@ -123,12 +123,13 @@ impl Listener<'_> {
         &mut self,
         here: Here<'_>,
         owner: Option<Owner>,
-        task: &Range<usize>,
+        announcement: &Announcement,
         text: String,
         terms: FxHashSet<u32>,
     ) {
         let mut new = draft(here, owner, text, terms, false);
-        new.verbs = self.verbs(here, task.clone());
+        new.said = Some((here.index, words_of(here, announcement)));
+        new.verbs = self.verbs(here, announcement.task.clone());
         let at = self.last_draft(|known| is_same(known, &new)).unwrap_or_else(|| {
             self.drafts.push(new);
             self.drafts.len() - 1

@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::context::{CONTEXT_CHARS_MAX, CONTEXT_WORDS};
+use super::context::CONTEXT_WORDS;
 use super::draft::{Draft, Here, draft, set_due};
 use super::item::Owner;
 use super::listener::{Listener, REPLY_TURNS};
+use super::wording::words_of;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
 use crate::reading::phrases::Class;
@@ -136,21 +137,7 @@ impl Listener<'_> {
         time: Option<&Time>,
     ) {
         let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
-        let verbs = self.verbs(here, announcement.task.clone());
-        let is_claim = announcement.by == AnnouncedBy::Claim;
-        let words = if is_claim { announcement.start..announcement.end } else { announcement.task.clone() };
-        let is_told = matches!(announcement.by, AnnouncedBy::Speaker | AnnouncedBy::LastNamed | AnnouncedBy::Named(_));
-        let says_more = (is_claim || is_told)
-            && !words.is_empty()
-            && !self.is_empty(here, words.clone())
-            && self.has_known_verb(here, words.clone())
-            && verbs.is_disjoint(&self.drafts[at].verbs);
-        let said = self.text_of(here, words);
         let draft = &mut self.drafts[at];
-        // "Could you look at it?" – "I'll call them": what they are going to do, in their own words.
-        if says_more && !draft.item.task.contains(&said) && draft.item.task.chars().count() <= CONTEXT_CHARS_MAX {
-            draft.item.task = format!("{said} ({})", draft.item.task.replace(['(', ')'], ""));
-        }
         draft.item.owner = Some(owner);
         draft.is_firm = true;
         draft.is_idle = false;
@@ -189,6 +176,7 @@ impl Listener<'_> {
             let is_own = *by == AnnouncedBy::Speaker && !is_offer && !self.is_empty(here, task.clone());
             if let Some(time) = time.filter(|_| is_own && self.is_long_enough(here, task.clone())) {
                 let mut new = draft(here, owner, self.text_of(here, task.clone()), FxHashSet::default(), true);
+                new.said = Some((here.index, words_of(here, announcement)));
                 new.verbs = self.verbs(here, task.clone());
                 set_due(&mut new, here, time);
                 self.add(here, new, false);
@@ -211,12 +199,14 @@ impl Listener<'_> {
         if !is_called_for {
             return;
         }
-        let said = self.text_of(here, said);
-        let text = if takes || said.is_empty() { context.text } else { format!("{said} ({})", context.text) };
+        let words = if said.is_empty() { task.clone() } else { said };
+        let text = if takes { context.text } else { format!("{} {}", self.text_of(here, words.clone()), context.text) };
         let index = owner
             .as_ref()
             .and_then(|owner| self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref()));
         let mut new = draft(here, owner, text, context.terms, !is_offer && !is_asked);
+        new.said = Some((here.index, words_of(here, announcement)));
+        new.about = Some(context.sentence);
         new.is_asked = *is_asked;
         new.addressed = index.filter(|_| *is_asked);
         match (time, context.deadline) {
@@ -267,6 +257,7 @@ impl Listener<'_> {
         }
         let text = self.text_of(here, from..announcement.task.end);
         let mut new = draft(here, None, text, terms, true);
+        new.said = Some((here.index, from..announcement.task.end));
         set_due(&mut new, here, time);
         self.add(here, new, false);
     }

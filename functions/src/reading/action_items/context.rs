@@ -6,9 +6,8 @@ use rustc_hash::FxHashSet;
 use super::draft::{Here, due_of};
 use super::listener::Listener;
 use crate::reading::commitments::clauses::{Grammar, is_question};
-use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
+use crate::reading::commitments::heads::Announcement;
 use crate::reading::phrases::{Class, Meaning};
-use crate::reading::text::Sentence;
 use crate::reading::tokens::Break;
 
 /// How many sentences before a task may say what it is about.
@@ -22,6 +21,7 @@ pub(super) const CONTEXT_WORDS: usize = 10;
 
 /// What was said before a task that names nothing.
 pub(super) struct Context {
+    pub(super) sentence: usize,
     pub(super) text: String,
     pub(super) terms: FxHashSet<u32>,
     pub(super) is_asked: bool,
@@ -45,50 +45,21 @@ pub(super) fn ending(text: &str) -> String {
 }
 
 impl Listener<'_> {
-    /// The words of a task; if a pronoun in it stands for something that was said before, that stands behind it in
-    /// brackets.
-    pub(super) fn with_context(&self, here: Here<'_>, announcement: &Announcement) -> String {
-        let task = &announcement.task;
-        let said = self.text_of(here, task.clone());
-        let from = announcement.start.saturating_sub(2).min(task.start);
-        let tokens = &here.sentence.tokens;
-        let Some(grammar) = Grammar::of(here.sentence, self.names) else { return said };
-        // "The wall crumbles. Somebody should get an offer.": what is nobody's is told with what it is about.
-        let is_nobodys = matches!(announcement.by, AnnouncedBy::Somebody | AnnouncedBy::Everybody);
-        let before = here.index.checked_sub(1).map(|before| &self.text.sentences[before]);
-        let is_task = |before: &Sentence| {
-            (0..before.tokens.len()).any(|at| here.phrases.at(&before.tokens, at, Meaning::announces).is_some())
-        };
-        let before = before
-            .filter(|before| before.source == here.sentence.source && !is_question(&before.text) && !is_task(before));
-        if let Some(before) = before.filter(|_| is_nobodys && !announcement.is_together) {
-            return format!("{said} ({})", ending(before.text.trim_end_matches(['.', '!', ',', ' '])));
-        }
-        // "Do that by card and keep the receipt": a noun behind the pronoun is another thing, if the verb says nothing.
-        let stands = (from..task.end).find(|at| self.stands_for_it(here, *at)).filter(|at| {
-            let says_nothing =
-                *at > from && (tokens[*at - 1].has(Class::Empty) || tokens[*at - 1].has(Class::Preposition));
-            let until = if says_nothing || *at < task.start { *at } else { task.end };
-            !grammar.has_noun(from..until)
-        });
-        if stands.is_none() {
-            return said;
-        }
-        let is_others = matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
-        let context = if is_others { self.context_before(here) } else { self.context(here, announcement) };
-        match context {
-            Some(context) if !context.text.contains(&said) => format!("{said} ({})", context.text),
-            _ => said,
-        }
-    }
-
     /// What was said before a task that names nothing: in the same sentence, or in one of those before it.
     pub(super) fn context(&self, here: Here<'_>, announcement: &Announcement) -> Option<Context> {
         let own = announcement.start.saturating_sub(CONTEXT_WORDS)..announcement.start;
         let terms = self.terms(here, own.clone(), &[]);
         if !terms.is_empty() {
             let text = self.text_of(here, own);
-            return Some(Context { text, terms, is_asked: false, is_others: false, is_needed: false, deadline: None });
+            return Some(Context {
+                sentence: here.index,
+                text,
+                terms,
+                is_asked: false,
+                is_others: false,
+                is_needed: false,
+                deadline: None,
+            });
         }
         self.context_before(here)
     }
@@ -118,6 +89,7 @@ impl Listener<'_> {
                 let said = before.map_or_else(String::new, |before| format!("{} ", before.text));
                 let said = format!("{said}{}", sentence.text);
                 Some(Context {
+                    sentence: index,
                     text: ending(said.trim_end_matches(['.', '!', '?', ',', ' '])),
                     terms,
                     is_asked: is_question(&sentence.text),

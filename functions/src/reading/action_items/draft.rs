@@ -1,5 +1,7 @@
 //! An item that may still change, where it was said, and when two of them are one task.
 
+use std::ops::Range;
+
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
@@ -29,6 +31,10 @@ pub(super) struct Here<'t> {
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) item: ActionItem,
+    /// The sentence and the words in it that say the task; None of what the notes hold.
+    pub(super) said: Option<(usize, Range<usize>)>,
+    /// A sentence before that says what it is about.
+    pub(super) about: Option<usize>,
     /// The task by which repetitions are known.
     pub(super) normal: String,
     /// Terms that tell it from others.
@@ -79,7 +85,9 @@ impl Draft {
 pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: FxHashSet<u32>, is_firm: bool) -> Draft {
     Draft {
         normal: normalized(&task),
-        item: ActionItem { owner, task, due: None, due_day: None },
+        item: ActionItem { owner, task, due: None, due_day: None, evidence: vec![here.sentence.text.clone()] },
+        said: None,
+        about: None,
         terms,
         verbs: FxHashSet::default(),
         is_firm,

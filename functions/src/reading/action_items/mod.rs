@@ -5,8 +5,8 @@
 //! sentence announces is `commitments`'. In reading order: what is found (`item`), the drafts of it (`draft`) and what is
 //! remembered of them (`listener`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
 //! when (`times`); what is said again (`repetition`), answered (`replies`), taken on (`claims`) and announced (`announced`);
-//! where something is settled, so that it is an item (`settled`); and a meeting from its first sentence to its last
-//! (`hearing`).
+//! how words become a line of a to-do list (`phrasing`) and which words these are (`wording`); where something is settled,
+//! so that it is an item (`settled`); and a meeting from its first sentence to its last (`hearing`).
 
 pub mod item;
 mod draft;
@@ -19,5 +19,7 @@ mod repetition;
 mod replies;
 mod claims;
 mod announced;
+mod phrasing;
+mod wording;
 mod settled;
 pub mod hearing;

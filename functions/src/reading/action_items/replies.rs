@@ -118,7 +118,9 @@ impl Listener<'_> {
             // What was never said before can be passed on all the same.
             let task = self.clipped_sentence(here);
             self.pending = Some(self.drafts.len());
-            self.drafts.push(draft(here, None, task, terms, false));
+            let mut new = draft(here, None, task, terms, false);
+            new.said = Some((here.index, at..here.sentence.tokens.len()));
+            self.drafts.push(new);
         }
     }
 

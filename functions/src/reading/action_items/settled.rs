@@ -7,16 +7,16 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
-use super::item::{ActionItem, Owner};
+use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::listener::Listener;
 use super::owners::owner_of;
+use super::phrasing::uncapitalized;
 use crate::reading::likelihood::Likelihood;
-use crate::reading::lines::LINE_CHARS_MAX;
 use crate::reading::people::Named;
 use crate::reading::phrases::Class;
-use crate::reading::referents::Referents;
+use crate::reading::referents::{Place, Referents};
 use crate::reading::tellings::Telling;
-use crate::reading::text::{Sentence, Source, Word, WordClass};
+use crate::reading::text::{Sentence, Source, normalized};
 use crate::reading::weights::Weights;
 
 /// How likely a sentence has to be to settle something.
@@ -27,31 +27,23 @@ const APART_SENTENCES: usize = 3;
 const DRAFT_SENTENCES: usize = 1;
 /// How many sentences before somebody may have been named.
 const NAMED_SENTENCES: usize = 4;
-/// The most characters of what was said before, with which an item is told.
-const BEFORE_CHARS_MAX: usize = 240;
 /// The items of which it is told what they are about: more than any talk has.
 const ABOUT_ITEMS_MAX: usize = 500;
-/// How likely it has to be that a sentence says itself what it is about, to be told alone.
-const ABOUT_ITSELF: f64 = 0.8;
 /// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
 /// of so few sentences that there is little around them to judge by.
 const ANOTHER: f64 = 0.9;
 const ANOTHER_OF_FEW: f64 = 0.01;
 const FEW_SENTENCES: usize = 12;
-/// How likely a sentence has to be to say what an item is about.
-const ABOUT_MIN: f64 = 0.01;
 /// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there.
 const NOTHING: f64 = 0.35;
 /// How likely it has to be that, to be left out of what an item is about.
 const NOTHING_BEFORE: f64 = 0.7;
-/// Words that a sentence keeps when those are left out that only lead to it.
-const WORDS_MIN: usize = 3;
 
 /// A sentence that settles something.
 #[derive(Clone, Copy)]
-struct Settled {
-    index: usize,
-    telling: Telling,
+pub(super) struct Settled {
+    pub(super) index: usize,
+    pub(super) telling: Telling,
     /// How much likelier it is than it has to be.
     margin: f64,
 }
@@ -64,10 +56,7 @@ impl Listener<'_> {
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
         let firm: Vec<Option<Telling>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
-        let own_drafts = self.drafts.iter().zip(&firm).filter(|(_, telling)| **telling == Some(Telling::Own));
-        let own = likely.iter().filter(|one| one.telling == Telling::Own).map(|one| one.index);
-        let own = own.chain(own_drafts.map(|(draft, _)| draft.settled)).collect();
-        let about = About { referents: Referents::of(self.text), weights, own, likelihoods };
+        let about = About { referents: Referents::of(self.text), weights, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
         let mut told = Told::default();
@@ -90,9 +79,9 @@ impl Listener<'_> {
             }
         }
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
-        items.extend(noted.map(|draft| (draft.settled, draft.item.clone())));
+        items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
         items.sort_by_key(|(index, _)| *index);
-        items.into_iter().map(|(_, item)| item).collect()
+        once(items.into_iter().map(|(_, item)| item).collect())
     }
 
     /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
@@ -189,30 +178,22 @@ impl Listener<'_> {
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(sentence));
-        let task = draft.filter(|draft| self.is_whole(sentence, draft, owner.as_ref())).map(|draft| &draft.item.task);
-        let said = task.map_or_else(|| told(sentence), String::as_str);
-        if !known.insert((settled.index, owner.clone(), said.to_owned())) {
+        let due = due.map(|(due, day)| (small(due, sentence), day));
+        let words = |text: &str| text.split_whitespace().count();
+        let around = owner.as_ref().map_or(0, |owner| words(&owner.name)) + due.as_ref().map_or(0, |due| words(&due.0));
+        let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
+        let due_text = due.as_ref().map(|due| due.0.as_str());
+        let worded = self.worded(settled, draft, owner.as_ref(), due_text, about?, words_max)?;
+        if !known.insert((settled.index, owner.clone(), worded.task.clone())) {
             return None;
         }
-        let chars = |text: &str| text.chars().count();
-        let around = owner.as_ref().map_or(0, |owner| chars(&owner.name)) + due.as_ref().map_or(0, |due| chars(&due.0));
-        let room = LINE_CHARS_MAX.saturating_sub(chars(said) + around + "Ada: () ()".len());
-        let before = about.map_or_else(String::new, |about| about.before(settled.index, room.min(BEFORE_CHARS_MAX)));
-        let task = if before.is_empty() { said.to_owned() } else { format!("{said} ({before})") };
         let (due, due_day) = due.map_or((None, None), |(due, day)| (Some(due), day));
-        Some(ActionItem { owner, task, due, due_day })
-    }
-
-    /// Whether a draft's task has all words with a meaning of its sentence, but its owner and its time.
-    fn is_whole(&self, sentence: &Sentence, draft: &Draft, owner: Option<&Owner>) -> bool {
-        let Some(start) = sentence.text.find(&draft.item.task) else { return false };
-        let task = start..start + draft.item.task.len();
-        let due = draft.item.due.as_ref().and_then(|due| Some((sentence.text.find(due)?, due.len())));
-        let is_owner = |word: &Word| owner.is_some_and(|owner| owner.name.contains(&word.surface));
-        sentence.words.iter().filter(|word| word.class != WordClass::Stop && !is_owner(word)).all(|word| {
-            let is_due = due.is_some_and(|(start, length)| (start..start + length).contains(&word.place.start));
-            is_due || task.contains(&word.place.start) || self.text.names.contains(&word.term)
-        })
+        let answered = worded
+            .answered
+            .filter(|answered| *answered != settled.index)
+            .map(|answered| self.text.sentences[answered].text.clone());
+        let evidence = std::iter::once(sentence.text.clone()).chain(answered).collect();
+        ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded()
     }
 
     fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
@@ -266,59 +247,43 @@ impl Listener<'_> {
     }
 }
 
+/// Each task once: of the same with and without an owner the one with them stays.
+fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
+    let owned: FxHashSet<String> =
+        items.iter().filter(|item| item.owner.is_some()).map(|item| normalized(&item.task)).collect();
+    let mut known = FxHashSet::default();
+    let is_new = |item: &ActionItem| {
+        let task = normalized(&item.task);
+        (item.owner.is_some() || !owned.contains(&task)) && known.insert((item.owner.clone(), task))
+    };
+    let mut is_new = is_new;
+    items.into_iter().filter(|item| is_new(item)).collect()
+}
+
+/// A time without the capital of its sentence's beginning.
+fn small(due: String, sentence: &Sentence) -> String {
+    let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
+    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
+    let is_small = first.is_some_and(|first| leads.iter().any(|class| first.has(*class)));
+    if is_small { uncapitalized(&due) } else { due }
+}
+
 /// What was said before that an item is about.
-struct About<'a> {
+pub(super) struct About<'a> {
     referents: Referents<'a>,
     weights: &'a Weights<1>,
-    /// The sentences that settle what their speakers do: each is told as an item of its own.
-    own: FxHashSet<usize>,
     /// What each sentence tells.
     likelihoods: &'a [Option<Likelihood>],
 }
 
 impl About<'_> {
-    /// The sentences before one that say what it is about, the likeliest that have room, in order.
-    fn before(&self, index: usize, mut room: usize) -> String {
+    /// The noun phrases of a sentence and of those before it that it may be about, the likeliest first.
+    pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
         let mut likely = self.referents.likely(index, self.weights);
-        if likely.first().is_some_and(|own| own.1 >= ABOUT_ITSELF) {
-            return String::new();
-        }
-        // Of equals the nearest.
-        likely.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let sentences = &self.referents.text().sentences;
-        let mut chosen = Vec::new();
-        for (before, likelihood) in likely {
-            let chars = sentences[before].text.chars().count() + " … ".chars().count();
-            let is_other_item = self.own.contains(&before);
-            let is_nothing =
-                self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE);
-            if before == index || is_other_item || is_nothing || likelihood < ABOUT_MIN || chars > room {
-                continue;
-            }
-            room -= chars;
-            chosen.push(before);
-        }
-        chosen.sort_unstable();
-        let mut told = String::new();
-        for (at, before) in chosen.iter().enumerate() {
-            let is_next = at > 0 && chosen[at - 1] + 1 == *before;
-            told.push_str(if at == 0 {
-                ""
-            } else if is_next {
-                " "
-            } else {
-                " … "
-            });
-            told.push_str(&sentences[*before].text);
-        }
-        told
+        let is_nothing = |before: usize| {
+            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE)
+        };
+        likely.retain(|(place, _)| !is_nothing(place.sentence));
+        likely
     }
-}
-
-/// A sentence without the words that only lead to it ("okay, …") and its full stop.
-fn told(sentence: &Sentence) -> &str {
-    let leads = sentence.tokens.iter().take_while(|token| token.has(Class::Interjection)).count();
-    let leads = leads.min(sentence.tokens.len().saturating_sub(WORDS_MIN));
-    let start = sentence.tokens.get(leads).map_or(0, |token| token.place.start);
-    sentence.text[start..].trim_end_matches(['.', '!', ',', ' '])
 }

@@ -10,15 +10,10 @@ use super::listener::Listener;
 use crate::reading::commitments::heads::Announcement;
 use crate::reading::dates::Due as Time;
 use crate::reading::lines::clipped;
+use crate::reading::noun_phrases::word_at;
 use crate::reading::phrases::Class;
-use crate::reading::text::{Word, WordClass};
+use crate::reading::text::WordClass;
 use crate::reading::tokens::{Break, Token, is_determined};
-
-/// The word that begins within a token.
-pub(super) fn word_at<'w>(words: &'w [Word], place: &Range<usize>) -> Option<&'w Word> {
-    let at = words.partition_point(|word| word.place.start < place.start);
-    words.get(at).filter(|word| word.place.start < place.end)
-}
 
 impl Listener<'_> {
     /// The terms of some tokens that tell a task from others.

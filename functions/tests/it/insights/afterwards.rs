@@ -22,7 +22,7 @@ fn they_come_half_a_minute_after_the_end() {
     assert_eq!(app.count::<Insight>(), 0);
     app.advance(Duration::from_millis(1));
     assert_eq!(app.count::<Insight>(), 3);
-    assert_eq!(own(&app.user("carol"), &id)["generator"], "builtin/6");
+    assert_eq!(own(&app.user("carol"), &id)["generator"], "builtin/7");
     assert_eq!(counted(&generate(&ada, &id)).0, 0, "nothing is left to be made");
 }
 

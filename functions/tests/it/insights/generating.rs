@@ -109,7 +109,7 @@ fn everybody_gets_his_own_and_nothing_of_another_meeting() {
         let text = insight.to_string();
         assert!(!text.contains("zeppelin") && !text.contains("embassy"), "{text}");
         assert_eq!(insight["links"][0]["url"], "https://example.org/index");
-        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/6"), &json!("transcript")));
+        assert_eq!((&insight["generator"], &insight["links"][0]["type"]), (&json!("builtin/7"), &json!("transcript")));
     }
     assert_eq!(own(&ada, &other), json!(null));
 }
@@ -126,12 +126,13 @@ fn an_item_tells_its_owner_and_its_day() {
     say(&ada, &id, begin + 15, "Dana will send us her comments by tomorrow.");
     generate(&ada, &id).value();
     let insight = own(&bob, &id);
-    let lines = ["bob: call their regional director on Monday", "Dana: send us her comments by tomorrow"];
+    let lines = ["bob: call their regional director (on Monday)", "Dana: send us her comments (by tomorrow)"];
     assert_eq!(insight["actionItems"], json!(lines));
     let details = json!([
-        {"ownerId": insight["userId"], "owner": "bob", "task": "call their regional director on Monday",
-         "dueText": "on Monday", "due": "2026-01-05"},
-        {"owner": "Dana", "task": "send us her comments by tomorrow", "dueText": "by tomorrow", "due": "2026-01-02"},
+        {"ownerId": insight["userId"], "owner": "bob", "task": "call their regional director",
+         "dueText": "on Monday", "due": "2026-01-05", "evidence": ["I'll call their regional director on Monday."]},
+        {"owner": "Dana", "task": "send us her comments", "dueText": "by tomorrow", "due": "2026-01-02",
+         "evidence": ["Dana will send us her comments by tomorrow."]},
     ]);
     assert_eq!(insight["actionItemDetails"], details);
 }

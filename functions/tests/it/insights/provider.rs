@@ -64,7 +64,7 @@ fn while_a_meeting_goes_on_only_those_who_came_are_asked_for() {
     let of_bob = own(&app.user("bob"), &id);
     assert_eq!(of_bob["generator"], "openai/m1");
     assert_eq!(of_bob["actionItems"], json!(["ada: write the plan"]), "what nobody said is left out");
-    assert_eq!(own(&app.user("carol"), &id)["generator"], "builtin/6");
+    assert_eq!(own(&app.user("carol"), &id)["generator"], "builtin/7");
     end(&app, &id);
     app.advance(Duration::from_secs(30));
     assert_eq!(own(&app.user("carol"), &id)["generator"], "openai/m1");
@@ -81,7 +81,7 @@ fn an_answer_that_is_none_is_asked_for_in_the_other_form_and_then_made_here() {
     let forms: Vec<_> = service.asked().iter().map(|(_, body)| body["response_format"]["type"].clone()).collect();
     assert_eq!(forms, ["json_schema", "json_object"]);
     let insight = own(&ada, &id);
-    assert_eq!(insight["generator"], "builtin/6");
+    assert_eq!(insight["generator"], "builtin/7");
     assert!(insight["actionItems"][0].as_str().unwrap().contains("write to the vendor"), "{insight}");
 }
 
@@ -113,7 +113,7 @@ fn a_busy_provider_is_asked_again_when_it_says() {
 #[test]
 fn a_silent_provider_is_a_timeout_only_without_fallback() {
     let silent = || Service::new(vec![slow(good("Too late."), Duration::from_secs(20))]);
-    for (fallback, summary) in [("fallback = false", None), ("", Some("builtin/6"))] {
+    for (fallback, summary) in [("fallback = false", None), ("", Some("builtin/7"))] {
         let service = silent();
         let app = asking(&service, &format!("timeout_s = 1\n{fallback}"));
         let ada = app.user("ada");
@@ -149,7 +149,7 @@ fn what_stands_in_for_a_provider_is_read_by_force_and_replaced_by_the_next_call(
     generate(&ada, &id).value();
     force(&ada, &id).value();
     assert_eq!(counted(&force(&ada, &id)).0, 0, "within a minute");
-    assert_eq!((service.count(), own(&ada, &id)["generator"].clone()), (2, json!("builtin/6")));
+    assert_eq!((service.count(), own(&ada, &id)["generator"].clone()), (2, json!("builtin/7")));
     assert_eq!(counted(&generate(&ada, &id)).0, 1);
     assert_eq!(own(&ada, &id)["summary"], "At last.");
 }
@@ -172,7 +172,7 @@ fn everybody_has_insights_before_a_model_is_asked() {
     let (reply, meanwhile) = app.block_on(async { tokio::join!(call, meanwhile) });
 
     let generators: Vec<_> = meanwhile.iter().map(|row| row.generator.as_str()).collect();
-    assert_eq!(generators, ["builtin/6"; 3]);
+    assert_eq!(generators, ["builtin/7"; 3]);
     let (made, ids) = counted(&reply);
     assert_eq!(made, 3, "each reader counts once");
     assert!(meanwhile.iter().all(|row| ids.contains(&row.id().to_string())));
@@ -198,7 +198,7 @@ fn a_provider_that_does_not_answer_is_not_asked_for_everybody() {
 
     assert_eq!(service.count(), 4 * 3, "for those of the first round, thrice each");
     for name in names {
-        assert_eq!(own(&app.user(name), &id)["generator"], "builtin/6");
+        assert_eq!(own(&app.user(name), &id)["generator"], "builtin/7");
     }
     // What stands in is not up to date: the next call asks again.
     assert_eq!(counted(&generate(&ada, &id)).0, 6);
