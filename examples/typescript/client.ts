@@ -6,14 +6,14 @@
 //
 // The module `./convoke.js` is what `cargo run -- codegen typescript --out examples/typescript/convoke.ts` writes.
 
-import { createClient, isConvokeError, type SaveOnboarding } from "./convoke.js";
+import { createClient, isConvokeError, type UsersMutationsSaveOnboarding } from "./convoke.js";
 
 const [, , url, token] = process.argv;
 if (url === undefined || token === undefined) throw new Error("usage: client.js URL TOKEN");
 const client = createClient({ url, token, timeoutMs: 10_000 });
 
 // With a key a call is repeated safely, also when nobody knows whether the first one arrived.
-const about: SaveOnboarding = {
+const about: UsersMutationsSaveOnboarding = {
   age: 39,
   gender: "female",
   field: "Computer science",

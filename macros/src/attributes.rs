@@ -138,6 +138,17 @@ impl Choice {
     }
 }
 
+/// The name that an author gives a type in clients and in OpenAPI: `name = "Place"`.
+pub(crate) fn type_name(choice: &Choice, errors: &mut Errors) -> Option<LitStr> {
+    let name = choice.text(errors)?;
+    let text = name.value();
+    if text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return Some(name);
+    }
+    errors.at(&name, "the name of a type in clients is PascalCase: letters and digits, such as `name = \"Place\"`");
+    None
+}
+
 /// The options of an attribute, each at most once.
 pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
     let parser = |input: ParseStream<'_>| Punctuated::<Choice, Token![,]>::parse_terminated_with(input, Choice::parse);
@@ -154,7 +165,11 @@ pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
 /// Refuses an option that does not exist, naming those that do.
 pub(crate) fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    errors.at(&choice.name, format!("no option is called `{}`; there are {}", choice.name, known.join(", ")));
+    let known = match known.as_slice() {
+        [one] => format!("there is {one}"),
+        several => format!("there are {}", several.join(", ")),
+    };
+    errors.at(&choice.name, format!("no option is called `{}`; {known}", choice.name));
 }
 
 /// The tokens of an attribute's list, empty for `#[name]` alone.

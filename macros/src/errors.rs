@@ -43,3 +43,10 @@ pub(crate) fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> To
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#item #made)
 }
+
+/// What was made of a type, or every mistake, and behind it the type. rustc reports in this order, and that a field is no
+/// part of such a type says more than that nothing can be derived for it.
+pub(crate) fn before(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
+    let made = made.unwrap_or_else(syn::Error::into_compile_error);
+    quote!(#made #item)
+}

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod cron;
+mod defaults;
 mod errors;
 mod function;
 #[cfg(test)]

@@ -8,14 +8,14 @@ use syn::{GenericArgument, PathArguments, Type};
 /// The types that the wire reads by rules of its own: whole numbers, doubles, texts.
 const PLAIN: [&str; 11] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f64", "String"];
 
+/// True if a type of this name is a number of Rust.
+pub(crate) fn is_number(name: &str) -> bool {
+    name != "String" && PLAIN.contains(&name)
+}
+
 /// `T` of `Option<T>`.
 pub(crate) fn option(ty: &Type) -> Option<&Type> {
     inside(ty, "Option")
-}
-
-/// `T` of `Vec<T>`.
-fn vec(ty: &Type) -> Option<&Type> {
-    inside(ty, "Vec")
 }
 
 fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
@@ -42,18 +42,47 @@ pub(crate) fn read_as(ty: &Type) -> (TokenStream, bool) {
     }
 }
 
+/// The longest tuple that the wire reads by rules of its own.
+const TUPLE_MAX: usize = 8;
+
 /// The type with its plain parts wrapped, if it has any.
 fn plain(ty: &Type) -> Option<TokenStream> {
-    if let Some(inner) = option(ty) {
-        let inner = plain(inner)?;
-        return Some(quote!(::core::option::Option<#inner>));
+    if let Type::Tuple(tuple) = ty
+        && (1..=TUPLE_MAX).contains(&tuple.elems.len())
+    {
+        let places = tuple.elems.iter().map(|place| {
+            plain(place).unwrap_or_else(|| quote_spanned!(place.span()=> ::convoke::__private::AsIs<#place>))
+        });
+        return Some(quote!(::convoke::__private::AsTuple<(#(#places,)*)>));
     }
-    if let Some(inner) = vec(ty) {
-        let inner = plain(inner)?;
-        return Some(quote!(::std::vec::Vec<#inner>));
+    if let Some((name, key, value)) = map(ty) {
+        let value = plain(value)?;
+        return Some(quote!(::std::collections::#name<#key, #value>));
+    }
+    let containers = [
+        ("Option", quote!(::core::option::Option)),
+        ("Vec", quote!(::std::vec::Vec)),
+        ("Box", quote!(::std::boxed::Box)),
+    ];
+    for (name, container) in containers {
+        if let Some(inner) = inside(ty, name) {
+            let inner = plain(inner)?;
+            return Some(quote!(#container<#inner>));
+        }
     }
     let is_plain = last_name(ty).is_some_and(|name| PLAIN.iter().any(|plain| name == plain));
     is_plain.then(|| quote_spanned!(ty.span()=> ::convoke::__private::AsPlain<#ty>))
+}
+
+/// The name, the key and the value of a `HashMap` or `BTreeMap`.
+fn map(ty: &Type) -> Option<(&syn::Ident, &Type, &Type)> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == "HashMap" || last.ident == "BTreeMap")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.iter().collect::<Vec<_>>()[..] {
+        [GenericArgument::Type(key), GenericArgument::Type(value)] => Some((&last.ident, key, value)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +100,21 @@ mod tests {
         assert_eq!(
             read("Option<Vec<String>>"),
             ("::core::option::Option<::std::vec::Vec<::convoke::__private::AsPlain<String>>>".to_owned(), true)
+        );
+        assert_eq!(
+            read("(i64, Id<User>)"),
+            (
+                "::convoke::__private::AsTuple<(::convoke::__private::AsPlain<i64>,::convoke::__private::AsIs<Id<User>>,)>"
+                    .to_owned(),
+                true
+            )
+        );
+        assert_eq!(
+            read("HashMap<String, Box<u8>>"),
+            (
+                "::std::collections::HashMap<String,::std::boxed::Box<::convoke::__private::AsPlain<u8>>>".to_owned(),
+                true
+            )
         );
         assert_eq!(read("Option<Id<User>>"), ("Option<Id<User>>".to_owned(), false));
         assert_eq!(read("bool"), ("bool".to_owned(), false));

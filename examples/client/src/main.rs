@@ -12,7 +12,7 @@ use std::time::Duration;
 
 mod convoke;
 
-use convoke::{Client, Code, CreateMeeting, Gender, SaveOnboarding, SentInterest};
+use convoke::{Client, Code, MeetingsLifecycleCreateMeeting, Gender, UsersMutationsSaveOnboarding, InterestsResolveSentInterestInput};
 
 #[tokio::main]
 #[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
@@ -27,14 +27,14 @@ async fn main() -> anyhow::Result<()> {
     let saved = client
         .users()
         .mutations()
-        .save_onboarding(&SaveOnboarding {
+        .save_onboarding(&UsersMutationsSaveOnboarding {
             age: 36,
             gender: Gender::PreferNotToSay,
             field: "Mathematics".to_owned(),
             job_title: "Analyst".to_owned(),
             company: "Analytical Engines".to_owned(),
             bio: "I write programs for machines that do not exist yet.".to_owned(),
-            interests: vec![SentInterest::new(
+            interests: vec![InterestsResolveSentInterestInput::new(
                 convoke::InterestCategory::Academic,
                 "poetical-science",
                 "Poetical science",
@@ -46,14 +46,14 @@ async fn main() -> anyhow::Result<()> {
     println!("onboarded {} with {} interest(s)", saved.user_id, saved.interests_count);
 
     // What is required by position, the rest by name.
-    let meeting = CreateMeeting {
+    let meeting = MeetingsLifecycleCreateMeeting {
         description: Some("From the example.".to_owned()),
         ..CreateMeeting::new("Notes on the engine")
     };
     let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("client-example-2").await?;
     println!("made {} for {:?}", created.meeting_id, created.video_provider);
 
-    let Err(error) = client.meetings().lifecycle().create_meeting(&CreateMeeting::new(" ")).await else {
+    let Err(error) = client.meetings().lifecycle().create_meeting(&MeetingsLifecycleCreateMeeting::new(" ")).await else {
         anyhow::bail!("a meeting without a title was made");
     };
     match error.code() {

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 #[path = "../src/convoke.rs"]
 mod convoke;
 
-use convoke::{Client, Code, CreateMeeting, Error, Gender, ListUserMeetings, MeetingType, OneMeeting, SaveOnboarding};
+use convoke::{Client, Code, MeetingsLifecycleCreateMeeting, Error, Gender, MeetingsQueriesListUserMeetings, MeetingType, MeetingsLifecycleOneMeeting, UsersMutationsSaveOnboarding};
 
 /// `convoke dev` in an empty folder, until it is dropped.
 struct Server {
@@ -107,8 +107,8 @@ fn told(error: &Error) -> (Code, bool, u32) {
     (error.code(), error.may_have_run(), error.attempts())
 }
 
-fn onboarding(key: Option<&str>) -> SaveOnboarding {
-    SaveOnboarding {
+fn onboarding(key: Option<&str>) -> UsersMutationsSaveOnboarding {
+    UsersMutationsSaveOnboarding {
         age: 36,
         gender: Gender::NonBinary,
         field: "Mathematics".to_owned(),
@@ -131,7 +131,7 @@ async fn the_application_is_called_by_its_types() {
     let first = client.users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
     let again = client.users().mutations().save_onboarding(&onboarding(Some("k"))).await.unwrap();
     assert_eq!(first, again);
-    let other = SaveOnboarding { age: 37, ..onboarding(Some("k")) };
+    let other = UsersMutationsSaveOnboarding { age: 37, ..onboarding(Some("k")) };
     let reused = client.users().mutations().save_onboarding(&other).await.unwrap_err();
     assert_eq!(told(&reused), (Code::IdempotencyKeyReused, false, 1));
 
@@ -140,16 +140,16 @@ async fn the_application_is_called_by_its_types() {
     let profile = client.profiles().queries().get_current_user_profile().await.unwrap().unwrap();
     assert_eq!((profile.bio.as_deref(), profile.gender), (Some("Ünïcode 🦀"), Some(Gender::NonBinary)));
 
-    let meeting = CreateMeeting { meeting_type: Some(MeetingType::SmallGroup), ..CreateMeeting::new("One") };
+    let meeting = MeetingsLifecycleCreateMeeting { meeting_type: Some(MeetingType::SmallGroup), ..CreateMeeting::new("One") };
     let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("mine.1").reply().await.unwrap();
     assert_eq!(created.request_id, "mine.1");
-    let one = OneMeeting { meeting_id: created.value.meeting_id.clone() };
+    let one = MeetingsLifecycleOneMeeting { meeting_id: created.value.meeting_id.clone() };
     assert_eq!(client.meetings().queries().get_meeting(&one).await.unwrap().title, "One");
-    let listed = client.meetings().queries().list_user_meetings(&ListUserMeetings::default()).await.unwrap();
+    let listed = client.meetings().queries().list_user_meetings(&MeetingsQueriesListUserMeetings::default()).await.unwrap();
     assert_eq!((listed.items.len(), listed.cursor), (1, None));
     client.users().mutations().update_last_seen().await.unwrap();
 
-    let refused = client.meetings().lifecycle().create_meeting(&CreateMeeting::new(" ")).await.unwrap_err();
+    let refused = client.meetings().lifecycle().create_meeting(&MeetingsLifecycleCreateMeeting::new(" ")).await.unwrap_err();
     assert_eq!((refused.code(), refused.field(), refused.status()), (Code::InvalidArgument, Some("title"), Some(200)));
     assert_eq!(refused.to_string(), "meetings/lifecycle/createMeeting: Meeting title cannot be empty");
     let nobody = Client::new(&server.url).users().queries().get_current_user().await.unwrap_err();
@@ -188,7 +188,7 @@ async fn what_is_not_safe_to_repeat_is_sent_once() {
         (refusal(200, "UNAVAILABLE"), Code::Unavailable, true),
     ] {
         let (url, requests) = answering(vec![answer]).await;
-        let meeting = OneMeeting { meeting_id: "meeting_1".into() };
+        let meeting = MeetingsLifecycleOneMeeting { meeting_id: "meeting_1".into() };
         let action = Client::new(url).meetings().lifecycle().get_meeting_connection_info(&meeting).await;
         assert_eq!((told(&action.unwrap_err()), requests.load(SeqCst)), ((code, may_have_run, 1), 1));
     }

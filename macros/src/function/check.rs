@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
-use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type};
+use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type, Visibility};
 
 use super::context;
 use super::parse::{Kind, Written};
@@ -59,6 +59,7 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let signature = &written.item.sig;
     let options = options(kind, &written.options, &mut errors);
     let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
+    visible(written, &options, &mut errors);
     modifiers(kind, signature, &mut errors);
     let parameters = parameters(kind, signature, &mut errors);
     let output = output(kind, signature, &mut errors);
@@ -161,6 +162,26 @@ fn tries(choice: &Choice, errors: &mut Errors) -> Option<u32> {
         errors.at(&value, "write how often it is tried when it is scheduled: `tries = 3`");
     }
     number
+}
+
+/// Rejects a function that is private in Rust and open to callers over the network. Each written visibility, also
+/// `pub(crate)` and `pub(super)`, says that others call the function: crates without a library need no `pub`.
+fn visible(written: &Written, options: &Options, errors: &mut Errors) {
+    let is_private = match &written.item.vis {
+        Visibility::Inherited => true,
+        Visibility::Restricted(to) => to.path.is_ident("self"),
+        Visibility::Public(_) => false,
+    };
+    if is_private && !options.internal {
+        let Signature { fn_token, ident, .. } = &written.item.sig;
+        let message = format!(
+            "`{ident}` is private, but clients can call {} over the network; write `pub fn {ident}`, or `{}` for a \
+             function that only the program itself calls",
+            written.kind.attribute(),
+            written.kind.with("internal"),
+        );
+        errors.at(quote::quote!(#fn_token #ident), message);
+    }
 }
 
 /// Words before `fn`, and type parameters.

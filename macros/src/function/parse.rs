@@ -26,6 +26,16 @@ impl Kind {
             Kind::Action => "an #[action]",
         }
     }
+
+    /// The attribute with one option.
+    pub(crate) fn with(self, option: &str) -> String {
+        let name = match self {
+            Kind::Query => "query",
+            Kind::Mutation => "mutation",
+            Kind::Action => "action",
+        };
+        format!("#[{name}({option})]")
+    }
 }
 
 /// A function as it was written.

@@ -1,6 +1,6 @@
 //! Everything that can be wrong with a struct that is an object on the wire, found at once.
 
-use syn::{Attribute, Expr, Fields, Ident, ItemStruct, Type};
+use syn::{Attribute, Expr, Fields, FieldsNamed, Ident, ItemStruct, LitStr, Type};
 
 use crate::attributes;
 use crate::errors::Errors;
@@ -11,6 +11,8 @@ use crate::types;
 pub(crate) struct Object {
     /// The struct's name.
     pub name: Ident,
+    /// Its name in clients and in OpenAPI, if the author gives one.
+    pub shown_as: Option<LitStr>,
     /// Its doc comment.
     pub doc: String,
     /// Its members in order, removed ones too.
@@ -66,6 +68,12 @@ pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Erro
         errors.at(&written.ident, message);
         return None;
     };
+    let members = members(attribute, fields, errors);
+    Some(Object { name, shown_as: None, doc, members })
+}
+
+/// Checks fields and takes our attributes and the retired ones out of them.
+pub(crate) fn members(attribute: &str, fields: &mut FieldsNamed, errors: &mut Errors) -> Vec<Member> {
     let mut members = Vec::new();
     let mut kept = syn::punctuated::Punctuated::new();
     for mut field in std::mem::take(&mut fields.named) {
@@ -77,9 +85,10 @@ pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Erro
     }
     fields.named = kept;
     twice(&members, errors);
-    Some(Object { name, doc, members })
+    members
 }
 
+/// Checks a field and takes our attributes out of it.
 fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Option<Member> {
     let ident = field.ident.clone()?;
     foreign(attribute, &mut field.attrs, errors);
@@ -110,7 +119,7 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
             errors.at(&field.ty, "a retired field may be absent; write its type as `Option<…>`");
         }
         if !defaults.is_empty() {
-            errors.at(word, "a retired field is read by nobody and needs no default");
+            errors.at(word, "a retired field is not read and needs no default");
         }
         Presence::Retired
     } else if let Some(default) = defaults.pop() {
@@ -142,7 +151,7 @@ fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<P
 }
 
 /// Takes out attributes that would have no effect, or another one than they seem to.
-fn foreign(attribute: &str, attributes: &mut Vec<Attribute>, errors: &mut Errors) {
+pub(crate) fn foreign(attribute: &str, attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     for name in ["serde", "schemars"] {
         for other in attributes::take(attributes, name) {
             let message = format!(

@@ -1,18 +1,18 @@
 //! Structs with named fields that are objects on the wire: `#[args]`, and `#[value]` on such a struct.
 
 mod check;
-mod read;
+pub(crate) mod read;
 pub(crate) mod schema;
-mod write;
+pub(crate) mod write;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Item, ItemStruct};
 
-use crate::attributes;
-use crate::errors::{Errors, beside};
+use crate::errors::{Errors, before, beside};
+use crate::{attributes, defaults};
 
-pub(crate) use check::{Member, Object, Presence, check};
+pub(crate) use check::{Member, Object, Presence, check, foreign, members};
 
 /// `#[args]`.
 pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -24,10 +24,14 @@ pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStrea
         }
     };
     let mut errors = Errors::default();
+    let mut shown_as = None;
     for choice in attributes::choices(options, &mut errors) {
-        errors.at(&choice.name, "#[args] has no options");
+        match choice.name.to_string().as_str() {
+            "name" => shown_as = attributes::type_name(&choice, &mut errors),
+            _ => attributes::unknown(&choice, &["name"], &mut errors),
+        }
     }
-    let object = check("args", &mut written, &mut errors);
+    let object = check("args", &mut written, &mut errors).map(|object| Object { shown_as, ..object });
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug"]));
     let made = errors.finish(object).map(|object| {
         let wire = wire(&object, Direction::Both);
@@ -44,7 +48,7 @@ pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStrea
             };
         }
     });
-    beside(&quote!(#derive #written), made)
+    before(&quote!(#derive #written), made)
 }
 
 /// Which ways a struct travels.
@@ -61,7 +65,19 @@ pub(crate) fn wire(object: &Object, direction: Direction) -> TokenStream {
     let write = write::expand(object);
     let schema = schema::expand(object, direction);
     let read = (direction == Direction::Both).then(|| read::expand(object));
-    quote!(#read #write #schema)
+    let defaults = defaults(&object.members);
+    quote!(#read #write #schema #defaults)
+}
+
+/// What has the defaults of members checked at start.
+pub(crate) fn defaults(members: &[Member]) -> TokenStream {
+    members
+        .iter()
+        .filter_map(|member| match &member.presence {
+            Presence::Or(default) => defaults::submission(&member.name, &member.ty, default),
+            Presence::Required | Presence::Optional | Presence::Retired => None,
+        })
+        .collect()
 }
 
 /// The way out alone, and the schema: what a table has.

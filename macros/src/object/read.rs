@@ -6,50 +6,71 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::check::{Member, Object, Presence};
-use crate::types;
+use crate::{defaults, types};
 
-/// `impl Deserialize`.
+/// `impl Deserialize` of a struct.
 pub(super) fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
-    let names = object.members.iter().map(|member| &member.name);
-    let slots = object.present().map(slot);
-    let arms = object.members.iter().enumerate().filter_map(|(place, member)| arm(place, member));
-    let fields = object.present().map(field);
+    let map = map();
+    let members = members(&object.members, &quote!(#name));
+    deserialize(name, "an object", &quote!(mut #map), &members)
+}
+
+/// `impl Deserialize` of an object: `body` reads the members of the map that `pattern` binds.
+pub(crate) fn deserialize(name: &Ident, expected: &str, pattern: &TokenStream, body: &TokenStream) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl<'de> ::convoke::__private::serde::Deserialize<'de> for #name {
             fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
                 deserializer: __D,
             ) -> ::core::result::Result<Self, __D::Error> {
-                const __NAMES: &[&::core::primitive::str] = &[#(#names),*];
                 struct __Members;
                 impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                     type Value = #name;
                     fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                        f.write_str("an object")
+                        f.write_str(#expected)
                     }
                     fn visit_map<__A: ::convoke::__private::serde::de::MapAccess<'de>>(
                         self,
-                        mut map: __A,
+                        #pattern: __A,
                     ) -> ::core::result::Result<#name, __A::Error> {
-                        #(#slots)*
-                        while let ::core::option::Option::Some(place) =
-                            ::convoke::__private::serde::de::MapAccess::next_key_seed(
-                                &mut map,
-                                ::convoke::__private::Place(__NAMES),
-                            )?
-                        {
-                            match place {
-                                #(#arms)*
-                                _ => ::convoke::__private::skip(&mut map)?,
-                            }
-                        }
-                        ::core::result::Result::Ok(#name { #(#fields)* })
+                        #body
                     }
                 }
                 ::convoke::__private::serde::Deserializer::deserialize_map(deserializer, __Members)
             }
         }
+    }
+}
+
+/// The variable that holds the members to be read.
+pub(crate) fn map() -> Ident {
+    Ident::new("map", Span::mixed_site())
+}
+
+/// Statements that read members from [`map`] and end in `Ok(constructor { … })`.
+pub(crate) fn members(members: &[Member], constructor: &TokenStream) -> TokenStream {
+    let map = map();
+    let present = || members.iter().filter(|member| !matches!(member.presence, Presence::Retired));
+    let names = members.iter().map(|member| &member.name);
+    let slots = present().map(slot);
+    let arms = members.iter().enumerate().filter_map(|(place, member)| arm(place, member));
+    let fields = present().map(field);
+    quote_spanned! {Span::mixed_site()=>
+        const __NAMES: &[&::core::primitive::str] = &[#(#names),*];
+        #(#slots)*
+        while let ::core::option::Option::Some(place) =
+            ::convoke::__private::serde::de::MapAccess::next_key_seed(
+                &mut #map,
+                ::convoke::__private::Place(__NAMES),
+            )?
+        {
+            match place {
+                #(#arms)*
+                _ => ::convoke::__private::skip(&mut #map)?,
+            }
+        }
+        ::core::result::Result::Ok(#constructor { #(#fields)* })
     }
 }
 
@@ -79,13 +100,13 @@ fn arm(place: usize, member: &Member) -> Option<TokenStream> {
     if let Presence::Retired = member.presence {
         return None;
     }
-    let map = Ident::new("map", Span::mixed_site());
+    let map = map();
     let slot = slot_name(member);
     let name = &member.name;
     let ty = read_as(member);
     let fill = match types::read_as(&member.ty) {
         (_, true) => quote!(::convoke::__private::fill_plain),
-        (_, false) => quote_spanned!(member.ty.span()=> ::convoke::__private::fill::<#ty, _>),
+        (_, false) => quote_spanned!(member.ty.span()=> <#ty as ::convoke::__private::Member>::fill),
     };
     Some(quote!(#place => #fill(&mut #slot, &mut #map, #name)?,))
 }
@@ -101,10 +122,11 @@ fn field(member: &Member) -> TokenStream {
     };
     let given = match wrapped {
         true => quote!(::convoke::__private::given_plain),
-        false => quote_spanned!(member.ty.span()=> ::convoke::__private::given::<#ty, _>),
+        false => quote_spanned!(member.ty.span()=> <#ty as ::convoke::__private::Member>::given),
     };
     match &member.presence {
         Presence::Or(default) => {
+            let default = defaults::value(&member.ty, default);
             let given = Ident::new("given", Span::mixed_site());
             let value = unwrap(quote!(#given));
             quote! {

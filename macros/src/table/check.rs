@@ -4,7 +4,6 @@ use proc_macro2::TokenStream;
 use syn::{Attribute, Ident, ItemStruct, LitStr, Visibility};
 
 use super::index::{self, Index};
-use super::literal::Literal;
 use crate::attributes;
 use crate::errors::Errors;
 use crate::names;
@@ -25,8 +24,6 @@ pub(super) struct Table {
     pub prefix: LitStr,
     /// Its fields as members of an object, removed ones too.
     pub object: Object,
-    /// What rows without a value of a field hold, by its place.
-    pub defaults: Vec<Option<Literal>>,
     /// Its indexes.
     pub indexes: Vec<Index>,
 }
@@ -43,7 +40,6 @@ pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut
     let (name, prefix) = names(options, errors);
     let indexes = attributes::take(&mut written.attrs, "index");
     let indexes: Vec<Index> = indexes.iter().filter_map(|attribute| index::parse(attribute, errors)).collect();
-    let defaults = take_defaults(written, errors);
     let object = crate::object::check("table", written, errors)?;
     fields(&object, &written.ident, errors);
     let table = Table {
@@ -53,7 +49,6 @@ pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut
         name: name.unwrap_or_else(|| LitStr::new("", written.ident.span())),
         prefix: prefix.unwrap_or_else(|| LitStr::new("", written.ident.span())),
         object,
-        defaults,
         indexes,
     };
     check_indexes(&table, errors);
@@ -115,26 +110,6 @@ fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
     {
         errors.at(prefix, "a table's prefix is made of a-z and `_`, and begins and ends with a letter");
     }
-}
-
-/// Takes the defaults out of the struct: those of a table are constants of its schema.
-fn take_defaults(written: &mut ItemStruct, errors: &mut Errors) -> Vec<Option<Literal>> {
-    let mut defaults = Vec::new();
-    for field in &mut written.fields {
-        let mut own: Vec<Attribute> = attributes::take(&mut field.attrs, "default");
-        let is_retired = field.attrs.iter().any(|attribute| attributes::is(attribute, "retired"));
-        if let Some(first) = own.first()
-            && (is_retired || types::option(&field.ty).is_some())
-        {
-            errors.at(first, "rows without a value read as `None` here; drop the default, or drop the `Option`");
-        }
-        let default = own.pop().and_then(|default| errors.take(default.parse_args::<Literal>()));
-        if let Some(second) = own.first() {
-            errors.at(second, "a field has one default");
-        }
-        defaults.push(default);
-    }
-    defaults
 }
 
 fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {

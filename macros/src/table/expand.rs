@@ -7,10 +7,9 @@ use syn::spanned::Spanned as _;
 
 use super::check::Table;
 use super::index::{Index, Is};
-use super::literal::Literal;
-use crate::attributes;
 use crate::object::{self, Member, Presence};
 use crate::types;
+use crate::{attributes, defaults};
 
 /// All implementations.
 pub(super) fn expand(table: &Table) -> TokenStream {
@@ -40,8 +39,7 @@ pub(super) fn expand(table: &Table) -> TokenStream {
 
 fn definition(table: &Table) -> TokenStream {
     let Table { ident, name, prefix, .. } = table;
-    let fields =
-        table.object.members.iter().zip(&table.defaults).map(|(member, default)| field(member, default.as_ref()));
+    let fields = table.object.members.iter().map(field);
     let indexes = table.indexes.iter().map(|index| index_definition(table, index));
     let encoded = table.object.members.iter().map(encode);
     let changed = table.object.members.iter().enumerate().filter_map(|(place, member)| change(place, member));
@@ -83,15 +81,15 @@ fn definition(table: &Table) -> TokenStream {
     }
 }
 
-fn field(member: &Member, default: Option<&Literal>) -> TokenStream {
+fn field(member: &Member) -> TokenStream {
     let Member { name, ty, .. } = member;
     let column = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>);
-    let default = match default {
-        Some(literal) => {
-            let literal = literal.expand(ty);
-            quote!(::core::option::Option::Some(#literal))
+    let default = match &member.presence {
+        Presence::Or(default) => {
+            let value = defaults::value(ty, default);
+            quote!(::core::option::Option::Some(|| #column::to_value(&#value)))
         }
-        None => quote!(::core::option::Option::None),
+        Presence::Required | Presence::Optional | Presence::Retired => quote!(::core::option::Option::None),
     };
     let retired = matches!(member.presence, Presence::Retired);
     let inner = types::option(ty).unwrap_or(ty);
@@ -159,8 +157,8 @@ fn change(place: usize, member: &Member) -> Option<TokenStream> {
     match member.presence {
         Presence::Retired => None,
         Presence::Required | Presence::Optional | Presence::Or(_) => {
-            let add = quote_spanned!(ty.span()=> ::convoke::__private::add_change::<#ty>);
-            Some(quote_spanned!(Span::mixed_site()=> #add(&mut #changes, #before, #place, &self.#field);))
+            let add = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>::add_change);
+            Some(quote_spanned!(Span::mixed_site()=> #add(&self.#field, &mut #changes, #before, #place);))
         }
     }
 }
@@ -171,7 +169,7 @@ fn decode(place: usize, member: &Member) -> Option<TokenStream> {
     match member.presence {
         Presence::Retired => None,
         Presence::Required | Presence::Optional | Presence::Or(_) => {
-            let decode = quote_spanned!(ty.span()=> ::convoke::__private::decode_field::<#ty>);
+            let decode = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>::decode);
             Some(quote!(#field: #decode(#row, <Self as ::convoke::__private::Table>::DEF, #place)?,))
         }
     }

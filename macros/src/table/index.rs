@@ -87,7 +87,16 @@ fn keys(name: &Ident, fields: TokenStream, errors: &mut Errors) -> Vec<Key> {
 
 impl Parse for Key {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let field = input.call(syn::ext::IdentExt::parse_any)?;
+        let field: Ident = input.call(syn::ext::IdentExt::parse_any)?;
+        if input.peek(Token![.]) {
+            let within: Token![.] = input.parse()?;
+            let inner: Ident = input.call(syn::ext::IdentExt::parse_any)?;
+            let message = format!(
+                "an index has whole fields of its table, and `{inner}` is within `{field}`; make it a field of the \
+                 table, such as `{field}_{inner}`"
+            );
+            return Err(syn::Error::new_spanned(quote::quote!(#field #within #inner), message));
+        }
         let descending = match input.parse::<Option<Ident>>()? {
             None => false,
             Some(word) if word == "desc" => true,

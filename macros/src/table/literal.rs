@@ -1,4 +1,4 @@
-//! Constants of a schema: what a column holds by default, what a conditional index compares with.
+//! Constants of a schema: what a conditional index compares with.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

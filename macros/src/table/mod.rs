@@ -10,7 +10,7 @@ use quote::quote;
 use syn::{Item, ItemStruct};
 
 use crate::attributes;
-use crate::errors::{Errors, beside};
+use crate::errors::{Errors, before, beside};
 
 /// The struct, and behind it what makes it a table, or every mistake.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -25,5 +25,5 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let table = check::check(options, &mut written, &mut errors);
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug", "PartialEq"]));
     let made = errors.finish(table).map(|table| expand::expand(&table));
-    beside(&quote!(#derive #written), made)
+    before(&quote!(#derive #written), made)
 }

@@ -2,25 +2,21 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::ItemStruct;
+use syn::{Ident, ItemStruct, LitStr};
 
 use crate::attributes;
-use crate::errors::{Errors, beside};
+use crate::errors::{Errors, before};
 use crate::object::{self, Direction, Object};
 
 /// The struct, and behind it what makes it a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
-    let direction = direction(options, &mut errors);
-    let object = object::check("value", &mut written, &mut errors);
-    let wanted: &[&str] = match direction {
-        Direction::Both => &["Clone", "Debug", "PartialEq"],
-        Direction::Out => &["Clone", "Debug"],
-    };
-    let derive = attributes::derive(&written.attrs, &attributes::derives(wanted));
+    let Options { direction, shown_as } = self::options(options, &mut errors);
+    let object = object::check("value", &mut written, &mut errors).map(|object| Object { shown_as, ..object });
+    let derive = attributes::derive(&written.attrs, &attributes::derives(derived(direction)));
     let made = errors.finish(object).map(|object| {
         let wire = object::wire(&object, direction);
-        let column = (direction == Direction::Both).then(|| column(&object));
+        let column = (direction == Direction::Both).then(|| column(&object.name));
         let cfgs = attributes::cfgs(&written.attrs);
         quote! {
             #(#cfgs)*
@@ -30,26 +26,41 @@ pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStre
             };
         }
     });
-    beside(&quote!(#derive #written), made)
+    before(&quote!(#derive #written), made)
 }
 
-fn direction(options: TokenStream, errors: &mut Errors) -> Direction {
-    let mut direction = Direction::Both;
-    for choice in attributes::choices(options, errors) {
+/// What is derived for an object.
+pub(super) fn derived(direction: Direction) -> &'static [&'static str] {
+    match direction {
+        Direction::Both => &["Clone", "Debug", "PartialEq"],
+        Direction::Out => &["Clone", "Debug"],
+    }
+}
+
+/// The options of the attribute.
+struct Options {
+    direction: Direction,
+    shown_as: Option<LitStr>,
+}
+
+fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let mut options = Options { direction: Direction::Both, shown_as: None };
+    for choice in attributes::choices(tokens, errors) {
         match choice.name.to_string().as_str() {
             "output" => {
                 choice.flag(errors);
-                direction = Direction::Out;
+                options.direction = Direction::Out;
             }
-            _ => attributes::unknown(&choice, &["output"], errors),
+            "name" => options.shown_as = attributes::type_name(&choice, errors),
+            _ => attributes::unknown(&choice, &["output", "name"], errors),
         }
     }
-    direction
+    options
 }
 
-fn column(object: &Object) -> TokenStream {
+/// The column of an object: text of JSON.
+pub(super) fn column(name: &Ident) -> TokenStream {
     let unlisted = attributes::unlisted();
-    let name = &object.name;
     quote! {
         #[automatically_derived]
         #unlisted

@@ -13,13 +13,6 @@ const _: () = {
         fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
             deserializer: __D,
         ) -> ::core::result::Result<Self, __D::Error> {
-            const __NAMES: &[&::core::primitive::str] = &[
-                "userId",
-                "bio",
-                "limit",
-                "type",
-                "offset",
-            ];
             struct __Members;
             impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                 type Value = Listing;
@@ -33,6 +26,13 @@ const _: () = {
                     self,
                     mut map: __A,
                 ) -> ::core::result::Result<Listing, __A::Error> {
+                    const __NAMES: &[&::core::primitive::str] = &[
+                        "userId",
+                        "bio",
+                        "limit",
+                        "type",
+                        "offset",
+                    ];
                     let mut slot_user_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
                     let mut slot_bio: ::core::option::Option<Option<Bio>> = ::core::option::Option::None;
                     let mut slot_limit: ::core::option::Option<
@@ -133,7 +133,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for Listing {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("Listing")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "Listing"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -150,6 +152,12 @@ const _: () = {
                 .required::<String>(generator, "type", "")
                 .finish()
         }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedType { name : < Listing as
+        ::convoke::__private::schemars::JsonSchema > ::schema_name, id :
+        ::core::concat!(::core::module_path!(), "::", "Listing"), file : ::core::file!(),
+        line : ::core::line!(), }
     }
     #[automatically_derived]
     impl ::convoke::__private::Args for Listing {}

@@ -244,7 +244,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for QueueEntry {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("QueueEntry")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "QueueEntry"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -261,6 +263,12 @@ const _: () = {
                 .optional::<Millis>(generator, "endedAt", "")
                 .finish()
         }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedType { name : < QueueEntry as
+        ::convoke::__private::schemars::JsonSchema > ::schema_name, id :
+        ::core::concat!(::core::module_path!(), "::", "QueueEntry"), file :
+        ::core::file!(), line : ::core::line!(), }
     }
     ::convoke::__private::inventory::submit! {
         ::convoke::__private::SubmittedTable(< QueueEntry as ::convoke::__private::Table

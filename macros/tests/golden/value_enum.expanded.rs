@@ -66,7 +66,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for MeetingState {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("MeetingState")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "MeetingState"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -82,6 +84,12 @@ const _: () = {
                 &["Not begun.", ""],
             )
         }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedType { name : < MeetingState as
+        ::convoke::__private::schemars::JsonSchema > ::schema_name, id :
+        ::core::concat!(::core::module_path!(), "::", "MeetingState"), file :
+        ::core::file!(), line : ::core::line!(), }
     }
     #[automatically_derived]
     impl ::convoke::__private::Column for MeetingState {

@@ -97,7 +97,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for DisplayName {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("DisplayName")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "DisplayName"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -210,7 +212,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for Age {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("Age")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "Age"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -317,7 +321,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for Weight {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("Weight")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "Weight"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(

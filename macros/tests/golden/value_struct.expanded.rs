@@ -15,7 +15,6 @@ const _: () = {
         fn deserialize<__D: ::convoke::__private::serde::Deserializer<'de>>(
             deserializer: __D,
         ) -> ::core::result::Result<Self, __D::Error> {
-            const __NAMES: &[&::core::primitive::str] = &["_id", "tags"];
             struct __Members;
             impl<'de> ::convoke::__private::serde::de::Visitor<'de> for __Members {
                 type Value = Person;
@@ -29,6 +28,7 @@ const _: () = {
                     self,
                     mut map: __A,
                 ) -> ::core::result::Result<Person, __A::Error> {
+                    const __NAMES: &[&::core::primitive::str] = &["_id", "tags"];
                     let mut slot_id: ::core::option::Option<Id<User>> = ::core::option::Option::None;
                     let mut slot_tags: ::core::option::Option<
                         ::core::option::Option<
@@ -96,7 +96,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for Person {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("Person")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "Person"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -111,6 +113,12 @@ const _: () = {
                 .optional::<Vec<String>>(generator, "tags", "")
                 .finish()
         }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedType { name : < Person as
+        ::convoke::__private::schemars::JsonSchema > ::schema_name, id :
+        ::core::concat!(::core::module_path!(), "::", "Person"), file : ::core::file!(),
+        line : ::core::line!(), }
     }
     #[automatically_derived]
     impl ::convoke::__private::Column for Person {
@@ -151,7 +159,9 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::schemars::JsonSchema for Found {
         fn schema_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-            ::std::borrow::Cow::Borrowed("Found")
+            ::std::borrow::Cow::Owned(
+                ::convoke::__private::type_name(::core::module_path!(), "Found"),
+            )
         }
         fn schema_id() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
             ::std::borrow::Cow::Borrowed(
@@ -165,5 +175,11 @@ const _: () = {
                 .required::<Page<Person>>(generator, "rows", "")
                 .finish()
         }
+    }
+    ::convoke::__private::inventory::submit! {
+        ::convoke::__private::SubmittedType { name : < Found as
+        ::convoke::__private::schemars::JsonSchema > ::schema_name, id :
+        ::core::concat!(::core::module_path!(), "::", "Found"), file : ::core::file!(),
+        line : ::core::line!(), }
     }
 };

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::codec::exact;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::Result;
 
@@ -139,7 +140,8 @@ pub trait Output: Send + 'static {
     /// Writes it as JSON.
     ///
     /// # Errors
-    /// A part of it cannot be written, such as a map whose keys are no texts.
+    /// A part of it cannot be written, such as a map whose keys are no texts; an integer beyond ±(2^53 − 1) that its type
+    /// does not declare.
     fn write_json(&self, out: &mut Writer) -> serde_json::Result<()>;
 
     /// Its JSON schema.
@@ -149,7 +151,7 @@ pub trait Output: Send + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema + Send + 'static> Output for T {
     fn write_json(&self, out: &mut Writer) -> serde_json::Result<()> {
-        serde_json::to_writer(out, self)
+        exact::write(self, out)
     }
 
     fn schema(generator: &mut SchemaGenerator) -> Schema {
@@ -182,7 +184,7 @@ impl<T> IsResult for Result<T> {
 }
 
 /// No arguments: an empty object on the wire.
-#[convoke_macros::args]
+#[convoke_macros::args(name = "NoArgs")]
 #[derive(Copy, Default)]
 pub struct NoArgs {}
 

@@ -19,6 +19,7 @@ pub mod outbound;
 pub mod interface;
 pub mod codec;
 pub mod function;
+mod declarations;
 pub mod registry;
 pub mod logs;
 mod buckets;

@@ -24,7 +24,7 @@ pub const ROWS: i64 = 500;
 pub const ROWS_MAX: i64 = 10_000;
 
 /// What a migration takes.
-#[args]
+#[args(name = "Batch")]
 pub struct Batch {
     /// Rows of this call at most: 500 by default, 10,000 at most.
     pub limit: Option<i64>,
@@ -33,7 +33,7 @@ pub struct Batch {
 }
 
 /// How far a migration has come.
-#[value]
+#[value(name = "Migrated")]
 #[derive(Clone, Debug)]
 pub struct Migrated {
     /// Rows it has looked at, in all its calls.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::codec::convex_json::BytesWithin;
 use crate::codec::secret_fields::SecretFields;
+use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
 use convoke_store::LatencyClass;
 
@@ -99,9 +100,14 @@ impl Registry {
     /// Collects every function that is linked into the program.
     ///
     /// # Errors
-    /// No function; two of one path; one at a crate's root; two identity hooks.
+    /// No function; two of one path; one at a crate's root; two identity hooks; two types of one name in clients; a default that
+    /// breaks the rule of its type.
     pub fn collect() -> Result<Self, RegistryError> {
-        Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))
+        let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))?;
+        match declarations::mistakes() {
+            mistakes if mistakes.is_empty() => Ok(registry),
+            mistakes => Err(RegistryError::Mistakes(mistakes.join("\n"))),
+        }
     }
 
     /// # Errors

@@ -76,8 +76,19 @@ pub enum Shape {
     Object(Vec<Member>),
     /// One of these texts.
     Words(Vec<String>),
+    /// One of these objects, told apart by a member.
+    Union(Union),
     /// Another type.
     Alias(Type),
+}
+
+/// Objects of which each has its own text in one member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Union {
+    /// The member.
+    pub tag: String,
+    /// Each text with the name of its type, whose members include the tag.
+    pub variants: Vec<(String, String)>,
 }
 
 /// A member of an object.

@@ -1,6 +1,6 @@
 //! Doc comments, as the clients of other languages show them.
 
-use heck::{ToLowerCamelCase as _, ToUpperCamelCase as _};
+use heck::ToLowerCamelCase as _;
 
 /// A doc comment without what only rustdoc understands: links to items become code, by the names that clients know.
 pub(crate) fn plain(doc: &str) -> String {
@@ -49,11 +49,6 @@ pub(crate) fn with_rule(doc: &str, rule: Option<&str>) -> String {
         }
         Some(_) | None => doc.to_owned(),
     }
-}
-
-/// The name of the type of the ids with this prefix.
-pub(crate) fn id_name(prefix: &str) -> String {
-    format!("{}Id", prefix.to_upper_camel_case())
 }
 
 #[cfg(test)]

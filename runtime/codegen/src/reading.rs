@@ -1,8 +1,9 @@
 //! From the schemas of arguments and results to the model of a client.
 //!
-//! Arguments are read as they may be written, results as they are written: a type of both whose two forms differ gets
-//! a second name for the arguments.
+//! Arguments are read as they may be written, results as they are written: a type whose two forms differ has two names
+//! ([`convoke_core::wire::forms`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToUpperCamelCase as _;
@@ -10,10 +11,12 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
+use super::model::{Described, Interface, Member, Named, Shape, Type, Union, Usage};
 use super::prose;
 use convoke_calls::registry::{Registered, Registry};
 use convoke_core::wire::INTEGER_MAX;
+use convoke_core::wire::forms::Forms;
+use convoke_core::wire::schema::id_type_name;
 
 /// What stands before the name of a type in a reference to it.
 const REFERENCE: &str = "#/$defs/";
@@ -29,18 +32,23 @@ impl Interface {
 fn read<'a>(functions: impl Iterator<Item = &'a Registered>, program: &str) -> Interface {
     let mut sent = SchemaSettings::draft2020_12().for_deserialize().into_generator();
     let mut returned = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    // The types of arguments as they would be in results.
+    let mut mirrored = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schemas: Vec<(&Registered, Value, Value)> = functions
         .map(|function| {
             let args = (function.def.args_schema)(&mut sent).to_value();
+            (function.def.args_schema)(&mut mirrored);
             (function, args, (function.def.output_schema)(&mut returned).to_value())
         })
         .collect();
     let (sent, returned) = (definitions(&mut sent), definitions(&mut returned));
+    let arguments: BTreeSet<&str> = schemas.iter().filter_map(|(_, args, _)| referred(args)).collect();
+    let forms = Forms::of(REFERENCE, &arguments, &sent, &definitions(&mut mirrored));
     let mut ids = BTreeSet::new();
     let everything =
         sent.values().chain(returned.values()).chain(schemas.iter().flat_map(|(_, args, output)| [args, output]));
     everything.for_each(|schema| collect_ids(schema, &mut ids));
-    let names = Names::of(&sent, &returned, &ids);
+    let names = Names::of(&sent, &returned, &ids, &forms);
     let (as_sent, as_returned) = (Reader { names: &names.sent }, Reader { names: &names.returned });
     let mut types = Vec::new();
     for (name, schema) in &sent {
@@ -171,49 +179,39 @@ const TAKEN: &[&str] = &[
 ];
 
 impl Names {
-    /// A type of arguments that has another form in results gets a name of its own.
-    fn of(sent: &BTreeMap<String, Value>, returned: &BTreeMap<String, Value>, ids: &BTreeSet<String>) -> Self {
+    /// A type with another form in results has a name of its own in arguments, or in results if it is the arguments of a
+    /// function.
+    fn of(
+        sent: &BTreeMap<String, Value>,
+        returned: &BTreeMap<String, Value>,
+        ids: &BTreeSet<String>,
+        forms: &Forms,
+    ) -> Self {
         let mut taken: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
-        taken.extend(ids.iter().map(|prefix| prose::id_name(prefix)));
-        let mut free = |mut name: String| {
+        taken.extend(ids.iter().map(|prefix| id_type_name(prefix)));
+        let mut free = |name: &str| {
+            let mut name = name.to_upper_camel_case();
             while !taken.insert(name.clone()) {
                 name.push('_');
             }
             name
         };
         let all: BTreeSet<&String> = sent.keys().chain(returned.keys()).collect();
-        let names: BTreeMap<String, String> =
-            all.into_iter().map(|name| (name.clone(), free(name.to_upper_camel_case()))).collect();
-        let mut as_sent = names.clone();
-        for name in differing(sent, returned) {
-            as_sent.insert(name.clone(), free(format!("{}Input", name.to_upper_camel_case())));
+        let names: BTreeMap<String, String> = all.into_iter().map(|name| (name.clone(), free(name))).collect();
+        let (mut as_sent, mut as_returned) = (names.clone(), names);
+        for name in sent.keys() {
+            match (forms.sent(name), forms.returned(name)) {
+                (Cow::Owned(own), _) => drop(as_sent.insert(name.clone(), free(&own))),
+                (Cow::Borrowed(_), Cow::Owned(own)) => drop(as_returned.insert(name.clone(), free(&own))),
+                (Cow::Borrowed(_), Cow::Borrowed(_)) => {}
+            }
         }
-        Self { sent: as_sent, returned: names }
+        Self { sent: as_sent, returned: as_returned }
     }
 
     /// Whether a type has a name of its own in arguments.
     fn differ(&self, name: &str) -> bool {
         self.sent.get(name) != self.returned.get(name)
-    }
-}
-
-/// The types of arguments that have another form in results.
-fn differing<'a>(sent: &'a BTreeMap<String, Value>, returned: &BTreeMap<String, Value>) -> BTreeSet<&'a String> {
-    let other_form = |name: &String, schema: &Value| returned.get(name).is_some_and(|other| other != schema);
-    let mut differ: BTreeSet<&String> =
-        sent.iter().filter(|(name, schema)| other_form(name, schema)).map(|(name, _)| name).collect();
-    // What speaks of a type that differs, differs.
-    loop {
-        let shared = |name: &&String| !differ.contains(*name) && returned.contains_key(*name);
-        let more: Vec<&String> = sent
-            .iter()
-            .filter(|(name, schema)| shared(name) && refers_to_any(schema, &differ))
-            .map(|(name, _)| name)
-            .collect();
-        if more.is_empty() {
-            return differ;
-        }
-        differ.extend(more);
     }
 }
 
@@ -228,22 +226,13 @@ fn collect_ids(schema: &Value, ids: &mut BTreeSet<String>) {
     }
 }
 
-fn refers_to_any(schema: &Value, names: &BTreeSet<&String>) -> bool {
-    match schema {
-        Value::Object(members) => members.iter().any(|(key, value)| match value {
-            Value::String(text) if key == "$ref" => {
-                text.strip_prefix(REFERENCE).is_some_and(|name| names.iter().any(|other| *other == name))
-            }
-            other => refers_to_any(other, names),
-        }),
-        Value::Array(items) => items.iter().any(|item| refers_to_any(item, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
+/// The name of the type that a schema refers to.
+fn referred(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix(REFERENCE)
 }
 
 fn resolved<'a>(schema: &'a Value, definitions: &'a BTreeMap<String, Value>) -> &'a Value {
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(REFERENCE));
-    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
+    referred(schema).and_then(|name| definitions.get(name)).unwrap_or(schema)
 }
 
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
@@ -261,19 +250,34 @@ impl Reader<'_> {
     }
 
     fn named(&self, name: &str, schema: &Value, usage: Usage) -> Named {
-        let shape = match self.ty(schema) {
-            Type::Object(members) => Shape::Object(members),
-            Type::Words(words) => Shape::Words(words),
-            other => Shape::Alias(other),
+        let shape = match (self.union(schema), self.ty(schema)) {
+            (Some(union), _) => Shape::Union(union),
+            (None, Type::Object(members)) => Shape::Object(members),
+            (None, Type::Words(words)) => Shape::Words(words),
+            (None, other) => Shape::Alias(other),
         };
         Named { name: self.name(name), doc: description(schema), shape, usage }
     }
 
+    /// A schema as objects that a member tells apart, each under a name of its own.
+    fn union(&self, schema: &Value) -> Option<Union> {
+        let discriminator = schema.get("discriminator")?;
+        let tag = discriminator.get("propertyName")?.as_str()?.to_owned();
+        let mapping = discriminator.get("mapping")?.as_object()?;
+        // In the order of the variants, not of their texts.
+        let variants = schema.get("oneOf")?.as_array()?.iter().map(|variant| {
+            let reference = variant.get("$ref")?;
+            let (text, _) = mapping.iter().find(|(_, target)| *target == reference)?;
+            Some((text.clone(), self.name(referred(variant)?)))
+        });
+        Some(Union { tag, variants: variants.collect::<Option<_>>()? })
+    }
+
     fn ty(&self, schema: &Value) -> Type {
-        let Value::Object(schema) = schema else { return Type::Any };
-        if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(REFERENCE)) {
+        if let Some(name) = referred(schema) {
             return Type::Named(self.name(name));
         }
+        let Value::Object(schema) = schema else { return Type::Any };
         if let Some(Value::String(word)) = schema.get("const") {
             return Type::Words(vec![word.clone()]);
         }
@@ -461,19 +465,30 @@ mod tests {
     }
 
     #[test]
-    fn a_type_whose_form_differs_by_direction_gets_a_second_name_and_so_does_what_speaks_of_it() {
-        let definitions = |text: Value| text.as_object().unwrap().clone().into_iter().collect::<BTreeMap<_, _>>();
-        let sent = definitions(
-            json!({ "A": { "type": "string" }, "B": { "items": { "$ref": "#/$defs/A" } }, "C": true, "AInput": true, "CId": true }),
-        );
-        let returned = definitions(
-            json!({ "A": { "type": "null" }, "B": { "items": { "$ref": "#/$defs/A" } }, "C": true, "Client": true }),
-        );
-        let names = Names::of(&sent, &returned, &BTreeSet::from(["c".to_owned()]));
+    fn names_that_clients_have_themselves_get_an_underscore() {
+        let definitions = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+        let (sent, returned): (BTreeMap<_, _>, BTreeMap<_, _>) = (definitions(&["A", "CId"]), definitions(&["Client"]));
+        let forms = Forms::of(REFERENCE, &BTreeSet::new(), &sent, &sent);
+        let names = Names::of(&sent, &returned, &BTreeSet::from(["c".to_owned()]), &forms);
         let pairs =
             |names: &BTreeMap<String, String>| names.iter().map(|(a, b)| format!("{a} {b}")).collect::<Vec<_>>();
-        assert_eq!(pairs(&names.sent), ["A AInput_", "AInput AInput", "B BInput", "C C", "CId CId_", "Client Client_"]);
-        assert_eq!(pairs(&names.returned), ["A A", "AInput AInput", "B B", "C C", "CId CId_", "Client Client_"]);
+        assert_eq!(pairs(&names.sent), ["A A", "CId CId_", "Client Client_"]);
+        assert_eq!(pairs(&names.returned), pairs(&names.sent));
+    }
+
+    #[test]
+    fn objects_that_a_member_tells_apart_are_a_union() {
+        let schema = json!({
+            "oneOf": [{ "$ref": "#/$defs/EventMoved" }, { "$ref": "#/$defs/EventClosed" }],
+            "discriminator": {
+                "propertyName": "type",
+                "mapping": { "closed": "#/$defs/EventClosed", "moved": "#/$defs/EventMoved" },
+            },
+        });
+        let variants =
+            [("moved", "EventMoved"), ("closed", "EventClosed")].map(|(text, name)| (text.into(), name.into()));
+        let union = Union { tag: "type".into(), variants: variants.into() };
+        assert_eq!(Reader { names: &BTreeMap::new() }.union(&schema), Some(union));
     }
 
     #[test]

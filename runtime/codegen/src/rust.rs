@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 
 use heck::{ToLowerCamelCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
 
-use super::model::{Described, Interface, Member, Named, Shape, Type, Usage};
+use super::model::{Described, Interface, Member, Named, Shape, Type, Union, Usage};
 use super::prose;
 use convoke_calls::function::{Kind, Visibility};
 use convoke_core::error::Code;
+use convoke_core::wire::schema::id_type_name;
 
 /// The client that holds no function's name.
 const CLIENT: &str = include_str!("rust/client.rs");
@@ -24,7 +25,7 @@ pub fn print(interface: &Interface) -> String {
     codes(&mut out);
     out.push_str("\nids! {\n");
     for prefix in &interface.ids {
-        let name = prose::id_name(prefix);
+        let name = id_type_name(prefix);
         let _ = writeln!(out, "    /// Such as `{prefix}_01h455vb4pex5vsknk084sn02q`.\n    {name};");
     }
     out.push_str("}\n\nwords! {\n");
@@ -35,7 +36,7 @@ pub fn print(interface: &Interface) -> String {
     }
     out.push_str("}\n");
     let types = Types::of(interface);
-    for named in &interface.types {
+    for named in interface.types.iter().filter(|named| !types.variants.contains(&*named.name)) {
         types.declare(&mut out, named);
     }
     tree(&mut out, &Module::of(&interface.functions), &types);
@@ -129,14 +130,19 @@ fn enumeration(out: &mut String, named: &Named, words: &[String]) {
     let _ = writeln!(out, "    {} {{", named.name);
     let mut taken = BTreeSet::from(["Unrecognized".to_owned()]);
     for word in words {
-        let mut variant = word.to_upper_camel_case();
-        if !variant.starts_with(|c: char| c.is_alphabetic()) || variant == "Self" {
-            variant.insert_str(0, "Is");
-        }
-        let variant = unique(variant, &mut taken);
+        let variant = unique(variant_name(word), &mut taken);
         let _ = writeln!(out, "        {variant} = {word:?},");
     }
     out.push_str("    }\n");
+}
+
+/// The variant of an enum that stands for a text.
+fn variant_name(text: &str) -> String {
+    let mut variant = text.to_upper_camel_case();
+    if !variant.starts_with(|c: char| c.is_alphabetic()) || variant == "Self" {
+        variant.insert_str(0, "Is");
+    }
+    variant
 }
 
 /// So many values are told apart by their position; more are named, in a literal.
@@ -145,11 +151,20 @@ const POSITIONAL_MAX: usize = 3;
 /// The types of an interface, for those questions that one type alone does not answer.
 struct Types<'a> {
     by_name: BTreeMap<&'a str, &'a Named>,
+    /// Those that are variants of a union: an enum has their members.
+    variants: BTreeSet<&'a str>,
 }
 
 impl<'a> Types<'a> {
     fn of(interface: &'a Interface) -> Self {
-        Self { by_name: interface.types.iter().map(|named| (&*named.name, named)).collect() }
+        let variants = interface.types.iter().filter_map(|named| match &named.shape {
+            Shape::Union(union) => Some(union.variants.iter().map(|(_, name)| name.as_str())),
+            Shape::Object(_) | Shape::Words(_) | Shape::Alias(_) => None,
+        });
+        Self {
+            by_name: interface.types.iter().map(|named| (&*named.name, named)).collect(),
+            variants: variants.flatten().collect(),
+        }
     }
 
     fn declare(&self, out: &mut String, named: &Named) {
@@ -161,7 +176,39 @@ impl<'a> Types<'a> {
                 let _ = writeln!(out, "pub type {} = {};", named.name, ty(alias));
             }
             Shape::Object(members) => self.structure(out, named, members),
+            Shape::Union(union) => self.union(out, named, union),
         }
+    }
+
+    fn union(&self, out: &mut String, named: &Named, union: &Union) {
+        out.push('\n');
+        doc(out, "", &named.doc);
+        let _ = writeln!(
+            out,
+            "#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]\n#[serde(tag = {:?})]\npub enum {} {{",
+            union.tag, named.name
+        );
+        let mut taken = BTreeSet::from(["Unrecognized".to_owned()]);
+        for (text, variant) in &union.variants {
+            let Some(Named { doc: text_of_doc, shape: Shape::Object(members), .. }) = self.by_name.get(&**variant)
+            else {
+                continue;
+            };
+            doc(out, "    ", text_of_doc);
+            let _ = writeln!(out, "    #[serde(rename = {text:?}, rename_all = \"camelCase\")]");
+            let name = unique(variant_name(text), &mut taken);
+            let members: Vec<&Member> = members.iter().filter(|member| member.name != union.tag).collect();
+            if members.is_empty() {
+                let _ = writeln!(out, "    {name},");
+                continue;
+            }
+            let _ = writeln!(out, "    {name} {{");
+            fields(out, "        ", "", &self.fields_of(&named.name, members));
+            out.push_str("    },\n");
+        }
+        out.push_str(
+            "    /// A variant that this client does not know yet.\n    #[serde(other, skip_serializing)]\n    Unrecognized,\n}\n",
+        );
     }
 
     fn structure(&self, out: &mut String, named: &Named, members: &[Member]) {
@@ -175,25 +222,8 @@ impl<'a> Types<'a> {
             "#[derive(Clone, Debug, {default}PartialEq, Serialize, Deserialize)]\n#[serde(rename_all = \"camelCase\")]"
         );
         let _ = writeln!(out, "pub struct {name} {{");
-        let mut taken = BTreeSet::new();
-        let fields: Vec<(String, String, &Member)> = members
-            .iter()
-            .map(|member| (unique(field_name(&member.name), &mut taken), self.field_type(name, member), member))
-            .collect();
-        for (field, ty, member) in &fields {
-            doc(out, "    ", &member_doc(member));
-            let mut attributes = Vec::new();
-            if field.trim_start_matches("r#").to_lower_camel_case() != member.name {
-                attributes.push(format!("rename = {:?}", member.name));
-            }
-            if ty.starts_with("Option<") && !member.required {
-                attributes.push("skip_serializing_if = \"Option::is_none\"".to_owned());
-            }
-            if !attributes.is_empty() {
-                let _ = writeln!(out, "    #[serde({})]", attributes.join(", "));
-            }
-            let _ = writeln!(out, "    pub {field}: {ty},");
-        }
+        let fields = self.fields_of(name, members);
+        self::fields(out, "    ", "pub ", &fields);
         out.push_str("}\n");
         let required = fields.iter().filter(|(.., member)| member.required).count();
         if (1..=POSITIONAL_MAX).contains(&required)
@@ -202,6 +232,15 @@ impl<'a> Types<'a> {
         {
             constructor(out, name, &fields);
         }
+    }
+
+    /// Members with the names and types of their fields.
+    fn fields_of<'m>(&self, holder: &str, members: impl IntoIterator<Item = &'m Member>) -> Vec<Field<'m>> {
+        let mut taken = BTreeSet::new();
+        let field = |member: &'m Member| {
+            (unique(field_name(&member.name), &mut taken), self.field_type(holder, member), member)
+        };
+        members.into_iter().map(field).collect()
     }
 
     fn field_type(&self, holder: &str, member: &Member) -> String {
@@ -226,6 +265,10 @@ impl<'a> Types<'a> {
                     && match self.by_name.get(&**other).map(|named| &named.shape) {
                         Some(Shape::Object(members)) => members.iter().any(|member| self.holds(&member.ty, name, seen)),
                         Some(Shape::Alias(alias)) => self.holds(alias, name, seen),
+                        Some(Shape::Union(union)) => {
+                            let mut variants = union.variants.iter();
+                            variants.any(|(_, variant)| self.holds(&Type::Named(variant.clone()), name, seen))
+                        }
                         Some(Shape::Words(_)) | None => false,
                     }
             }
@@ -260,8 +303,28 @@ impl<'a> Types<'a> {
     }
 }
 
+/// A field: its name, its type, and the member that it holds.
+type Field<'a> = (String, String, &'a Member);
+
+fn fields(out: &mut String, indent: &str, vis: &str, fields: &[Field<'_>]) {
+    for (field, ty, member) in fields {
+        doc(out, indent, &member_doc(member));
+        let mut attributes = Vec::new();
+        if field.trim_start_matches("r#").to_lower_camel_case() != member.name {
+            attributes.push(format!("rename = {:?}", member.name));
+        }
+        if ty.starts_with("Option<") && !member.required {
+            attributes.push("skip_serializing_if = \"Option::is_none\"".to_owned());
+        }
+        if !attributes.is_empty() {
+            let _ = writeln!(out, "{indent}#[serde({})]", attributes.join(", "));
+        }
+        let _ = writeln!(out, "{indent}{vis}{field}: {ty},");
+    }
+}
+
 /// What is required by position, the rest absent: `..New::new(…)` in a literal outlives new optional members.
-fn constructor(out: &mut String, name: &str, fields: &[(String, String, &Member)]) {
+fn constructor(out: &mut String, name: &str, fields: &[Field<'_>]) {
     let _ = writeln!(out, "\nimpl {name} {{\n    /// With what is required, and nothing else.");
     let required = || fields.iter().filter(|(.., member)| member.required);
     let parameters: Vec<_> = required().map(|(field, ty, _)| format!("{field}: {}", accepted(ty))).collect();
@@ -292,7 +355,7 @@ fn ty(of: &Type) -> String {
         Type::Integer | Type::Wide => "i64".to_owned(),
         Type::Number => "f64".to_owned(),
         Type::Text | Type::Bytes | Type::Words(_) => "String".to_owned(),
-        Type::Id(prefix) => prose::id_name(prefix),
+        Type::Id(prefix) => id_type_name(prefix),
         Type::List(item) => format!("Vec<{}>", ty(item)),
         Type::Tuple(items) => {
             let items: Vec<_> = items.iter().map(|item| format!("{},", ty(item))).collect();
@@ -447,5 +510,60 @@ fn member_doc(member: &Member) -> String {
 fn doc(out: &mut String, indent: &str, text: &str) {
     for line in text.lines() {
         let _ = writeln!(out, "{}", format!("{indent}/// {line}").trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn union_is_an_enum_whose_variants_have_the_members_beside_the_tag() {
+        let member = |name: &str, ty: Type, required: bool| Member {
+            name: name.to_owned(),
+            doc: String::new(),
+            rule: None,
+            required,
+            default: None,
+            ty,
+        };
+        let named =
+            |name: &str, shape: Shape| Named { name: name.to_owned(), doc: String::new(), shape, usage: Usage::Both };
+        let tag = |text: &str| member("type", Type::Words(vec![text.to_owned()]), true);
+        let variant = |text: &str, name: &str| (text.to_owned(), name.to_owned());
+        let moved = vec![
+            tag("has-moved"),
+            member("toCity", Type::Text, true),
+            member("before", Type::Named("Event".to_owned()), false),
+        ];
+        let union = Union {
+            tag: "type".to_owned(),
+            variants: vec![variant("has-moved", "EventHasMoved"), variant("closed", "EventClosed")],
+        };
+        let types = vec![
+            named("Event", Shape::Union(union)),
+            named("EventClosed", Shape::Object(vec![tag("closed")])),
+            named("EventHasMoved", Shape::Object(moved)),
+        ];
+        let text = print(&Interface { types, ids: BTreeSet::new(), functions: Vec::new() });
+        let expected = "\
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = \"type\")]
+pub enum Event {
+    #[serde(rename = \"has-moved\", rename_all = \"camelCase\")]
+    HasMoved {
+        to_city: String,
+        #[serde(skip_serializing_if = \"Option::is_none\")]
+        before: Option<Box<Event>>,
+    },
+    #[serde(rename = \"closed\", rename_all = \"camelCase\")]
+    Closed,
+    /// A variant that this client does not know yet.
+    #[serde(other, skip_serializing)]
+    Unrecognized,
+}
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("struct Event"), "{text}");
     }
 }

@@ -183,6 +183,52 @@ mod probes {
         }
     }
 
+    pub(crate) mod events {
+        use convoke::prelude::*;
+        use convoke::store::table::Bytes;
+
+        /// What happens to a parcel.
+        #[value]
+        pub(crate) enum Event {
+            /// It moved.
+            Moved {
+                /// Where to.
+                to: String,
+                /// The hours that it took.
+                #[default(1)]
+                hours: u8,
+            },
+            Signed {
+                signature: Bytes,
+                by: Option<String>,
+            },
+            Closed,
+        }
+
+        /// What [`report`] takes.
+        #[args]
+        pub(crate) struct Report {
+            pub event: Event,
+            /// Latitude and longitude.
+            pub place: (f64, f64),
+            pub earlier: Option<Vec<Event>>,
+        }
+
+        /// What was reported.
+        #[value(output)]
+        pub(crate) struct Reported {
+            pub event: Event,
+            pub place: (f64, f64),
+            pub earlier: Vec<Event>,
+        }
+
+        /// Says what came.
+        #[query]
+        pub(crate) fn report(_ctx: &QueryCtx, args: Report) -> Result<Reported> {
+            Ok(Reported { event: args.event, place: args.place, earlier: args.earlier.unwrap_or_default() })
+        }
+    }
+
     pub(crate) mod failures {
         use convoke::prelude::*;
 

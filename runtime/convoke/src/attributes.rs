@@ -42,6 +42,9 @@
 /// # fn main() {}
 /// ```
 ///
+/// A function that clients can call is `pub`; `pub(crate)` and `pub(super)` are enough. A private `fn` with `#[query]` is
+/// a compile error, unless it is `internal`: what looks private is not open to the network.
+///
 /// # Options
 /// Of `#[query]`, `#[mutation]` and `#[action]` alike:
 /// - `internal`: other functions and the scheduler call it, nobody outside; it is as if it did not exist.
@@ -153,8 +156,15 @@ pub use convoke_macros::cron;
 ///
 /// On the wire it is an object: names in camelCase, an `Option` may be absent or null, anything that is missing,
 /// unknown or given twice is refused, and so is an array. The doc comments become the descriptions in the JSON schema.
-/// Whole numbers may be written `31`, `31.0` or `3.1e1`; U+0000 is in no text. Rules beyond that live in the types of
-/// the fields, see [`macro@value`].
+/// Whole numbers may be written `31`, `31.0` or `3.1e1`; U+0000 is in no text. A tuple is an array of its length. Rules
+/// beyond that live in the types of the fields, see [`macro@value`].
+///
+/// `#[default(…)]` takes a literal, which the type of the field checks by its rule when the program starts, or an
+/// expression of that type, such as `vec![]` or `State::Open`. It means the same in `#[args]`, `#[value]` and
+/// [`macro@table`].
+///
+/// In clients and in OpenAPI the type is called like its module and itself: `Add` of the module `todos` is `TodosAdd`. No
+/// other type changes that name; `#[args(name = "AddTodo")]` does.
 ///
 /// ```
 /// use convoke::args;
@@ -240,9 +250,36 @@ pub use convoke_macros::args;
 /// ```
 /// Texts are kebab-case, or as `#[value(rename_all = "camelCase")]` says. A column holds the text.
 ///
+/// # One of several variants
+/// An enum with fields is an object whose tag says which variant it is. The tag is `type`, or what `tag` names.
+/// ```
+/// use convoke::value;
+///
+/// #[value(tag = "kind")]
+/// pub enum Event {
+///     Moved {
+///         to: String,
+///         #[default(1)]
+///         hours: u8,
+///     },
+///     Closed,
+/// }
+///
+/// let event: Event = serde_json::from_str(r#"{"kind": "moved", "to": "Turin"}"#)?;
+/// assert_eq!(event, Event::Moved { to: "Turin".to_owned(), hours: 1 });
+/// assert_eq!(serde_json::to_string(&Event::Closed)?, r#"{"kind":"closed"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+/// Its fields are read like those of [`macro@args`]; a column holds the object as JSON. OpenAPI describes it by `oneOf` with
+/// a discriminator, TypeScript by a union, the generated Rust client by an enum.
+///
 /// # Several values together
 /// On a struct with named fields it gives the wire form of [`macro@args`], and a column holds it as JSON.
-/// `#[value(output)]` is for a struct that only goes out: a function's result whose fields need not be readable.
+/// `#[value(output)]` is for a type that only goes out: a function's result whose fields need not be readable.
+///
+/// A struct or an enum is called like its module and itself in clients and in OpenAPI, or as `#[value(name = "Place")]` says:
+/// no other type changes that name. Where its form in arguments differs from that in results, as by an `Option`, which may
+/// come in as null, arguments have the name `PlaceInput`.
 /// ```
 /// use convoke::value;
 ///

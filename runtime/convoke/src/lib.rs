@@ -66,7 +66,7 @@ pub use convoke_calls::{
     StartError, When,
 };
 pub use convoke_core::{Caller, Clock, Code, Error, Id, Identity, Invalid, Millis, Result};
-pub use convoke_store::{Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
+pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
 /// The engine that keeps databases unless another one is chosen.
 #[cfg(feature = "sqlite")]
@@ -99,7 +99,8 @@ pub mod prelude {
     pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::error::{Code, Error, Result};
     pub use crate::{
-        Doc, Encoded, Id, Invalid, JsonObject, Millis, NoArgs, Order, Page, PaginationOpts, PaginationResult, When,
+        Batch, Cursor, Doc, Encoded, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page, PaginationOpts,
+        PaginationResult, When,
     };
     pub use crate::{action, args, cron, mutation, query, table, value};
     pub use tracing::{debug, error, info, warn};

@@ -6,8 +6,12 @@ pub use {inventory, schemars, serde};
 
 pub use crate::error::Result;
 pub use crate::id::Named;
+pub use crate::wire::default::{FromLiteral, SubmittedDefault, integer_literal, of_literal};
 pub use crate::wire::number::{IntegerRule, NumberRule, integer, number};
-pub use crate::wire::object::{AsPlain, Place, Unwrap, choice, fill, fill_plain, given, given_plain, skip, write};
-pub use crate::wire::schema::{ObjectSchema, one_of as schema_one_of};
+pub use crate::wire::object::{
+    AsIs, AsPlain, AsTuple, Member, OutMember, Place, Unwrap, choice, fill_plain, given_plain, skip,
+};
+pub use crate::wire::schema::{ObjectSchema, SubmittedType, UnionSchema, one_of as schema_one_of, type_name};
 pub use crate::wire::text::{Pattern, TextRule, text};
+pub use crate::wire::union::tagged;
 pub use crate::wire::{Invalid, one_of};

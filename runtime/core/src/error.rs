@@ -264,6 +264,27 @@ impl Error {
     }
 }
 
+/// An error that `?` turns into an [`Error`]: its meaning for the client is known.
+///
+/// It is a trait of its own, so that rustc says what to do with an error whose meaning is not known.
+#[diagnostic::on_unimplemented(
+    message = "`?` does not know what `{Self}` means for the client",
+    label = "it has no code that the client could switch on",
+    note = "a mistake of the caller: `.map_err(|error| Error::invalid_argument(\"field\", error.to_string()))?`",
+    note = "a fault of the server: `.map_err(Error::internal)?`; the client reads one fixed sentence, the log has the cause",
+    note = "for an error of your own: `impl From<{Self}> for Error`"
+)]
+pub trait IntoError {
+    /// The error with its code.
+    fn into_error(self) -> Error;
+}
+
+impl<E: IntoError> From<E> for Error {
+    fn from(error: E) -> Self {
+        error.into_error()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)

@@ -5,12 +5,15 @@
 //! before it. A sentence that does not begin with "must be" stands for itself (see `call::decode`). The attributes
 //! call what is here, so that what they write stays short.
 
+pub mod default;
+pub mod forms;
 pub mod free_form;
 pub mod invalid;
 pub mod number;
 pub mod object;
 pub mod schema;
 pub mod text;
+pub mod union;
 
 use serde::Deserializer;
 

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
+use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, Value};
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
@@ -73,19 +73,25 @@ const fn null(column: ColumnType) -> &'static str {
 }
 
 /// A constant.
-pub(crate) fn literal(literal: Literal) -> String {
-    match literal {
-        Literal::Text(text) => text_literal(text),
-        Literal::Integer(number) => format!("'{number}'::bigint"),
-        Literal::Float(number) => format!("'{number:?}'::double precision"),
-        Literal::Bool(truth) => truth.to_string(),
+pub(crate) fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Text(text) => text_literal(text),
+        Value::Integer(number) => format!("'{number}'::bigint"),
+        Value::Float(number) => format!("'{number:?}'::double precision"),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Bytes(bytes) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("'\\x{digits}'::bytea")
+        }
+        Value::Id(bits) => format!("'{bits:032x}'::uuid"),
     }
 }
 
 /// The rows a conditional index holds. The constant stands in the text: only so the server sees that the index applies.
 pub(crate) fn condition(condition: Condition) -> String {
     match condition {
-        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(value)),
+        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(&value.value())),
         Condition::IsNull(field) => format!("{} IS NULL", quoted(field)),
         Condition::NotNull(field) => format!("{} IS NOT NULL", quoted(field)),
     }
@@ -174,7 +180,7 @@ pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
 fn column(field: &FieldDef) -> String {
     let mut sql = format!("{} {}", quoted(field.name), column_type(field.column));
     if let Some(default) = field.default {
-        let _ = write!(sql, " DEFAULT {}", literal(default));
+        let _ = write!(sql, " DEFAULT {}", literal(&default()));
     }
     sql
 }

@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use super::known_rows::unique_index;
 use super::statement_key::{Fields, places, split};
-use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Literal, Plan, TableDef, Value};
+use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, Value};
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
@@ -38,19 +38,27 @@ pub(crate) const fn column_type(column: ColumnType) -> &'static str {
 }
 
 /// A constant.
-pub(crate) fn literal(literal: Literal) -> String {
-    match literal {
-        Literal::Text(text) => format!("'{}'", text.replace('\'', "''")),
-        Literal::Integer(number) => number.to_string(),
-        Literal::Float(number) => format!("{number:?}"),
-        Literal::Bool(truth) => i64::from(truth).to_string(),
+pub(crate) fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Bool(truth) => i64::from(*truth).to_string(),
+        Value::Bytes(bytes) => blob(bytes),
+        Value::Id(bits) => blob(&bits.to_be_bytes()),
     }
+}
+
+fn blob(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("x'{digits}'")
 }
 
 /// The rows a conditional index holds. The constant stands in the text: only so SQLite sees that the index applies.
 pub(crate) fn condition(condition: Condition) -> String {
     match condition {
-        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(value)),
+        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(&value.value())),
         Condition::IsNull(field) => format!("{} IS NULL", quoted(field)),
         Condition::NotNull(field) => format!("{} IS NOT NULL", quoted(field)),
     }
@@ -134,7 +142,7 @@ pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     let mut sql =
         format!("ALTER TABLE {} ADD COLUMN {} {}", quoted(table.name), quoted(field.name), column_type(field.column));
     if let Some(default) = field.default {
-        let _ = write!(sql, " DEFAULT {}", literal(default));
+        let _ = write!(sql, " DEFAULT {}", literal(&default()));
     }
     sql
 }
@@ -425,7 +433,7 @@ fn behind(keys: &[Ordered], places: &[Option<usize>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_store::KeyDef;
+    use convoke_store::{KeyDef, Literal};
 
     const fn field(name: &'static str, nullable: bool) -> FieldDef {
         let column = ColumnType::Integer;

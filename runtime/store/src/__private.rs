@@ -6,6 +6,6 @@ pub use convoke_core::__private::*;
 
 pub use crate::table::{
     Column, Condition, Field, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, Table, TableDef, TextColumn, Unique,
-    add_change, choice_from_value, decode_field, field_schema, json_from_value, json_to_value, text_to_value,
+    choice_from_value, field_schema, json_from_value, json_to_value, text_to_value,
 };
 pub use crate::{ColumnType, Row, StoreError, SubmittedTable, Value, ValueRef};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::table::SubmittedTable;
-use convoke_core::error::{Code, Error};
+use convoke_core::error::{Code, Error, IntoError};
 
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
@@ -108,8 +108,9 @@ pub enum StoreError {
     Engine(String),
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
+impl IntoError for StoreError {
+    fn into_error(self) -> Error {
+        let error = self;
         match &error {
             StoreError::UniqueViolation { table, index } => unique_conflict(table, index).caused_by(error),
             StoreError::Deadline { limit_ms } => Error::timeout(format!("The call ran longer than {limit_ms} ms")),

@@ -32,6 +32,23 @@ pub trait HasNoRangeYet {}
 )]
 pub trait HasEveryKey {}
 
+/// Fulfilled by nothing: a query finds its rows by an index.
+#[diagnostic::on_unimplemented(
+    message = "a query has no `filter`: it finds its rows by the keys of an index",
+    label = "no condition over all rows",
+    note = "declare an index on the fields, `#[index(by_state(state))]`, and write `.query(T::by_state).eq(…)`",
+    note = "or choose among the rows of a bounded read: `.take(100)?.into_iter().filter(…)`"
+)]
+pub trait HasFilter {}
+
+/// Fulfilled by nothing: a query ends in a read with a bound.
+#[diagnostic::on_unimplemented(
+    message = "a query is no iterator: it ends in a read with a bound",
+    label = "no end of a query",
+    note = "end it with `take(n)?`, `page(…)?`, `first()?`, `unique()?`, `count()?` or `encode(n)?`"
+)]
+pub trait IsIterator {}
+
 /// Fulfilled by nothing: what `ctx.db()` returns reads.
 #[diagnostic::on_unimplemented(
     message = "`ctx.db()` is for reading and cannot write",
@@ -128,5 +145,32 @@ impl<T: Table, I, F, Rest> Query<'_, T, I, (F, Rest)> {
         Self: HasEveryKey,
     {
         self.first()
+    }
+}
+
+impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
+    #[doc(hidden)]
+    pub fn filter<F>(self, _: F) -> Self
+    where
+        F: FnMut(&Doc<T>) -> bool,
+        Self: HasFilter,
+    {
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn collect<C>(self) -> Result<Vec<Doc<T>>, StoreError>
+    where
+        Self: IsIterator,
+    {
+        Ok(Vec::new())
+    }
+
+    #[doc(hidden)]
+    pub fn limit(self, _: usize) -> Self
+    where
+        Self: IsIterator,
+    {
+        self
     }
 }

@@ -25,7 +25,7 @@ const ROWS_MAX: usize = 10_000;
 pub struct AtMost(u32);
 
 /// Which page of a list is asked for: the argument `paginationOpts` of a query that ends in [`Query::paginate`].
-#[value]
+#[value(name = "PaginationOpts")]
 pub struct PaginationOpts {
     /// How many rows the page has when it is read first.
     pub num_items: AtMost,

@@ -494,6 +494,9 @@ impl<V: JsonSchema> JsonSchema for Encoded<V> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         V::schema_name()
     }
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        V::schema_id()
+    }
     fn inline_schema() -> bool {
         V::inline_schema()
     }

@@ -171,8 +171,8 @@ pub struct FieldDef {
     pub column: ColumnType,
     /// Whether it may be null.
     pub nullable: bool,
-    /// What rows written before this field existed hold, if not null.
-    pub default: Option<Literal>,
+    /// Returns what rows written before this field existed hold, if not null.
+    pub default: Option<fn() -> Value>,
     /// The table whose ids it holds, by prefix: for tools that show them.
     pub references: Option<&'static str>,
     /// The meaning of its values, for tools that show them.
@@ -270,7 +270,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The constant, if a column of this type can hold it: what `#[table]` calls for a default or a condition.
+    /// The constant, if a column of this type can hold it: what `#[table]` calls for a condition.
     ///
     /// # Panics
     /// At compile time, if it cannot.
@@ -338,7 +338,7 @@ impl<F: Field, Rest: Keys> Keys for (F, Rest) {
         let Some((first, rest)) = keys.split_first() else {
             return Err(StoreError::Engine(format!("an index of {} has fewer keys than fields", table.name)));
         };
-        Ok((decode_field(row, table, first.field)?, Rest::read(row, table, rest)?))
+        Ok((F::Type::decode(row, table, first.field)?, Rest::read(row, table, rest)?))
     }
 }
 
@@ -383,6 +383,29 @@ pub trait Column: Sized {
 
     /// The Rust value of a stored one, or why it does not fit.
     fn from_value(value: ValueRef<'_>) -> Result<Self, String>;
+
+    /// Reads field `place` of a row.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if the value does not fit.
+    fn decode(row: &dyn Row, table: &'static TableDef, place: usize) -> Result<Self, StoreError> {
+        let corrupt = |reason| StoreError::Corrupt { table: table.name, field: table.fields[place].name, reason };
+        match row.value(place)? {
+            // A column that was added with a default reads as it in the rows that were there before.
+            ValueRef::Null if !Self::NULLABLE => match table.fields[place].default {
+                Some(default) => Self::from_value(default().as_ref()).map_err(corrupt),
+                None => Err(corrupt("null where a value is needed".to_owned())),
+            },
+            value => Self::from_value(value).map_err(corrupt),
+        }
+    }
+
+    /// Adds field `place` to the changes of a row if it has another value than before.
+    fn add_change(&self, changes: &mut Vec<(usize, Value)>, before: &[Value], place: usize) {
+        if !before.get(place).is_some_and(|value| self.is(value)) {
+            changes.push((place, self.to_value()));
+        }
+    }
 
     /// Whether [`Column::from_value`] takes a value; says why not.
     fn check(value: ValueRef<'_>) -> Result<(), String> {
@@ -683,7 +706,7 @@ impl<T: Table> Serialize for Doc<T> {
 /// The fields, and before them those that every row has.
 impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
     fn schema_name() -> Cow<'static, str> {
-        format!("{}Row", T::schema_name()).into()
+        convoke_core::wire::schema::row_type_name(T::NAME).into()
     }
 
     fn schema_id() -> Cow<'static, str> {
@@ -708,42 +731,23 @@ impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
     }
 }
 
-/// Reads field `place` of a row: what `#[table]` calls for every field.
-pub fn decode_field<T: Column>(row: &dyn Row, table: &'static TableDef, place: usize) -> Result<T, StoreError> {
-    let corrupt = |reason| StoreError::Corrupt { table: table.name, field: table.fields[place].name, reason };
-    match row.value(place)? {
-        // A column that was added with a default reads as it in the rows that were there before.
-        ValueRef::Null if !T::NULLABLE => match table.fields[place].default {
-            Some(default) => T::from_value(default.value().as_ref()).map_err(corrupt),
-            None => Err(corrupt("null where a value is needed".to_owned())),
-        },
-        value => T::from_value(value).map_err(corrupt),
-    }
-}
-
 /// The JSON schema of a field's type: what `#[table]` names for every field.
 pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
     T::schema(generator, false)
 }
 
-/// Adds field `place` to the changes of a row if it has another value than before: what `#[table]` calls for every field.
-pub fn add_change<T: Column>(changes: &mut Vec<(usize, Value)>, before: &[Value], place: usize, field: &T) {
-    if !before.get(place).is_some_and(|value| field.is(value)) {
-        changes.push((place, field.to_value()));
-    }
-}
-
 /// The type that stands for "field `F` of an index", compared with `K`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be compared with this index field",
-    note = "the keys of an index are given in its order; an id must be of the table the field names"
-)]
 pub trait Key<F> {
     /// The key as a value.
     fn key(&self) -> Value;
 }
 
 /// What may stand for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
+#[diagnostic::on_unimplemented(
+    message = "the index has a `{T}` here, which cannot be compared with `{Self}`",
+    label = "a key of another type",
+    note = "the keys of an index are given in its order: the first `eq` is for its first field"
+)]
 pub trait KeyOf<T> {
     /// The key as a value.
     fn key_of(&self) -> Value;
@@ -755,24 +759,28 @@ impl<F: Field, K: KeyOf<F::Type>> Key<F> for K {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Column> KeyOf<T> for T {
     fn key_of(&self) -> Value {
         self.to_value()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Column> KeyOf<T> for &T {
     fn key_of(&self) -> Value {
         (*self).to_value()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Column> KeyOf<Option<T>> for T {
     fn key_of(&self) -> Value {
         self.to_value()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Column> KeyOf<Option<T>> for &T {
     fn key_of(&self) -> Value {
         (*self).to_value()
@@ -784,6 +792,7 @@ pub trait TextColumn: Column {}
 impl TextColumn for String {}
 impl<T: TextColumn> TextColumn for Option<T> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: TextColumn> KeyOf<T> for &str {
     fn key_of(&self) -> Value {
         Value::Text((*self).to_owned())

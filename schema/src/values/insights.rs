@@ -10,7 +10,7 @@ use crate::tables::User;
 /// ```json
 /// {"type": "follow-up", "content": "Follow up on your action item: send the report", "confidence": 0.6}
 /// ```
-#[value]
+#[value(name = "Recommendation")]
 pub struct Recommendation {
     /// What it is about.
     #[value(rename = "type")]
@@ -22,7 +22,7 @@ pub struct Recommendation {
 }
 
 /// What a recommendation is about.
-#[value]
+#[value(name = "RecommendationKind")]
 pub enum RecommendationKind {
     /// What was agreed on.
     FollowUp,
@@ -41,7 +41,7 @@ pub enum RecommendationKind {
 ///  "dueText": "by Friday", "due": "2026-01-02",
 ///  "evidence": ["I can do that by Friday.", "Could you send the report?"]}
 /// ```
-#[value]
+#[value(name = "ActionItemDetail")]
 #[derive(Eq)]
 pub struct ActionItemDetail {
     /// Whose it is; absent where nobody was named, and of somebody who is not in the meeting.
@@ -71,7 +71,7 @@ pub struct IsoDate(String);
 /// ```json
 /// {"type": "notes", "url": "https://example.org/plan", "title": "The plan"}
 /// ```
-#[value]
+#[value(name = "InsightLink")]
 #[derive(Eq)]
 pub struct InsightLink {
     /// Where it stands.
@@ -84,7 +84,7 @@ pub struct InsightLink {
 }
 
 /// Where a link stands.
-#[value]
+#[value(name = "LinkSource")]
 pub enum LinkSource {
     /// It was said.
     Transcript,

@@ -48,7 +48,7 @@ pub struct InterestName(String);
 pub struct IconName(String);
 
 /// What an interest is about.
-#[value]
+#[value(name = "InterestCategory")]
 pub enum InterestCategory {
     /// Something one studies.
     Academic,

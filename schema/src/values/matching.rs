@@ -10,7 +10,7 @@ use super::numbers::Score;
 /// ```json
 /// {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
 /// ```
-#[value]
+#[value(name = "MatchConstraints")]
 #[derive(Eq)]
 pub struct MatchConstraints {
     /// Interests that the other should share, at most 20.
@@ -46,7 +46,7 @@ pub struct WantedRole(String);
 pub struct OrgConstraint(String);
 
 /// How well two users fit, feature by feature, each 0 … 1.
-#[value]
+#[value(name = "MatchFeatures")]
 pub struct MatchFeatures {
     /// Interests they share.
     pub interest_overlap: Score,
@@ -67,7 +67,7 @@ pub struct MatchFeatures {
 }
 
 /// Where an entry of the matching queue is.
-#[value]
+#[value(name = "QueueStatus")]
 pub enum QueueStatus {
     /// Waits for somebody.
     Waiting,
@@ -80,7 +80,7 @@ pub enum QueueStatus {
 }
 
 /// Where a match is; follows from the outcomes of its two users and the clock.
-#[value]
+#[value(name = "MatchStatus")]
 pub enum MatchStatus {
     /// Neither declined, and its time has not passed.
     Proposed,
@@ -93,7 +93,7 @@ pub enum MatchStatus {
 }
 
 /// What a match came to, as one of its users says.
-#[value]
+#[value(name = "Outcome")]
 pub enum Outcome {
     /// Will be there.
     Accepted,

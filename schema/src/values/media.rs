@@ -3,7 +3,7 @@
 use convoke::{JsonObject, value};
 
 /// Where the connection of a media session is.
-#[value]
+#[value(name = "SessionState")]
 pub enum SessionState {
     /// It is being made, or made anew.
     Connecting,
@@ -31,7 +31,7 @@ impl SessionState {
 }
 
 /// How good a connection is, best first.
-#[value]
+#[value(name = "ConnectionQuality")]
 pub enum ConnectionQuality {
     /// Nothing to wish for.
     Excellent,
@@ -44,7 +44,7 @@ pub enum ConnectionQuality {
 }
 
 /// What a signal carries.
-#[value]
+#[value(name = "SignalKind")]
 pub enum SignalKind {
     /// A session description, offered or answered.
     Sdp,

@@ -40,7 +40,7 @@ impl Default for MeetingDuration {
 pub struct MaxParticipants(i64);
 
 /// What kind of meeting it is.
-#[value]
+#[value(name = "MeetingType")]
 pub enum MeetingType {
     /// Two people.
     OneOnOne,
@@ -74,7 +74,7 @@ impl MeetingType {
 }
 
 /// Where a meeting is in its life.
-#[value]
+#[value(name = "MeetingState")]
 pub enum MeetingState {
     /// It has not begun.
     Scheduled,
@@ -97,7 +97,7 @@ impl MeetingState {
 }
 
 /// What somebody is in a meeting.
-#[value]
+#[value(name = "Role")]
 pub enum Role {
     /// Runs it: starts, ends, edits it, and decides who is in it and as what.
     Host,
@@ -106,7 +106,7 @@ pub enum Role {
 }
 
 /// Where somebody is, seen from a meeting.
-#[value]
+#[value(name = "Presence")]
 pub enum Presence {
     /// Has not come yet.
     Invited,
@@ -117,7 +117,7 @@ pub enum Presence {
 }
 
 /// A presence that a client may report of itself.
-#[value]
+#[value(name = "PresenceChange")]
 pub enum PresenceChange {
     /// Has come.
     Joined,
@@ -135,7 +135,7 @@ impl From<PresenceChange> for Presence {
 }
 
 /// What carries sound and picture.
-#[value(rename_all = "lowercase")]
+#[value(name = "VideoProvider", rename_all = "lowercase")]
 pub enum VideoProvider {
     /// The clients among themselves.
     WebRtc,

@@ -11,7 +11,7 @@ use super::tokens::ClientToken;
 use crate::tables::{NoteOperation, NotePiece};
 
 /// What an edit does.
-#[value]
+#[value(name = "OperationType")]
 pub enum OperationType {
     /// Puts `content` at `position`.
     Insert,
@@ -26,7 +26,7 @@ pub enum OperationType {
 /// ```json
 /// {"type": "insert", "position": 4, "content": "XY"}
 /// ```
-#[value]
+#[value(name = "NoteEditInput")]
 pub struct NoteEditInput {
     /// What it does.
     #[value(rename = "type")]
@@ -44,7 +44,7 @@ pub struct NoteEditInput {
 /// ```json
 /// {"type": "insert", "position": 4, "content": "XY", "length": 2}
 /// ```
-#[value]
+#[value(name = "NoteEdit")]
 #[derive(Eq)]
 pub struct NoteEdit {
     /// What it does.
@@ -76,7 +76,7 @@ impl OperationId {
 }
 
 /// A piece of a note's text and how long it is, at its place in the list.
-#[value]
+#[value(name = "PieceOfNote")]
 #[derive(Eq)]
 pub struct PieceOfNote {
     /// The row that holds its text.
@@ -126,7 +126,7 @@ pub enum BridgeEntry {
 }
 
 /// How far the operations of a client that are retried have come: a chain of their own.
-#[value]
+#[value(name = "RetriedChain")]
 #[derive(Eq)]
 pub struct RetriedChain {
     /// The sequence of the log on which it was made.
@@ -138,7 +138,7 @@ pub struct RetriedChain {
 }
 
 /// Where an operation of the offline queue is.
-#[value]
+#[value(name = "OfflineStatus")]
 pub enum OfflineStatus {
     /// Waits for the drain.
     Pending,

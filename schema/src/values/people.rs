@@ -96,7 +96,7 @@ pub fn distinct_languages(languages: impl IntoIterator<Item = LanguageName>) -> 
 pub struct Age(i64);
 
 /// Gender, as far as somebody wants to tell.
-#[value]
+#[value(name = "Gender")]
 pub enum Gender {
     /// A man.
     Male,

@@ -3,7 +3,7 @@
 use convoke::value;
 
 /// When a prompt is for.
-#[value]
+#[value(name = "PromptKind")]
 pub enum PromptKind {
     /// Before the call: how to begin.
     PreCall,
@@ -12,7 +12,7 @@ pub enum PromptKind {
 }
 
 /// What its reader did with a prompt.
-#[value]
+#[value(name = "PromptFeedback")]
 pub enum PromptFeedback {
     /// Said it.
     Used,

@@ -3,7 +3,7 @@
 // One edit at a time is under way to the server; what is typed meanwhile waits. What others did is carried past both, so
 // that typing never waits for anybody. Knows no network: `session.ts` does.
 
-import type { LoggedOperation, NoteEdit } from "../api";
+import type { NoteEdit, NotesQueriesLoggedOperation as LoggedOperation } from "../api";
 import { apply, cross, difference, merged, type Edit } from "./edits";
 
 /** What is sent to the server, and sent again as it is if need be: by its id the server does it once. */

@@ -1,9 +1,9 @@
 //! Everything that can be wrong with an enum that is one of a list of texts, found at once.
 
 use proc_macro2::TokenStream;
-use syn::{Fields, Ident, ItemEnum, Visibility};
+use syn::{Ident, ItemEnum, LitStr, Visibility};
 
-use crate::attributes;
+use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 use crate::names::Spelling;
 
@@ -11,6 +11,8 @@ use crate::names::Spelling;
 pub(super) struct Enumeration {
     /// Its name.
     pub name: Ident,
+    /// Its name in clients and in OpenAPI, if the author gives one.
+    pub shown_as: Option<LitStr>,
     /// Who sees it.
     pub vis: Visibility,
     /// Its doc comment.
@@ -31,57 +33,69 @@ pub(super) struct Variant {
 
 /// Checks an enum and takes our attributes out of it.
 pub(super) fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Enumeration> {
-    let spelling = spelling(options, errors);
-    if !written.generics.params.is_empty() {
-        errors.at(&written.generics.params, "an enum with #[value] takes no parameters");
-    }
+    let Options { spelling, shown_as } = self::options(options, errors);
     if written.variants.is_empty() {
         errors.at(&written.ident, "an enum with #[value] has at least one variant: no text could be read as it");
     }
     let mut variants: Vec<Variant> = Vec::new();
     for variant in &mut written.variants {
-        if !matches!(variant.fields, Fields::Unit) {
-            errors.at(
-                &variant.fields,
-                "a variant of a #[value] is a text on the wire and holds nothing; use a struct for what belongs to it",
-            );
-        }
-        if let Some(cfg) = attributes::cfgs(&variant.attrs).first() {
-            errors.at(cfg, "a variant is there in every build or in none: the wire form may not depend on it");
-        }
         let text = text(spelling, variant, errors);
-        if let Some(first) = variants.iter().find(|first| first.text == text) {
-            let message = format!("`{}` and `{}` are both {text:?} on the wire", first.name, variant.ident);
-            errors.at(&variant.ident, message);
-        }
+        same_text(&variant.ident, &text, variants.iter().map(|first| (&first.name, &first.text)), errors);
         variants.push(Variant { name: variant.ident.clone(), text, doc: attributes::docs(&variant.attrs) });
     }
     Some(Enumeration {
         name: written.ident.clone(),
+        shown_as,
         vis: written.vis.clone(),
         doc: attributes::docs(&written.attrs),
         variants,
     })
 }
 
-fn spelling(options: TokenStream, errors: &mut Errors) -> Spelling {
-    let mut spelling = Spelling::Kebab;
-    for choice in attributes::choices(options, errors) {
-        match choice.name.to_string().as_str() {
-            "rename_all" => {
-                let Some(text) = choice.text(errors) else { continue };
-                match Spelling::named(&text.value()) {
-                    Ok(named) => spelling = named,
-                    Err(message) => errors.at(text, message),
-                }
-            }
-            _ => attributes::unknown(&choice, &["rename_all"], errors),
-        }
-    }
-    spelling
+/// The options of the attribute.
+struct Options {
+    spelling: Spelling,
+    shown_as: Option<LitStr>,
 }
 
-fn text(spelling: Spelling, variant: &mut syn::Variant, errors: &mut Errors) -> String {
+fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let mut options = Options { spelling: Spelling::Kebab, shown_as: None };
+    for choice in attributes::choices(tokens, errors) {
+        match choice.name.to_string().as_str() {
+            "rename_all" => options.spelling = spelling(&choice, errors),
+            "name" => options.shown_as = attributes::type_name(&choice, errors),
+            "tag" => {
+                errors.at(&choice.name, "`tag` names the member that says which variant it is; this enum is a text")
+            }
+            _ => attributes::unknown(&choice, &["rename_all", "name"], errors),
+        }
+    }
+    options
+}
+
+/// The spelling that `rename_all` names.
+pub(in crate::value) fn spelling(choice: &Choice, errors: &mut Errors) -> Spelling {
+    let Some(text) = choice.text(errors) else { return Spelling::Kebab };
+    Spelling::named(&text.value()).unwrap_or_else(|message| {
+        errors.at(text, message);
+        Spelling::Kebab
+    })
+}
+
+/// Rejects a variant with the text of an earlier one.
+pub(in crate::value) fn same_text<'a>(
+    variant: &Ident,
+    text: &str,
+    mut earlier: impl Iterator<Item = (&'a Ident, &'a String)>,
+    errors: &mut Errors,
+) {
+    if let Some((first, _)) = earlier.find(|(_, other)| *other == text) {
+        errors.at(variant, format!("`{first}` and `{variant}` are both {text:?} on the wire"));
+    }
+}
+
+/// The text of a variant on the wire; takes our attribute out of the variant.
+pub(in crate::value) fn text(spelling: Spelling, variant: &mut syn::Variant, errors: &mut Errors) -> String {
     let mut text = spelling.of(&variant.ident);
     for own in attributes::take(&mut variant.attrs, "value") {
         for choice in attributes::choices(attributes::list(&own), errors) {
@@ -94,6 +108,9 @@ fn text(spelling: Spelling, variant: &mut syn::Variant, errors: &mut Errors) -> 
                 _ => attributes::unknown(&choice, &["rename"], errors),
             }
         }
+    }
+    if let Some(cfg) = attributes::cfgs(&variant.attrs).first() {
+        errors.at(cfg, "a variant is there in every build or in none: the wire form may not depend on it");
     }
     if text.is_empty() {
         errors.at(&variant.ident, "the variant needs a text on the wire");

@@ -5,14 +5,15 @@ use quote::{quote, quote_spanned};
 
 use super::check::Enumeration;
 use crate::attributes;
-use crate::object::schema;
+use crate::object::schema::{self, TypeName};
 
 /// All implementations.
 pub(super) fn expand(value: &Enumeration) -> TokenStream {
     let rust = rust(value);
     let wire = wire(value);
     let column = column(value);
-    quote!(#rust #wire #column)
+    let literals = literals(value);
+    quote!(#rust #wire #column #literals)
 }
 
 fn rust(value: &Enumeration) -> TokenStream {
@@ -51,10 +52,24 @@ fn rust(value: &Enumeration) -> TokenStream {
     }
 }
 
+fn literals(value: &Enumeration) -> TokenStream {
+    let name = &value.name;
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl ::convoke::__private::FromLiteral<&'static ::core::primitive::str> for #name {
+            fn from_literal(
+                literal: &'static ::core::primitive::str,
+            ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                ::core::str::FromStr::from_str(literal)
+            }
+        }
+    }
+}
+
 fn wire(value: &Enumeration) -> TokenStream {
     let Enumeration { name, doc, .. } = value;
     let docs = value.variants.iter().map(|variant| &variant.doc);
-    let names = schema::names(name);
+    let TypeName { names, submission } = schema::type_name(name, value.shown_as.as_ref());
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl ::convoke::__private::serde::Serialize for #name {
@@ -84,6 +99,8 @@ fn wire(value: &Enumeration) -> TokenStream {
                 ::convoke::__private::schema_one_of(#doc, __NAMES, &[#(#docs),*])
             }
         }
+
+        #submission
     }
 }
 

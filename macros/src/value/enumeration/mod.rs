@@ -1,6 +1,6 @@
 //! `#[value]` on an enum without fields: one of a list of texts.
 
-mod check;
+pub(super) mod check;
 mod expand;
 
 use proc_macro2::TokenStream;
@@ -24,7 +24,5 @@ pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream
             const _: () = { #made };
         }
     });
-    // Variants that hold something may not be what is derived: beside the mistake that would only be noise.
-    let derive = made.is_ok().then_some(derive);
     beside(&quote!(#derive #written), made)
 }

@@ -1,6 +1,6 @@
 //! Writes what makes a struct around one value a value: checked construction, wire form, column.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
@@ -23,7 +23,8 @@ pub(super) fn expand(value: &Newtype) -> TokenStream {
     };
     let wire = wire(value);
     let column = column(value);
-    quote!(#rule #rust #wire #column)
+    let literals = literals(value);
+    quote!(#rule #rust #wire #column #literals)
 }
 
 /// `static __RULE: TextRule = …;`
@@ -55,7 +56,7 @@ fn text_rule(rule: &TextRule) -> TokenStream {
 
 /// `static __RULE: IntegerRule = …;`, whose bounds end where the type's do.
 fn number_rule(name: &str, integer: Option<&syn::Type>, rule: &NumberRule) -> TokenStream {
-    let name = syn::Ident::new(name, Span::call_site());
+    let name = Ident::new(name, Span::call_site());
     let min = rule.min.iter().map(|min| quote!(min: #min,));
     let max = rule.max.iter().map(|max| quote!(max: #max,));
     let too_small = some("too_small", rule.too_small.as_ref());
@@ -79,7 +80,7 @@ fn is_i64(ty: &syn::Type) -> bool {
 }
 
 fn some(name: &str, value: Option<&impl quote::ToTokens>) -> Option<TokenStream> {
-    let name = syn::Ident::new(name, Span::call_site());
+    let name = Ident::new(name, Span::call_site());
     value.map(|value| quote!(#name: ::core::option::Option::Some(#value),))
 }
 
@@ -190,9 +191,40 @@ fn number(value: &Newtype) -> TokenStream {
     }
 }
 
+/// What a default written as a literal becomes.
+fn literals(value: &Newtype) -> TokenStream {
+    let Newtype { name, inner, .. } = value;
+    let of = |literal: TokenStream, made: TokenStream| {
+        quote_spanned! {Span::mixed_site()=>
+            #[automatically_derived]
+            impl ::convoke::__private::FromLiteral<#literal> for #name {
+                fn from_literal(
+                    literal: #literal,
+                ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+                    #made
+                }
+            }
+        }
+    };
+    let literal = Ident::new("literal", Span::mixed_site());
+    let integer = quote!(::core::primitive::i128);
+    match value.rule.kind() {
+        Kind::Text => of(quote!(&'static ::core::primitive::str), quote!(Self::new(#literal))),
+        Kind::Integer => of(
+            integer,
+            quote!(__RULE.apply(::convoke::__private::integer_literal(#literal)?).map(|number| Self(number as #inner))),
+        ),
+        Kind::Number => {
+            let whole = of(integer, quote!(Self::new(#literal as ::core::primitive::f64)));
+            let number = of(quote!(::core::primitive::f64), quote!(Self::new(#literal)));
+            quote!(#whole #number)
+        }
+    }
+}
+
 fn wire(value: &Newtype) -> TokenStream {
     let Newtype { name, doc, inner, .. } = value;
-    let names = schema::names(name);
+    let names = schema::type_name(name, None).names;
     let read = match value.rule.kind() {
         Kind::Text => quote_spanned! {Span::mixed_site()=>
             ::convoke::__private::text(deserializer, &__RULE).map(Self)

@@ -14,6 +14,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Number, Value};
 
+use super::described;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
@@ -141,22 +142,18 @@ impl BytesWithin {
 
     /// The value with its bytes as tagged objects.
     fn tagged(&self, value: Value, schema: &Value) -> Value {
-        let schema = self.resolved(schema);
+        let schema = described::behind(schema, &self.definitions, &value);
         match value {
             Value::String(text) if is_bytes(schema) => {
                 Value::Object(Map::from_iter([("$bytes".to_owned(), Value::String(text))]))
             }
             Value::Array(items) => {
-                let places = schema.get("prefixItems").and_then(Value::as_array);
-                let item = |place: usize| places.and_then(|places| places.get(place)).or_else(|| schema.get("items"));
                 let each = items.into_iter().enumerate();
-                each.map(|(place, value)| self.member(value, item(place))).collect()
+                each.map(|(place, value)| self.member(value, described::item(schema, place))).collect()
             }
             Value::Object(members) => {
-                let named = |name: &String| schema.get("properties").and_then(|members| members.get(name));
-                let any = schema.get("additionalProperties");
                 let each = members.into_iter();
-                each.map(|(name, value)| (name.clone(), self.member(value, named(&name).or(any)))).collect()
+                each.map(|(name, value)| (name.clone(), self.member(value, described::member(schema, &name)))).collect()
             }
             other => other,
         }
@@ -166,19 +163,6 @@ impl BytesWithin {
         match schema {
             Some(schema) => self.tagged(value, schema),
             None => value,
-        }
-    }
-
-    /// The schema behind a reference, and behind "or null".
-    fn resolved<'a>(&'a self, mut schema: &'a Value) -> &'a Value {
-        loop {
-            let behind = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"));
-            let either = || ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
-            let not_null = || either()?.iter().find(|one| one.get("type").is_none_or(|kind| kind != "null"));
-            match behind.and_then(|name| self.definitions.get(name)).or_else(not_null) {
-                Some(next) => schema = next,
-                None => return schema,
-            }
         }
     }
 }
@@ -314,6 +298,29 @@ mod tests {
         assert_eq!(
             encode(br#"[{"a":"AQI=","b":"AQI="}]"#, Some(&within)).unwrap(),
             br#"[{"a":{"$bytes":"AQI="},"b":"AQI="}]"#
+        );
+        let variant = |text: &str, content: Value| {
+            let tag = json!({ "type": "string", "enum": [text] });
+            json!({ "type": "object", "properties": { "type": tag, "content": content } })
+        };
+        let union = BytesWithin {
+            schema: json!({
+                "oneOf": [{ "$ref": "#/$defs/Text" }, { "$ref": "#/$defs/File" }],
+                "discriminator": {
+                    "propertyName": "type",
+                    "mapping": { "text": "#/$defs/Text", "file": "#/$defs/File" },
+                },
+            }),
+            definitions: Map::from_iter([
+                ("Text".to_owned(), variant("text", json!({ "type": "string" }))),
+                ("File".to_owned(), variant("file", bytes())),
+            ]),
+        };
+        let text = br#"{"type":"text","content":"AQI="}"#;
+        assert_eq!(encode(text, Some(&union)).unwrap(), text);
+        assert_eq!(
+            encode(br#"{"type":"file","content":"AQI="}"#, Some(&union)).unwrap(),
+            br#"{"type":"file","content":{"$bytes":"AQI="}}"#
         );
         let pair = BytesWithin { schema: json!({ "prefixItems": [true, bytes()] }), definitions: Map::new() };
         assert_eq!(encode(br#"["AQI=","AQI="]"#, Some(&pair)).unwrap(), br#"["AQI=",{"$bytes":"AQI="}]"#);

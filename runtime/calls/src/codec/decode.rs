@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::convex_json;
 use convoke_core::error::{Code, Error, Result};
+use convoke_core::wire::union;
 
 /// What arguments are read from.
 #[derive(Clone, Copy)]
@@ -224,16 +225,19 @@ fn refusal<A: DeserializeOwned>(json: &str) -> Error {
         Ok(_) => Error::internal("arguments were refused once and accepted the second time"),
         Err(error) => {
             let path = shortened(&error.path().to_string());
-            sentence(if path == "." { "" } else { &path }, error.inner())
+            let error = error.inner();
+            let text = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            sentence(if path == "." { "" } else { &path }, text.strip_suffix(&place).unwrap_or(&text))
         }
     }
 }
 
 /// Makes one of our sentences of serde's.
-fn sentence(path: &str, error: &serde_json::Error) -> Error {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&place).unwrap_or(&text);
+fn sentence(path: &str, text: &str) -> Error {
+    if let Some((within, text)) = union::at(text) {
+        return sentence(&shortened(&join(path, within)), text);
+    }
     if let Some(name) = quoted(text, "missing field `") {
         let field = join(path, name);
         let message = format!("Missing required argument: {field}");
@@ -249,6 +253,15 @@ fn sentence(path: &str, error: &serde_json::Error) -> Error {
     let said = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((came, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) {
         return Error::invalid_argument(path, format!("{}must be {expected} (got {})", prefix(path), plain(came)));
+    }
+    if let Some((length, expected)) =
+        text.strip_prefix("invalid length ").and_then(|said| said.split_once(", expected "))
+    {
+        let plural = if length == "1" { "" } else { "s" };
+        return Error::invalid_argument(
+            path,
+            format!("{}must be {expected} (got {length} value{plural})", prefix(path)),
+        );
     }
     // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
     let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };

@@ -3,6 +3,8 @@
 
 pub(crate) mod convex_json;
 pub mod decode;
+mod described;
+pub(crate) mod exact;
 pub(crate) mod secret_fields;
 
 pub use decode::Format;

@@ -13,6 +13,7 @@ use crate::turns::{Turn, Turns};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::priority::{Behind, stand_back};
+use convoke_store::{Db, DbMut};
 
 /// Works outside the database: waits, calls other services, and reaches the database through queries and mutations,
 /// each a transaction of its own.
@@ -25,6 +26,24 @@ pub struct ActionCtx {
 impl ActionCtx {
     pub(crate) fn new(call: Arc<Call>, capture: Capture) -> Self {
         Self { call, capture }
+    }
+
+    /// What a query and a mutation have.
+    #[doc(hidden)]
+    pub fn db(&self) -> &Db
+    where
+        for<'a> &'a Self: HasDatabase,
+    {
+        unreachable!("nothing fulfils the condition")
+    }
+
+    /// What a mutation has.
+    #[doc(hidden)]
+    pub fn db_mut(&self) -> &mut DbMut
+    where
+        for<'a> &'a Self: HasDatabase,
+    {
+        unreachable!("nothing fulfils the condition")
     }
 
     /// Runs a future beside the action; what it logs is the action's.
@@ -131,6 +150,14 @@ impl ActionCtx {
         tokio::time::sleep(time).await;
     }
 }
+
+/// Fulfilled by nothing.
+#[diagnostic::on_unimplemented(
+    message = "an action has no database: it runs outside of transactions",
+    label = "no transaction to read or write in",
+    note = "read in a #[query], write in a #[mutation], and call them: `ctx.run::<the_function>(args).await?`"
+)]
+pub trait HasDatabase {}
 
 impl Context for ActionCtx {
     fn call(&self) -> &Arc<Call> {

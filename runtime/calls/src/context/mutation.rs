@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use super::handler::{MutationFn, QueryFn};
 use super::prepared::Prepared;
+#[cfg(feature = "outbound")]
+use super::query::MayWait;
 use super::query::QueryCtx;
 use super::shared::{Call, Context, Read};
 use crate::function::{Function, IsMutation, IsQuery};
+#[cfg(feature = "outbound")]
+use crate::outbound::Http;
 use convoke_core::error::Result;
 use convoke_store::{Db, DbMut};
 
@@ -32,6 +36,16 @@ impl MutationCtx {
     /// The database, to write to. To read, [`Read::db`] is enough.
     pub fn db_mut(&mut self) -> &mut DbMut {
         &mut self.db
+    }
+
+    /// What an action has.
+    #[doc(hidden)]
+    #[cfg(feature = "outbound")]
+    pub fn http(&self) -> Result<Http>
+    where
+        for<'a> &'a Self: MayWait,
+    {
+        unreachable!("nothing fulfils the condition")
     }
 
     /// Calls a query or another mutation in the same transaction. What a mutation that fails wrote is undone.

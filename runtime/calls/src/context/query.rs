@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::handler::QueryFn;
 use super::shared::{Call, Context, Read};
+#[cfg(feature = "outbound")]
+use crate::outbound::Http;
 use convoke_core::error::Result;
 use convoke_store::{Db, DbMut};
 
@@ -27,6 +29,16 @@ impl QueryCtx {
         unreachable!("nothing fulfils the condition")
     }
 
+    /// What an action has.
+    #[doc(hidden)]
+    #[cfg(feature = "outbound")]
+    pub fn http(&self) -> Result<Http>
+    where
+        for<'a> &'a Self: MayWait,
+    {
+        unreachable!("nothing fulfils the condition")
+    }
+
     /// Calls another query in the same snapshot.
     ///
     /// # Errors
@@ -35,6 +47,15 @@ impl QueryCtx {
         F::invoke(self, args.into())
     }
 }
+
+/// Fulfilled by nothing.
+#[diagnostic::on_unimplemented(
+    message = "a query and a mutation cannot wait for a service outside of the database",
+    label = "only an #[action] has an HTTP client",
+    note = "call the service in an #[action], which writes the answer by `ctx.run::<the_mutation>(…).await?`",
+    note = "a mutation starts an action once it is committed: `ctx.schedule::<the_action>(…)`"
+)]
+pub trait MayWait {}
 
 /// Fulfilled by nothing.
 #[diagnostic::on_unimplemented(

@@ -325,6 +325,11 @@ pub trait Context {
 }
 
 /// A context that reads the database: helpers that only read take `&impl Read`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not read the database",
+    label = "not the context of a #[query] or a #[mutation]",
+    note = "an #[action] reads by a query: `ctx.run::<the_query>(args).await?`"
+)]
 pub trait Read: Context {
     /// The database.
     fn db(&self) -> &Db;

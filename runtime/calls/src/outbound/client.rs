@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use super::retry;
 use super::secret::Secret;
 use convoke_core::clock::Clock;
-use convoke_core::error::{Error, Result};
+use convoke_core::error::{Error, IntoError, Result};
 
 /// One attempt, from its first byte to the last one of the answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -91,8 +91,9 @@ pub enum HttpError {
     },
 }
 
-impl From<HttpError> for Error {
-    fn from(error: HttpError) -> Self {
+impl IntoError for HttpError {
+    fn into_error(self) -> Error {
+        let error = self;
         match &error {
             HttpError::Request(_) => Error::internal(error),
             HttpError::TimedOut { .. } => Error::timeout("A service outside did not answer in time").caused_by(error),

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use zeroize::Zeroizing;
 
 use super::secret_file;
-use convoke_core::error::Error;
+use convoke_core::error::{Error, IntoError};
 
 /// The beginning of the variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
 const VARIABLE: &str = "CONVOKE_SECRET_";
@@ -91,9 +91,9 @@ pub enum SecretError {
     NotText(String),
 }
 
-impl From<SecretError> for Error {
-    fn from(error: SecretError) -> Self {
-        Error::internal(error)
+impl IntoError for SecretError {
+    fn into_error(self) -> Error {
+        Error::internal(self)
     }
 }
 

@@ -27,7 +27,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(3_600);
 const ERROR_BYTES_MAX: usize = 2_048;
 
 /// What a job calls.
-#[value]
+#[value(name = "JobKind")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobKind {
     /// A mutation.
@@ -37,7 +37,7 @@ pub enum JobKind {
 }
 
 /// Where a job stands. One that has succeeded or was cancelled has no row.
-#[value]
+#[value(name = "JobState")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum JobState {
     /// Waits for its time.

@@ -7,6 +7,7 @@ use crate::model::{Described, Interface, Member, Named, Shape, Type, Usage};
 use crate::prose;
 use convoke_calls::function::{Kind, Visibility};
 use convoke_core::error::Code;
+use convoke_core::wire::schema::id_type_name;
 
 /// What values are to whoever has the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ fn function_doc(function: &Described) -> String {
 /// The ids and types that functions speak of.
 pub(super) fn types(out: &mut String, interface: &Interface, values: Values) {
     for prefix in &interface.ids {
-        let name = prose::id_name(prefix);
+        let name = id_type_name(prefix);
         let _ = writeln!(
             out,
             "/** Such as `{prefix}_01h455vb4pex5vsknk084sn02q`. */\nexport type {name} = Id<\"{prefix}\">;\n"
@@ -121,6 +122,10 @@ fn declare(out: &mut String, named: &Named, values: Values) {
         }
         Shape::Words(words) => {
             let _ = writeln!(out, "export type {name} = {};\n", alternatives(words));
+        }
+        Shape::Union(union) => {
+            let variants: Vec<&str> = union.variants.iter().map(|(_, variant)| variant.as_str()).collect();
+            let _ = writeln!(out, "export type {name} = {};\n", variants.join(" | "));
         }
         Shape::Alias(alias) => {
             let _ = writeln!(out, "export type {name} = {};\n", ty(alias, named.usage, values));
@@ -158,7 +163,7 @@ pub(super) fn ty(of: &Type, usage: Usage, values: Values) -> String {
         (Type::Wide, Values::Convex) => "number | bigint".to_owned(),
         (Type::Text, _) | (Type::Bytes, Values::Json) => "string".to_owned(),
         (Type::Bytes, Values::Convex) => "ArrayBuffer".to_owned(),
-        (Type::Id(prefix), _) => prose::id_name(prefix),
+        (Type::Id(prefix), _) => id_type_name(prefix),
         (Type::Words(words), _) => alternatives(words),
         (Type::List(item), _) => {
             let item = match item.as_ref() {

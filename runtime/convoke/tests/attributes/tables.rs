@@ -79,14 +79,14 @@ fn a_table_says_its_names_fields_and_indexes() {
     let fields: Vec<_> = def
         .fields
         .iter()
-        .map(|field| (field.name, field.column, field.nullable, field.default, field.retired))
+        .map(|field| (field.name, field.column, field.nullable, field.default.map(|default| default()), field.retired))
         .collect();
     assert_eq!(
         fields,
         [
             ("meetingId", ColumnType::Id, false, None, false),
-            ("status", ColumnType::Text, false, Some(Literal::Text("matched")), false),
-            ("usageCount", ColumnType::Integer, false, Some(Literal::Integer(-5)), false),
+            ("status", ColumnType::Text, false, Some(Value::Text("matched".to_owned())), false),
+            ("usageCount", ColumnType::Integer, false, Some(Value::Integer(-5)), false),
             ("old", ColumnType::Text, true, None, true),
             ("name", ColumnType::Text, false, None, false),
             ("constraint", ColumnType::Json, true, None, false),

@@ -173,3 +173,90 @@ fn a_stored_value_is_taken_as_it_is() {
         (ColumnType::Integer, ColumnType::Text, ColumnType::Float)
     );
 }
+
+/// What happened.
+#[value(tag = "kind", rename_all = "camelCase", name = "Happening")]
+enum Event {
+    /// It moved.
+    HasMoved {
+        /// Where to.
+        to: Word,
+        #[default(2)]
+        steps: i64,
+        by: Option<Age>,
+        #[value(rename = "_from")]
+        origin: Option<Box<Event>>,
+        #[retired]
+        speed: Option<f64>,
+    },
+    #[value(rename = "shut")]
+    Closed,
+}
+
+#[test]
+fn a_variant_with_fields_is_an_object_with_a_tag() {
+    let moved = json!({ "kind": "hasMoved", "to": "north", "speed": "any", "_from": { "kind": "shut" } });
+    let moved = read::<Event>(moved).unwrap();
+    let written = r#"{"kind":"hasMoved","to":"north!","steps":2,"_from":{"kind":"shut"}}"#;
+    assert_eq!(serde_json::to_string(&moved).unwrap(), written);
+    assert_eq!(Event::from_value(Event::to_value(&moved).as_ref()).unwrap().to_value(), {
+        Value::Text(written.replace("north!", "north!!"))
+    });
+    assert_eq!(Event::TYPE, ColumnType::Json);
+    assert_eq!(serde_json::from_str::<Event>(r#"{"kind":"shut"}"#).unwrap(), Event::Closed);
+    assert_eq!(read::<Event>(json!({})).unwrap_err(), "missing field `kind`");
+    assert_eq!(
+        read::<Event>(json!({ "kind": "closed" })).unwrap_err(),
+        "must be one of hasMoved, shut (got \"closed\")"
+    );
+    assert_eq!(read::<Event>(json!({ "to": "north", "kind": "hasMoved", "by": 7 })).unwrap_err(), {
+        "at `by`: must be an integer between 13 and 120 (got 7)"
+    });
+}
+
+#[test]
+fn the_schema_of_variants_has_a_discriminator_and_a_name_for_each() {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    let schema = generator.into_root_schema_for::<Event>().to_value();
+    assert_eq!(
+        schema["oneOf"],
+        json!([{ "$ref": "#/$defs/HappeningHasMoved" }, { "$ref": "#/$defs/HappeningClosed" }])
+    );
+    assert_eq!(
+        schema["discriminator"],
+        json!({
+            "propertyName": "kind",
+            "mapping": { "hasMoved": "#/$defs/HappeningHasMoved", "shut": "#/$defs/HappeningClosed" },
+        })
+    );
+    let moved = &schema["$defs"]["HappeningHasMoved"];
+    assert_eq!(moved["description"], "It moved.");
+    assert_eq!(moved["properties"]["kind"], {
+        json!({ "type": "string", "enum": ["hasMoved"], "description": "Always `hasMoved`." })
+    });
+    assert_eq!(moved["properties"]["to"]["description"], "Where to.");
+    assert_eq!((&moved["required"], &moved["additionalProperties"]), (&json!(["kind", "to"]), &json!(false)));
+    assert_eq!(schema["$defs"]["HappeningClosed"]["required"], json!(["kind"]));
+}
+
+mod first {
+    #[convoke::value]
+    pub(super) struct Add {
+        pub at: i64,
+    }
+}
+
+mod second {
+    #[convoke::value(name = "Sum")]
+    pub(super) struct Add {
+        pub at: i64,
+    }
+}
+
+#[test]
+fn a_type_is_named_by_its_module_or_by_its_author() {
+    assert_eq!(<first::Add as schemars::JsonSchema>::schema_name(), "ValuesFirstAdd");
+    assert_eq!(<second::Add as schemars::JsonSchema>::schema_name(), "Sum");
+    assert_eq!(<Category as schemars::JsonSchema>::schema_name(), "ValuesCategory");
+    assert_eq!((first::Add { at: 1 }.at, second::Add { at: 1 }.at), (1, 1));
+}

@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 
 #[mutation]
-async fn save(ctx: &mut MutationCtx) -> Result<()> {
+pub async fn save(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 

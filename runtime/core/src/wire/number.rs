@@ -44,14 +44,29 @@ impl IntegerRule {
     /// Why it is refused.
     pub fn apply(&self, number: i64) -> Result<i64, Invalid> {
         match number {
-            number if number < self.min => Err(self.refuse(self.too_small, &number)),
-            number if number > self.max => Err(self.refuse(self.too_large, &number)),
+            number if number < self.min => Err(self.too_small(&number)),
+            number if number > self.max => Err(self.too_large(&number)),
             number => Ok(number),
         }
     }
 
-    fn refuse(&self, sentence: Option<&'static str>, got: &dyn fmt::Display) -> Invalid {
-        sentence.map_or_else(|| Invalid::must_be(self, got), Invalid::new)
+    fn too_small(&self, got: &dyn fmt::Display) -> Invalid {
+        self.refuse(self.too_small, self.min <= -INTEGER_MAX, got)
+    }
+
+    fn too_large(&self, got: &dyn fmt::Display) -> Invalid {
+        self.refuse(self.too_large, self.max >= INTEGER_MAX, got)
+    }
+
+    /// `is_implied`: the bound is one that `Display` leaves out, because every integer in JSON has it.
+    fn refuse(&self, sentence: Option<&'static str>, is_implied: bool, got: &dyn fmt::Display) -> Invalid {
+        match sentence {
+            Some(sentence) => Invalid::new(sentence),
+            None if is_implied => {
+                Invalid::must_be(format_args!("an integer between {} and {}", self.min, self.max), got)
+            }
+            None => Invalid::must_be(self, got),
+        }
     }
 
     /// The JSON schema of such a number.
@@ -105,7 +120,7 @@ impl Visitor<'_> for Integer<'_> {
     fn visit_u64<E: Error>(self, number: u64) -> Result<i64, E> {
         match i64::try_from(number) {
             Ok(number) => self.visit_i64(number),
-            Err(_) => Err(E::custom(self.0.refuse(self.0.too_large, &number))),
+            Err(_) => Err(E::custom(self.0.too_large(&number))),
         }
     }
 
@@ -118,8 +133,8 @@ impl Visitor<'_> for Integer<'_> {
         if (-BOUND..BOUND).contains(&number) {
             return self.visit_i64(number as i64);
         }
-        let sentence = if number > 0.0 { self.0.too_large } else { self.0.too_small };
-        Err(E::custom(self.0.refuse(sentence, &number)))
+        let invalid = if number > 0.0 { self.0.too_large(&number) } else { self.0.too_small(&number) };
+        Err(E::custom(invalid))
     }
 }
 
@@ -237,8 +252,16 @@ mod tests {
     fn integers_end_where_doubles_stop_being_exact() {
         assert_eq!(read("9007199254740991", &IntegerRule::ANY), Ok(INTEGER_MAX));
         assert_eq!(read("-9007199254740991", &IntegerRule::ANY), Ok(-INTEGER_MAX));
-        assert!(read("9007199254740992", &IntegerRule::ANY).is_err());
-        assert!(read("18446744073709551615", &IntegerRule::ANY).is_err());
+        let refused = |json: &str, rule: &IntegerRule, bounds: &str| {
+            assert_eq!(read(json, rule), Err(format!("must be an integer between {bounds} (got {json})")));
+        };
+        let bounds = "-9007199254740991 and 9007199254740991";
+        refused("9007199254740992", &IntegerRule::ANY, bounds);
+        refused("-9007199254740992", &IntegerRule::ANY, bounds);
+        refused("18446744073709551615", &IntegerRule::ANY, bounds);
+        let natural = IntegerRule { min: 0, ..IntegerRule::ANY };
+        refused("9007199254740992", &natural, "0 and 9007199254740991");
+        assert_eq!(read("-1", &natural), Err("must be an integer of at least 0 (got -1)".to_owned()));
         assert!(read("9007199254740992.0", &IntegerRule::ANY).is_err());
     }
 

@@ -1,10 +1,12 @@
 //! Objects with named members: what the attributes' reading and writing of a struct calls.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,29 @@ pub trait Member: Sized {
     /// # Errors
     /// As its `Deserialize`.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+
+    /// Reads the value of a member into its slot.
+    ///
+    /// # Errors
+    /// The member was there before; its value does not fit.
+    fn fill<'de, A: MapAccess<'de>>(slot: &mut Option<Self>, map: &mut A, name: &'static str) -> Result<(), A::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Member> DeserializeSeed<'de> for Reader<T> {
+            type Value = T;
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+                T::read(deserializer)
+            }
+        }
+        fill_with(slot, map, name, Reader(PhantomData))
+    }
+
+    /// The value of a member that was read; an absent one is `None` where its type allows that.
+    ///
+    /// # Errors
+    /// It is missing.
+    fn given<E: Error>(slot: Option<Self>, name: &'static str) -> Result<Self, E> {
+        slot.map_or_else(|| Self::read(Absent(name, PhantomData)), Ok)
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -90,29 +115,10 @@ impl Visitor<'_> for Place {
     }
 }
 
-/// Reads the value of a member into its slot.
+/// As [`Member::fill`], for a type whose plain parts are wrapped in [`AsPlain`].
 ///
 /// # Errors
-/// The member was there before; its value does not fit.
-pub fn fill<'de, T: Member, A: MapAccess<'de>>(
-    slot: &mut Option<T>,
-    map: &mut A,
-    name: &'static str,
-) -> Result<(), A::Error> {
-    struct Reader<T>(PhantomData<T>);
-    impl<'de, T: Member> DeserializeSeed<'de> for Reader<T> {
-        type Value = T;
-        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-            T::read(deserializer)
-        }
-    }
-    fill_with(slot, map, name, Reader(PhantomData))
-}
-
-/// As [`fill`], for a type whose plain parts are wrapped in [`AsPlain`].
-///
-/// # Errors
-/// As [`fill`].
+/// As [`Member::fill`].
 pub fn fill_plain<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     map: &mut A,
@@ -142,28 +148,12 @@ pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     map.next_value::<IgnoredAny>().map(|_| ())
 }
 
-/// The value of a member that was read; an absent one is `None` where its type allows that.
+/// As [`Member::given`], for a type whose plain parts are wrapped in [`AsPlain`].
 ///
 /// # Errors
-/// It is missing.
-pub fn given<T: Member, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
-    slot.map_or_else(|| T::read(Absent(name, PhantomData)), Ok)
-}
-
-/// As [`given`], for a type whose plain parts are wrapped in [`AsPlain`].
-///
-/// # Errors
-/// As [`given`].
+/// As [`Member::given`].
 pub fn given_plain<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
     slot.map_or_else(|| T::deserialize(Absent(name, PhantomData)), Ok)
-}
-
-/// Writes a member.
-///
-/// # Errors
-/// As its `Serialize`.
-pub fn write<T: OutMember, S: SerializeStruct>(value: &T, object: &mut S, name: &'static str) -> Result<(), S::Error> {
-    value.write(object, name)
 }
 
 /// Stands for a member that is not there: only an `Option` can be read from it.
@@ -250,7 +240,19 @@ impl<'de, T: Plain> Deserialize<'de> for AsPlain<T> {
     }
 }
 
-/// Takes [`AsPlain`] off again, also inside `Option` and `Vec`.
+/// Reads a `T` as its `Deserialize` does: a part of [`AsTuple`] that is not plain.
+pub struct AsIs<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsIs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}
+
+/// Reads a tuple `T` from an array of exactly its length.
+pub struct AsTuple<T>(T);
+
+/// Takes [`AsPlain`], [`AsIs`] and [`AsTuple`] off again, also inside containers.
 pub trait Unwrap {
     /// The type without it.
     type To;
@@ -262,6 +264,91 @@ impl<T> Unwrap for AsPlain<T> {
     type To = T;
     fn unwrap_plain(self) -> T {
         self.0
+    }
+}
+
+impl<T> Unwrap for AsIs<T> {
+    type To = T;
+    fn unwrap_plain(self) -> T {
+        self.0
+    }
+}
+
+macro_rules! tuples {
+    ($($length:literal: $($part:ident)+;)*) => {
+        $(
+            impl<'de, $($part: Deserialize<'de>),+> Deserialize<'de> for AsTuple<($($part,)+)> {
+                fn deserialize<De: Deserializer<'de>>(deserializer: De) -> Result<Self, De::Error> {
+                    struct Places<T>(PhantomData<T>);
+                    impl<'de, $($part: Deserialize<'de>),+> Visitor<'de> for Places<($($part,)+)> {
+                        type Value = ($($part,)+);
+                        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                            let plural = if $length == 1 { "" } else { "s" };
+                            write!(f, "an array of {} value{plural}", $length)
+                        }
+                        fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
+                            let mut length = 0;
+                            let other_length = |length: usize| S::Error::invalid_length(length, &self);
+                            let places = ($(
+                                match seq.next_element::<$part>()? {
+                                    Some(place) => {
+                                        length += 1;
+                                        place
+                                    }
+                                    None => return Err(other_length(length)),
+                                },
+                            )+);
+                            while seq.next_element::<IgnoredAny>()?.is_some() {
+                                length += 1;
+                            }
+                            if length == $length { Ok(places) } else { Err(other_length(length)) }
+                        }
+                    }
+                    deserializer.deserialize_seq(Places(PhantomData)).map(Self)
+                }
+            }
+
+            impl<$($part: Unwrap),+> Unwrap for AsTuple<($($part,)+)> {
+                type To = ($($part::To,)+);
+                #[allow(non_snake_case, reason = "each part is called like its type")]
+                fn unwrap_plain(self) -> Self::To {
+                    let ($($part,)+) = self.0;
+                    ($($part.unwrap_plain(),)+)
+                }
+            }
+        )*
+    };
+}
+
+tuples! {
+    1: A;
+    2: A B;
+    3: A B C;
+    4: A B C D;
+    5: A B C D E;
+    6: A B C D E F;
+    7: A B C D E F G;
+    8: A B C D E F G H;
+}
+
+impl<T: Unwrap> Unwrap for Box<T> {
+    type To = Box<T::To>;
+    fn unwrap_plain(self) -> Self::To {
+        Box::new((*self).unwrap_plain())
+    }
+}
+
+impl<K: Eq + Hash, T: Unwrap> Unwrap for HashMap<K, T> {
+    type To = HashMap<K, T::To>;
+    fn unwrap_plain(self) -> Self::To {
+        self.into_iter().map(|(key, value)| (key, value.unwrap_plain())).collect()
+    }
+}
+
+impl<K: Ord, T: Unwrap> Unwrap for BTreeMap<K, T> {
+    type To = BTreeMap<K, T::To>;
+    fn unwrap_plain(self) -> Self::To {
+        self.into_iter().map(|(key, value)| (key, value.unwrap_plain())).collect()
     }
 }
 

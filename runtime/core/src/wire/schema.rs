@@ -1,9 +1,10 @@
 //! JSON schemas as the attributes write them.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-use super::object::OutMember;
+use heck::ToUpperCamelCase as _;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
 /// Puts a doc comment on a schema, unless there is none. A block of JSON in it becomes the schema's example.
 pub fn describe(schema: &mut Schema, doc: &str) {
@@ -31,6 +32,9 @@ fn apart(doc: &str) -> (String, Option<Value>) {
     (doc.to_owned(), None)
 }
 
+/// Makes the schema of a member: [`OutMember::schema`](super::object::OutMember::schema) of its type.
+pub type SchemaOf = fn(&mut SchemaGenerator, bool) -> Schema;
+
 /// The schema of an object with named members, under way.
 pub struct ObjectSchema {
     doc: &'static str,
@@ -44,31 +48,49 @@ impl ObjectSchema {
         Self { doc, properties: Map::new(), required: Vec::new() }
     }
 
+    /// A member that always has this text: the tag of a variant.
+    #[must_use]
+    pub fn tag(mut self, name: &str, text: &str) -> Self {
+        self.required.push(name.into());
+        self.properties.insert(
+            name.to_owned(),
+            json!({ "type": "string", "enum": [text], "description": format!("Always `{text}`.") }),
+        );
+        self
+    }
+
     /// A member that must be there.
     #[must_use]
-    pub fn required<T: OutMember>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+    pub fn required(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str, of: SchemaOf) -> Self {
         self.required.push(name.into());
-        let schema = T::schema(generator, false);
+        let schema = of(generator, false);
         self.with(name, schema, doc)
     }
 
     /// A member that may be absent; one that comes in may also be null, one that goes out never is.
     #[must_use]
-    pub fn optional<T: OutMember>(self, generator: &mut SchemaGenerator, name: &str, doc: &str) -> Self {
+    pub fn optional(self, generator: &mut SchemaGenerator, name: &str, doc: &str, of: SchemaOf) -> Self {
         let nullable = generator.contract().is_deserialize();
-        let schema = T::schema(generator, nullable);
+        let schema = of(generator, nullable);
         self.with(name, schema, doc)
     }
 
     /// A member that stands for `default` when it is absent; one that comes in may also be null, which is the same.
     #[must_use]
-    pub fn or<T: OutMember>(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str, default: &T) -> Self {
+    pub fn or(
+        mut self,
+        generator: &mut SchemaGenerator,
+        name: &str,
+        doc: &str,
+        of: SchemaOf,
+        default: Option<Value>,
+    ) -> Self {
         if generator.contract().is_serialize() {
             self.required.push(name.into());
         }
         let nullable = generator.contract().is_deserialize();
-        let mut schema = T::schema(generator, nullable);
-        if let Some(default) = default.json() {
+        let mut schema = of(generator, nullable);
+        if let Some(default) = default {
             schema.insert("default".to_owned(), default);
         }
         self.with(name, schema, doc)
@@ -114,11 +136,85 @@ pub fn one_of(doc: &str, names: &[&str], docs: &[&str]) -> Schema {
     schema
 }
 
+/// The schema of an object whose tag says which of several variants it is, under way.
+pub struct UnionSchema {
+    doc: &'static str,
+    tag: &'static str,
+    variants: Vec<Value>,
+    /// The variants that are described under a name, by their text in the tag.
+    mapping: Map<String, Value>,
+}
+
+impl UnionSchema {
+    /// A union without variants yet.
+    pub fn new(doc: &'static str, tag: &'static str) -> Self {
+        Self { doc, tag, variants: Vec::new(), mapping: Map::new() }
+    }
+
+    /// A variant, whose schema is that of `T`.
+    #[must_use]
+    pub fn variant<T: JsonSchema>(mut self, generator: &mut SchemaGenerator, text: &str) -> Self {
+        let schema = generator.subschema_for::<T>().to_value();
+        if let Some(reference) = schema.get("$ref") {
+            self.mapping.insert(text.to_owned(), reference.clone());
+        }
+        self.variants.push(schema);
+        self
+    }
+
+    /// The schema: exactly one of the variants, with the discriminator of OpenAPI.
+    pub fn finish(self) -> Schema {
+        let mut discriminator = json!({ "propertyName": self.tag });
+        if !self.mapping.is_empty() {
+            discriminator["mapping"] = self.mapping.into();
+        }
+        let mut schema = json_schema!({ "oneOf": self.variants, "discriminator": discriminator });
+        describe(&mut schema, self.doc);
+        schema
+    }
+}
+
+/// A type under a name in schemas: what the attributes submit, collected at start.
+pub struct SubmittedType {
+    /// Returns the name.
+    pub name: fn() -> Cow<'static, str>,
+    /// The path of the type in Rust.
+    pub id: &'static str,
+    /// The file of the type.
+    pub file: &'static str,
+    /// The line in the file.
+    pub line: u32,
+}
+inventory::collect!(SubmittedType);
+
+/// The name of the type `name` of a module, in clients and in OpenAPI: the modules below the crate, then the type.
+pub fn type_name(module: &str, name: &str) -> String {
+    let modules = module.split("::").skip(1).map(|module| module.trim_start_matches("r#").to_upper_camel_case());
+    modules.chain([name.to_owned()]).collect()
+}
+
+/// The name of the type of a table's rows.
+pub fn row_type_name(table: &str) -> String {
+    format!("{}Row", table.to_upper_camel_case())
+}
+
+/// The name of the type of the ids with this prefix.
+pub fn id_type_name(prefix: &str) -> String {
+    format!("{}Id", prefix.to_upper_camel_case())
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::wire::object::OutMember;
+
+    #[test]
+    fn name_of_a_type_is_made_of_its_modules_below_the_crate() {
+        assert_eq!(type_name("app::meetings::web_rtc::r#type", "CreateMeeting"), "MeetingsWebRtcTypeCreateMeeting");
+        assert_eq!(type_name("app", "Place"), "Place");
+        assert_eq!(row_type_name("meetingParticipants"), "MeetingParticipantsRow");
+        assert_eq!(id_type_name("note_op"), "NoteOpId");
+    }
 
     #[test]
     fn a_block_of_json_is_the_example_and_not_the_text() {
@@ -132,8 +228,8 @@ mod tests {
     #[test]
     fn a_member_says_what_it_means_and_then_its_unit() {
         let mut generator = SchemaGenerator::default();
-        let schema =
-            ObjectSchema::new("").required::<crate::clock::Millis>(&mut generator, "at", "When it ends.").finish();
+        let of = <crate::clock::Millis as OutMember>::schema;
+        let schema = ObjectSchema::new("").required(&mut generator, "at", "When it ends.", of).finish();
         assert_eq!(
             schema.to_value()["properties"]["at"]["description"],
             "When it ends.\n\nMilliseconds since the epoch."

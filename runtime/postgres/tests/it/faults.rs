@@ -11,7 +11,7 @@ use convoke_core::id::Named;
 use convoke_store::conformance::support::{
     Account, Factory, TestStore, field, key, open, open_with, patient, reads, start,
 };
-use convoke_store::table::decode_field;
+use convoke_store::table::Column;
 use convoke_store::{Column as _, DbMut, IndexDef, Row, Store, StoreError, Table, TableDef, Value};
 
 use crate::postgres;
@@ -43,7 +43,7 @@ impl Table for Entry {
     }
 
     fn decode(row: &dyn Row) -> Result<Self, StoreError> {
-        Ok(Self { list: decode_field(row, Self::DEF, 0)?, what: decode_field(row, Self::DEF, 2)? })
+        Ok(Self { list: Column::decode(row, Self::DEF, 0)?, what: Column::decode(row, Self::DEF, 2)? })
     }
 }
 
@@ -132,7 +132,7 @@ fn read_list(db: &DbMut, list: i64) -> Result<Vec<i64>, StoreError> {
     plan.eq = vec![Value::Integer(list)];
     let mut seen = Vec::new();
     db.reader().select(&plan, &mut |row| {
-        seen.push(decode_field(row, Entry::DEF, 2)?);
+        seen.push(Column::decode(row, Entry::DEF, 2)?);
         Ok(std::ops::ControlFlow::Continue(()))
     })?;
     Ok(seen)

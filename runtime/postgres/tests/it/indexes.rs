@@ -10,9 +10,7 @@ use convoke_core::error::{Code, Error};
 use convoke_store::conformance::support::{
     Account, Factory, Pending, TestStore, balance, field, key, open, open_with, patient,
 };
-use convoke_store::{
-    Access, FieldDef, IndexDef, KeyDef, Literal, OpenError, Plan, State, Store, Table as _, TableDef, Value,
-};
+use convoke_store::{Access, FieldDef, IndexDef, KeyDef, OpenError, Plan, State, Store, Table as _, TableDef, Value};
 
 use crate::{named, quoted_schema_of, until};
 
@@ -165,7 +163,7 @@ fn an_index_whose_build_was_broken_off_is_built_again() {
 fn an_index_of_a_new_field_has_the_default_of_the_rows_that_are_there() {
     let engine = named("convoke-adds");
     let first = former(&engine);
-    let weight = FieldDef { default: Some(Literal::Integer(7)), ..field::<i64>("weight") };
+    let weight = FieldDef { default: Some(|| Value::Integer(7)), ..field::<i64>("weight") };
     let table = accounts(vec![weight], vec![index("by_weight", vec![key(2), key(1)], false)]);
     // A change that was broken off has left its field.
     ask(&format!("ALTER TABLE {}.accounts ADD COLUMN weight text", quoted_schema_of(first.folder.path())));

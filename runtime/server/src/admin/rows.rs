@@ -45,7 +45,7 @@ pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         .map(|(place, field)| match set.iter().find(|(own, _)| *own == place) {
             Some((_, value)) => Ok(value.clone()),
             None if field.nullable || field.retired => Ok(Value::Null),
-            None => field.default.map(|default| default.value()).ok_or_else(|| {
+            None => field.default.map(|default| default()).ok_or_else(|| {
                 Error::invalid_argument(field.name, format!("{}: is missing, and no row is without one", field.name))
             }),
         })

@@ -149,7 +149,7 @@ pub fn read(table: &'static TableDef, line: &str) -> Result<NewRow, Misfit> {
         .map(|(value, field)| match value {
             Some(value) => Ok(value),
             None if field.nullable || field.retired => Ok(Value::Null),
-            None => field.default.map(|default| default.value()).ok_or_else(|| missing(field.name)),
+            None => field.default.map(|default| default()).ok_or_else(|| missing(field.name)),
         })
         .collect::<Result<_, _>>()?;
     Ok(NewRow {

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use convoke_store::table::{FieldDef, IndexDef, Literal, TableDef};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use convoke_store::Value;
+use convoke_store::table::{FieldDef, IndexDef, TableDef};
 use convoke_store::{ColumnType, Condition};
 
 /// `schema.json`.
@@ -124,7 +127,7 @@ impl Column {
             r#type: type_name(field.column).to_owned(),
             nullable: field.nullable,
             references: field.references.map(str::to_owned),
-            default: field.default.map(literal),
+            default: field.default.map(|default| json(default())),
         }
     }
 
@@ -148,7 +151,7 @@ impl Index {
             keys: index.keys.iter().map(key).collect(),
             unique: index.unique,
             when: index.when.map(|when| match when {
-                Condition::Equals(field, value) => format!("{field} = {}", literal(value)),
+                Condition::Equals(field, value) => format!("{field} = {}", json(value.value())),
                 Condition::IsNull(field) => format!("{field} is null"),
                 Condition::NotNull(field) => format!("{field} is not null"),
             }),
@@ -156,12 +159,16 @@ impl Index {
     }
 }
 
-fn literal(literal: Literal) -> Json {
-    match literal {
-        Literal::Text(text) => text.into(),
-        Literal::Integer(number) => number.into(),
-        Literal::Float(number) => number.into(),
-        Literal::Bool(truth) => truth.into(),
+/// A constant of a schema as JSON.
+fn json(value: Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(truth) => truth.into(),
+        Value::Integer(number) => number.into(),
+        Value::Float(number) => number.into(),
+        Value::Text(text) => text.into(),
+        Value::Bytes(bytes) => STANDARD.encode(bytes).into(),
+        Value::Id(bits) => bits.to_string().into(),
     }
 }
 

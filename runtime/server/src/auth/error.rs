@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::deploy_key::{DeployKeyError, Scope};
 use super::token::TokenError;
-use convoke_core::error::{Code, Error};
+use convoke_core::error::{Code, Error, IntoError};
 
 /// Credentials were sent and did not let anyone in. `Display` is for the client and never repeats what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,9 +106,9 @@ fn quotable(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' ' | '!' | '#'..='[' | ']'..='~') { c } else { '\'' }).collect()
 }
 
-impl From<AuthError> for Error {
-    fn from(error: AuthError) -> Error {
-        Error::new(error.code(), error.to_string())
+impl IntoError for AuthError {
+    fn into_error(self) -> Error {
+        Error::new(self.code(), self.to_string())
     }
 }
 

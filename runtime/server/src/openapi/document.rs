@@ -59,7 +59,7 @@ impl Document {
                     .into_iter()
                     .map(|said| format!("{}: its `# Errors` says {said:?}, which names no code first", function.path)),
             );
-            let args = named.arguments(args);
+            let (args, result) = (named.arguments(args), named.result(result));
             let parts = Parts { function, tag: &tag, prose, args, result, components: &named.components };
             let operation = operation::describe(&parts);
             gaps.extend(operation::missing(&operation).map(|what| format!("{}: {what}", function.path)));

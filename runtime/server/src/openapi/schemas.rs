@@ -1,9 +1,10 @@
 //! From Rust types to the components of the document.
 //!
 //! A type is described once, unless what it takes is not what it gives (a member that may be null when it comes in is
-//! absent when it goes out): then the arguments' form has a name of its own, with `Input` behind it.
+//! absent when it goes out): then it has two names ([`convoke_core::wire::forms`]).
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::prose::Prose;
 use convoke_calls::function::FunctionDef;
 use convoke_core::wire::INTEGER_MAX;
+use convoke_core::wire::forms::Forms;
 
 const PLACE: &str = "#/components/schemas/";
 
@@ -18,6 +20,10 @@ const PLACE: &str = "#/components/schemas/";
 pub(super) struct Schemas<'a> {
     incoming: SchemaGenerator,
     outgoing: SchemaGenerator,
+    /// The types of arguments as they would be in results.
+    mirrored: SchemaGenerator,
+    /// The types that are the arguments of a function.
+    arguments: BTreeSet<String>,
     functions: &'a BTreeSet<&'static str>,
 }
 
@@ -25,8 +31,7 @@ pub(super) struct Schemas<'a> {
 pub(super) struct Named {
     /// What goes under `components.schemas`.
     pub(super) components: Map<String, Value>,
-    /// Types of arguments that have another name than they began with.
-    renamed: BTreeSet<String>,
+    forms: Forms,
 }
 
 impl<'a> Schemas<'a> {
@@ -34,17 +39,23 @@ impl<'a> Schemas<'a> {
         Self {
             incoming: SchemaSettings::openapi3().for_deserialize().into_generator(),
             outgoing: SchemaSettings::openapi3().for_serialize().into_generator(),
+            mirrored: SchemaSettings::openapi3().for_serialize().into_generator(),
+            arguments: BTreeSet::new(),
             functions,
         }
     }
 
     /// The schema of what a function takes. Its references hold after [`Named::arguments`].
     pub(super) fn arguments(&mut self, function: &FunctionDef) -> Value {
+        (function.args_schema)(&mut self.mirrored);
         let schema = (function.args_schema)(&mut self.incoming);
-        finished(&mut self.incoming, schema, self.functions)
+        let schema = finished(&mut self.incoming, schema, self.functions);
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(PLACE));
+        self.arguments.extend(target.map(str::to_owned));
+        schema
     }
 
-    /// The schema of what a function returns.
+    /// The schema of what a function returns. Its references hold after [`Named::result`].
     pub(super) fn result(&mut self, function: &FunctionDef) -> Value {
         let schema = (function.output_schema)(&mut self.outgoing);
         finished(&mut self.outgoing, schema, self.functions)
@@ -52,49 +63,39 @@ impl<'a> Schemas<'a> {
 
     /// Every type that was referred to.
     pub(super) fn finish(mut self) -> Named {
-        let mut incoming = self.incoming.take_definitions(true);
-        let mut components = self.outgoing.take_definitions(true);
-        for schema in incoming.values_mut().chain(components.values_mut()) {
-            tidy(schema, self.functions);
-        }
-        let mut renamed: BTreeSet<String> = incoming
-            .iter()
-            .filter(|(name, schema)| components.get(*name).is_some_and(|other| other != *schema))
-            .map(|(name, _)| name.clone())
-            .collect();
-        // Whatever refers to a type of two forms has two forms itself.
-        loop {
-            let more: Vec<String> = incoming
-                .iter()
-                .filter(|(name, schema)| {
-                    !renamed.contains(*name) && components.contains_key(*name) && refers_to(schema, &renamed)
-                })
-                .map(|(name, _)| name.clone())
-                .collect();
-            if more.is_empty() {
-                break;
-            }
-            renamed.extend(more);
+        let definitions = |generator: &mut SchemaGenerator| {
+            let mut definitions: BTreeMap<String, Value> = generator.take_definitions(true).into_iter().collect();
+            definitions.values_mut().for_each(|schema| tidy(schema, self.functions));
+            definitions
+        };
+        let (incoming, outgoing) = (definitions(&mut self.incoming), definitions(&mut self.outgoing));
+        let arguments = self.arguments.iter().map(String::as_str).collect();
+        let forms = Forms::of(PLACE, &arguments, &incoming, &definitions(&mut self.mirrored));
+        let mut components = Map::new();
+        for (name, mut schema) in outgoing {
+            rename(&mut schema, &|name| forms.returned(name));
+            components.insert(forms.returned(&name).into_owned(), schema);
         }
         for (name, mut schema) in incoming {
-            rename(&mut schema, &renamed);
-            let name = if renamed.contains(&name) { input(&name) } else { name };
-            components.insert(name, schema);
+            rename(&mut schema, &|name| forms.sent(name));
+            components.insert(forms.sent(&name).into_owned(), schema);
         }
-        Named { components, renamed }
+        Named { components, forms }
     }
 }
 
 impl Named {
     /// Makes the references of an arguments' schema hold.
     pub(super) fn arguments(&self, mut schema: Value) -> Value {
-        rename(&mut schema, &self.renamed);
+        rename(&mut schema, &|name| self.forms.sent(name));
         schema
     }
-}
 
-fn input(name: &str) -> String {
-    format!("{name}Input")
+    /// Makes the references of a result's schema hold.
+    pub(super) fn result(&self, mut schema: Value) -> Value {
+        rename(&mut schema, &|name| self.forms.returned(name));
+        schema
+    }
 }
 
 /// A reference to a component.
@@ -116,33 +117,28 @@ fn finished(generator: &mut SchemaGenerator, mut schema: schemars::Schema, funct
     schema
 }
 
-fn refers_to(schema: &Value, names: &BTreeSet<String>) -> bool {
+/// Gives every type that a schema refers to its name in one direction.
+fn rename(schema: &mut Value, named: &dyn Fn(&str) -> Cow<'_, str>) {
     match schema {
-        Value::Object(members) => members.iter().any(|(key, value)| match (key.as_str(), value) {
-            ("$ref", Value::String(target)) => target.strip_prefix(PLACE).is_some_and(|name| names.contains(name)),
-            _ => refers_to(value, names),
-        }),
-        Value::Array(items) => items.iter().any(|item| refers_to(item, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-fn rename(schema: &mut Value, names: &BTreeSet<String>) {
-    match schema {
+        Value::String(target) => {
+            if let Some(name) = target.strip_prefix(PLACE) {
+                *target = format!("{PLACE}{}", named(name));
+            }
+        }
         Value::Object(members) => {
             for (key, value) in members {
+                // References are texts of these members alone.
                 match value {
-                    Value::String(target) if key == "$ref" => {
-                        if target.strip_prefix(PLACE).is_some_and(|name| names.contains(name)) {
-                            *target = input(target);
-                        }
+                    Value::String(_) if key != "$ref" => {}
+                    Value::Object(mapping) if key == "mapping" => {
+                        mapping.values_mut().for_each(|target| rename(target, named));
                     }
-                    other => rename(other, names),
+                    other => rename(other, named),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Array(items) => items.iter_mut().filter(|item| !item.is_string()).for_each(|item| rename(item, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -152,6 +148,7 @@ fn tidy(schema: &mut Value, functions: &BTreeSet<&str>) {
     describe(members, functions);
     split_types(members);
     allow_null(members);
+    unite_places(members);
     bound_integers(members);
     for key in ["properties", "allOf", "anyOf", "oneOf", "items", "additionalProperties", "not"] {
         match (key, members.get_mut(key)) {
@@ -182,6 +179,19 @@ fn allow_null(members: &mut Map<String, Value>) {
     }
 }
 
+/// In 3.0 an array has one schema for all of its items: those of a tuple become a choice.
+fn unite_places(members: &mut Map<String, Value>) {
+    let Some(Value::Array(places)) = members.get("items") else { return };
+    let mut choices: Vec<Value> = Vec::new();
+    for place in places {
+        if !choices.contains(place) {
+            choices.push(place.clone());
+        }
+    }
+    let items = if choices.len() == 1 { choices.remove(0) } else { json!({ "anyOf": choices }) };
+    members.insert("items".to_owned(), items);
+}
+
 /// In 3.0 a schema has one type; several are a choice.
 fn split_types(members: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = members.get("type") {
@@ -210,4 +220,41 @@ fn bound_integers(members: &mut Map<String, Value>) {
     }
     members.entry("minimum").or_insert(least.into());
     members.entry("maximum").or_insert(most.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuple_is_an_array_of_its_length_whose_items_are_a_choice() {
+        let tidied = |schema: Value| {
+            let mut schema = schema;
+            tidy(&mut schema, &BTreeSet::new());
+            schema
+        };
+        let (text, number) = (json!({ "type": "string" }), json!({ "type": "number" }));
+        let array = |items: Value| json!({ "type": "array", "items": items, "minItems": 2, "maxItems": 2 });
+        assert_eq!(tidied(array(json!([text, number]))), array(json!({ "anyOf": [text, number] })));
+        assert_eq!(tidied(array(json!([text, text]))), array(text.clone()));
+        assert_eq!(tidied(array(json!([array(json!([number, number])), text]))), {
+            array(json!({ "anyOf": [array(number.clone()), text] }))
+        });
+    }
+
+    #[test]
+    fn renamed_types_are_renamed_where_a_discriminator_names_them_and_nowhere_else() {
+        let schema = |name: &str| {
+            let target = format!("{PLACE}{name}");
+            json!({
+                "oneOf": [{ "$ref": target }],
+                "discriminator": { "propertyName": "type", "mapping": { "moved": target } },
+                "description": "#/components/schemas/Moved",
+                "enum": ["#/components/schemas/Moved"],
+            })
+        };
+        let mut renamed = schema("Moved");
+        rename(&mut renamed, &|name| format!("{name}Input").into());
+        assert_eq!(renamed, schema("MovedInput"));
+    }
 }

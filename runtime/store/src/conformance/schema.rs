@@ -32,7 +32,7 @@ fn index(name: &'static str, keys: Vec<KeyDef>, unique: bool) -> IndexDef {
     IndexDef { name, keys: keys.leak(), unique, when: None }
 }
 
-fn with_default(name: &'static str, default: Literal) -> FieldDef {
+fn with_default(name: &'static str, default: fn() -> Value) -> FieldDef {
     FieldDef { default: Some(default), ..field::<i64>(name) }
 }
 
@@ -89,7 +89,7 @@ pub fn what_is_added_is_applied_and_old_rows_have_it(engine: &Factory) {
     let (folder, _) = two_meetings(engine);
     let new = table(
         vec![
-            with_default("size", Literal::Integer(30)),
+            with_default("size", || Value::Integer(30)),
             field::<Option<String>>("title"),
             field::<Option<bool>>("open"),
         ],
@@ -179,7 +179,7 @@ pub fn an_option_becomes_required_when_every_row_has_a_value(engine: &Factory) {
     let store = open(engine, folder.path(), &[optional]);
     insert(&store, optional, 1, vec![Value::Null, Value::Null]).unwrap();
     drop(store);
-    let required = table(vec![field::<String>("title"), with_default("size", Literal::Integer(3))], vec![]);
+    let required = table(vec![field::<String>("title"), with_default("size", || Value::Integer(3))], vec![]);
     let store = open(engine, folder.path(), &[required]);
     assert_eq!(
         reason(&store),
@@ -252,10 +252,13 @@ pub fn a_table_without_rows_may_change_in_any_way(engine: &Factory) {
 pub fn a_mistake_in_a_definition_names_its_place(engine: &Factory) {
     let title = || vec![field::<String>("title")];
     for (tables, expected) in [
-        (vec![table(title(), vec![]), table(title(), vec![])], "lib.rs:7: table meetings: another table has this name"),
+        (
+            vec![table(title(), vec![]), table(title(), vec![])],
+            "lib.rs:7: table meetings: the table at lib.rs:7 has this name too; rename one of them",
+        ),
         (
             vec![table(title(), vec![]), named("rooms", "meeting", title(), vec![])],
-            "lib.rs:7: table rooms: another table has the prefix meeting",
+            "lib.rs:7: table rooms: the table at lib.rs:7 has the prefix meeting too; change one of them",
         ),
         (
             vec![table(vec![retired("title")], vec![index("by_title", vec![key(0)], false)])],
@@ -400,7 +403,7 @@ pub fn a_default_fills_every_row_without_a_value_and_its_indexes(engine: &Factor
     .unwrap();
     drop(store);
     let required = table(
-        vec![with_default("size", Literal::Integer(30)), field::<String>("title"), field::<Option<bool>>("open")],
+        vec![with_default("size", || Value::Integer(30)), field::<String>("title"), field::<Option<bool>>("open")],
         vec![index("by_size", vec![key(0)], false)],
     );
     let store = open(engine, folder.path(), &[required]);

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::table::decode_field;
 use crate::{
     Access, Column, Condition, Db, DbMut, EngineFactory, FieldDef, HeldDisk, Index, IndexDef, KeyDef, Literal,
     OpenError, ReadLimits, Reader, Row, Store, StoreError, StoreOptions, Table, TableDef, Unique, Value, WriteJob,
@@ -78,7 +77,7 @@ impl Table for Account {
     }
 
     fn decode(row: &dyn Row) -> Result<Self, StoreError> {
-        Ok(Self { owner: decode_field(row, Self::DEF, 0)?, balance: decode_field(row, Self::DEF, 1)? })
+        Ok(Self { owner: Column::decode(row, Self::DEF, 0)?, balance: Column::decode(row, Self::DEF, 1)? })
     }
 }
 

@@ -16,23 +16,33 @@ pub(super) const OWN_TABLE: &str = "_schema";
 pub fn check(tables: &[&'static TableDef]) -> Result<(), OpenError> {
     let (mut names, mut prefixes) = (HashSet::new(), HashSet::new());
     for table in tables {
-        mistake(table, &mut names, &mut prefixes).map_or(Ok(()), |mistake| {
+        mistake(tables, table, &mut names, &mut prefixes).map_or(Ok(()), |mistake| {
             Err(OpenError::Definition { table: table.name, file: table.file, line: table.line, mistake })
         })?;
     }
     Ok(())
 }
 
-fn mistake(table: &TableDef, names: &mut HashSet<String>, prefixes: &mut HashSet<&str>) -> Option<String> {
+fn mistake(
+    tables: &[&'static TableDef],
+    table: &TableDef,
+    names: &mut HashSet<String>,
+    prefixes: &mut HashSet<&str>,
+) -> Option<String> {
+    let place = |first: Option<&&'static TableDef>| {
+        first.map_or_else(String::new, |first| format!("{}:{}", first.file, first.line))
+    };
     if !is_name(table.name) || table.name == OWN_TABLE {
         return Some("this name cannot be used".to_owned());
     }
     // Not every engine tells upper from lower case in names.
     if !names.insert(table.name.to_ascii_lowercase()) {
-        return Some("another table has this name".to_owned());
+        let first = tables.iter().find(|first| first.name.eq_ignore_ascii_case(table.name));
+        return Some(format!("the table at {} has this name too; rename one of them", place(first)));
     }
     if !prefixes.insert(table.prefix) {
-        return Some(format!("another table has the prefix {}", table.prefix));
+        let first = tables.iter().find(|first| first.prefix == table.prefix);
+        return Some(format!("the table at {} has the prefix {} too; change one of them", place(first), table.prefix));
     }
     if table.fields.len() > FIELDS_MAX {
         return Some(format!("it has more than {FIELDS_MAX} fields"));
@@ -45,8 +55,8 @@ fn mistake(table: &TableDef, names: &mut HashSet<String>, prefixes: &mut HashSet
         if !fields.insert(field.name.to_ascii_lowercase()) {
             return Some(format!("two fields are called {}", field.name));
         }
-        if field.default.is_some_and(|default| !fits(default, field)) {
-            return Some(format!("the default of field {} is of another type", field.name));
+        if let Some(Err(reason)) = field.default.map(|default| (field.check)(default().as_ref())) {
+            return Some(format!("the default of field {}: {reason}", field.name));
         }
     }
     let mut indexes = HashSet::new();

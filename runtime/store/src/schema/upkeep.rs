@@ -352,7 +352,7 @@ const ROWS: u64 = 1_000;
 /// Writes the default of a field into the rows without a value, as any other write.
 fn fill(writer: &dyn Writer, table: &'static TableDef, place: usize) -> Result<Stepped, StoreError> {
     let Some(default) = table.fields[place].default else { return Ok(Stepped::Done) };
-    let change = [(place, default.value())];
+    let change = [(place, default())];
     let mut plan = Plan::new(table, None);
     plan.limit = Some(ROWS);
     loop {

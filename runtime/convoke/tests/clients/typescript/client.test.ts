@@ -58,6 +58,30 @@ test("values arrive as they were sent", async () => {
   assert.equal(await client.probes.values.nothing(), null);
 });
 
+test("variants and tuples arrive as they were sent", async () => {
+  const report = client.probes.events.report;
+  const reported = await report({
+    event: { type: "moved", to: "Turin" },
+    place: [45.07, 7.69],
+    earlier: [{ type: "signed", signature: "AQI=", by: null }, { type: "closed" }],
+  });
+  assert.deepEqual(reported, {
+    event: { type: "moved", to: "Turin", hours: 1 },
+    place: [45.07, 7.69],
+    earlier: [{ type: "signed", signature: "AQI=" }, { type: "closed" }],
+  });
+  // The tag tells TypeScript which members there are.
+  assert.ok(reported.event.type === "moved");
+  assert.equal(reported.event.hours + reported.place[0], 46.07);
+  const refused = await failure(report.safe({ event: { type: "moved", to: "Rome", hours: 256 }, place: [1, 2] }));
+  assert.ok(refused.code === "INVALID_ARGUMENT");
+  assert.equal(refused.data.field, "event.hours");
+  // @ts-expect-error a variant has its own members only
+  await failure(report.safe({ event: { type: "closed", to: "Rome" }, place: [1, 2] }));
+  // @ts-expect-error a pair has two parts
+  await failure(report.safe({ event: { type: "closed" }, place: [1] }));
+});
+
 test("a large result arrives whole", async () => {
   const rows = await client.probes.values.many({ rows: 50_000 });
   assert.equal(rows.length, 50_000);

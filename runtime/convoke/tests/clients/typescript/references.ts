@@ -3,8 +3,8 @@
 import { useAction, useMutation, usePaginatedQuery, useQuery } from "convex/react";
 import type { FunctionArgs, FunctionReturnType } from "convex/server";
 
-import { api as application, type MeetingCreated, type MeetingId, type OwnMeeting, type UserId } from "./application-api.js";
-import { api as probes, type Echoed, type EntryRow } from "./probes-api.js";
+import { api as application, type MeetingsCreationMeetingCreated, type MeetingId, type MeetingsQueriesOwnMeeting, type UserId } from "./application-api.js";
+import { api as probes, type ProbesValuesEchoed, type EntriesRow } from "./probes-api.js";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function same<T extends true>(_: T): void {
@@ -13,7 +13,7 @@ function same<T extends true>(_: T): void {
 
 export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
   const meeting = useQuery(application.meetings.queries.getMeeting, { meetingId });
-  same<Equal<typeof meeting, OwnMeeting | undefined>>(true);
+  same<Equal<typeof meeting, MeetingsQueriesOwnMeeting | undefined>>(true);
   useQuery(application.meetings.queries.getMeeting, "skip");
   useQuery(application.meetings.queries.listUserMeetings, {});
   useQuery(application.users.queries.getCurrentUser);
@@ -33,7 +33,7 @@ export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
     if (shown !== undefined) store.setQuery(application.meetings.queries.getMeeting, { meetingId }, { ...shown, title });
   });
   const created = await create({ title: "a" });
-  same<Equal<typeof created, MeetingCreated>>(true);
+  same<Equal<typeof created, MeetingsCreationMeetingCreated>>(true);
   // @ts-expect-error a title is required
   await create({});
   const token = await useAction(application.meetings.webrtc.rooms.generateParticipantAccessToken)({ meetingId });
@@ -41,20 +41,24 @@ export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
 
   // Lists in pages.
   const { results, loadMore } = usePaginatedQuery(probes.probes.ledger.pages, {}, { initialNumItems: 10 });
-  same<Equal<typeof results, EntryRow[]>>(true);
+  same<Equal<typeof results, EntriesRow[]>>(true);
   loadMore(10);
   // @ts-expect-error that list has no such pages
   usePaginatedQuery(probes.probes.ledger.list, {}, { initialNumItems: 10 });
 
   // Values are others than in JSON.
   const echo = probes.probes.values.echo;
-  same<Equal<FunctionReturnType<typeof echo>, Echoed>>(true);
+  same<Equal<FunctionReturnType<typeof echo>, ProbesValuesEchoed>>(true);
   same<Equal<FunctionReturnType<typeof echo>["wide"], number | bigint | undefined>>(true);
   same<Equal<FunctionReturnType<typeof echo>["backwards"], ArrayBuffer | undefined>>(true);
   same<Equal<FunctionReturnType<typeof echo>["list"], (number | bigint)[]>>(true);
   same<Equal<FunctionReturnType<typeof echo>["characters"], number>>(true);
   same<Equal<FunctionArgs<typeof echo>["bytes"], ArrayBuffer | null | undefined>>(true);
   useQuery(echo, { wide: 1n, list: [1, 2n], bytes: new ArrayBuffer(2), number: 0.5 });
+  const report = probes.probes.events.report;
+  useQuery(report, { event: { type: "signed", signature: new ArrayBuffer(2) }, place: [1, 2] });
+  // @ts-expect-error a variant has its own members only
+  useQuery(report, { event: { type: "closed", to: "Rome" }, place: [1, 2] });
   // @ts-expect-error bytes are no text here
   useQuery(echo, { bytes: "AQID" });
   // @ts-expect-error a double is no bigint

@@ -4,12 +4,12 @@ import type {
   Client,
   ConvokeError,
   Gender,
-  MeetingCreated,
+  MeetingsCreationMeetingCreated,
   MeetingId,
-  OwnAccount,
-  OwnMeeting,
+  UsersQueriesOwnAccount,
+  MeetingsQueriesOwnMeeting,
   Result,
-  SaveOnboarding,
+  UsersMutationsSaveOnboarding,
   UserId,
 } from "./application.js";
 
@@ -18,7 +18,7 @@ function same<T extends true>(_: T): void {
   return;
 }
 
-export async function misuse(client: Client, user: UserId, onboarding: SaveOnboarding): Promise<void> {
+export async function misuse(client: Client, user: UserId, onboarding: UsersMutationsSaveOnboarding): Promise<void> {
   // Arguments: missing, unknown, of another type, of another list.
   // @ts-expect-error a title is required
   await client.meetings.lifecycle.createMeeting({});
@@ -49,10 +49,10 @@ export async function misuse(client: Client, user: UserId, onboarding: SaveOnboa
 
   // Results.
   const created = await client.meetings.lifecycle.createMeeting({ title: "a" });
-  same<Equal<typeof created, MeetingCreated>>(true);
+  same<Equal<typeof created, MeetingsCreationMeetingCreated>>(true);
   same<Equal<typeof created.meetingId, MeetingId>>(true);
   const account = await client.users.queries.getCurrentUser();
-  same<Equal<typeof account, OwnAccount>>(true);
+  same<Equal<typeof account, UsersQueriesOwnAccount>>(true);
   // What may be absent is undefined when it is read, and never null.
   same<Equal<typeof account.email, string | undefined>>(true);
   const profile = await client.profiles.queries.getCurrentUserProfile();
@@ -64,7 +64,7 @@ export async function misuse(client: Client, user: UserId, onboarding: SaveOnboa
 
   // Watches, of queries alone.
   const stop = client.meetings.queries.getMeeting.watch({ meetingId: created.meetingId }, (meeting) => {
-    same<Equal<typeof meeting, OwnMeeting>>(true);
+    same<Equal<typeof meeting, MeetingsQueriesOwnMeeting>>(true);
   }, { onError: (error, ended) => { same<Equal<[typeof error, typeof ended], [ConvokeError, boolean]>>(true); } });
   same<Equal<typeof stop, () => void>>(true);
   client.users.queries.getCurrentUser.watch({}, () => undefined);
@@ -77,10 +77,10 @@ export async function misuse(client: Client, user: UserId, onboarding: SaveOnboa
 
   // Results that do not reject.
   const looked = await client.users.queries.getCurrentUser.safe();
-  same<Equal<typeof looked, Result<OwnAccount>>>(true);
+  same<Equal<typeof looked, Result<UsersQueriesOwnAccount>>>(true);
   // @ts-expect-error a failure has no value
   void looked.value;
-  if (looked.ok) same<Equal<typeof looked.value, OwnAccount>>(true);
+  if (looked.ok) same<Equal<typeof looked.value, UsersQueriesOwnAccount>>(true);
   else same<Equal<typeof looked.error, ConvokeError>>(true);
 }
 

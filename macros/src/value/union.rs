@@ -1,0 +1,222 @@
+//! `#[value]` on an enum of which some variants have fields: an object on the wire whose tag says which variant it is,
+//! JSON in a column.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::{Fields, Ident, ItemEnum, LitStr};
+
+use super::enumeration::check as texts;
+use super::structure;
+use crate::attributes;
+use crate::errors::{Errors, before};
+use crate::names::Spelling;
+use crate::object::schema::{self, TypeName};
+use crate::object::{self, Direction, Member, Presence, read, write};
+
+/// An enum without mistakes.
+struct Union {
+    name: Ident,
+    doc: String,
+    options: Options,
+    variants: Vec<Variant>,
+}
+
+/// A variant.
+struct Variant {
+    name: Ident,
+    /// Its text in the tag.
+    text: String,
+    doc: String,
+    /// Its members in order, removed ones too.
+    members: Vec<Member>,
+}
+
+/// The options of the attribute.
+struct Options {
+    direction: Direction,
+    spelling: Spelling,
+    /// The member that says which variant it is.
+    tag: String,
+    /// The name of the type in clients and in OpenAPI, if the author gives one.
+    shown_as: Option<LitStr>,
+}
+
+/// The enum, and behind it what makes it a value.
+pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
+    let mut errors = Errors::default();
+    let union = check(options, &mut written, &mut errors);
+    let derive = attributes::derive(&written.attrs, &attributes::derives(structure::derived(union.options.direction)));
+    let made = errors.finish(Some(union)).map(|union| {
+        let write = write(&union);
+        let schema = schema(&union);
+        let read = (union.options.direction == Direction::Both).then(|| {
+            let read = read(&union);
+            let column = structure::column(&union.name);
+            quote!(#read #column)
+        });
+        let defaults = union.variants.iter().map(|variant| object::defaults(&variant.members));
+        let cfgs = attributes::cfgs(&written.attrs);
+        quote! {
+            #(#cfgs)*
+            const _: () = {
+                #read
+                #write
+                #schema
+                #(#defaults)*
+            };
+        }
+    });
+    // Fields that nothing can be derived for would only add noise to the mistake.
+    let derive = made.is_ok().then_some(derive);
+    before(&quote!(#derive #written), made)
+}
+
+fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Union {
+    let options = self::options(options, errors);
+    object::foreign("value", &mut written.attrs, errors);
+    let mut variants: Vec<Variant> = Vec::new();
+    for variant in &mut written.variants {
+        object::foreign("value", &mut variant.attrs, errors);
+        let text = texts::text(options.spelling, variant, errors);
+        texts::same_text(&variant.ident, &text, variants.iter().map(|first| (&first.name, &first.text)), errors);
+        let members = match &mut variant.fields {
+            Fields::Unit => Vec::new(),
+            Fields::Named(fields) => object::members("value", fields, errors),
+            Fields::Unnamed(fields) => {
+                let message = format!("name the fields of the variant: `{} {{ field: Type }}`", variant.ident);
+                errors.at(fields, message);
+                Vec::new()
+            }
+        };
+        for member in members.iter().filter(|member| member.name == options.tag) {
+            let message = format!(
+                "`{}` is the member that says which variant it is; rename the field, or write `#[value(tag = \"kind\")]` \
+                 above the enum",
+                options.tag
+            );
+            errors.at(&member.field, message);
+        }
+        let doc = attributes::docs(&variant.attrs);
+        variants.push(Variant { name: variant.ident.clone(), text, doc, members });
+    }
+    Union { name: written.ident.clone(), doc: attributes::docs(&written.attrs), options, variants }
+}
+
+fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let mut options =
+        Options { direction: Direction::Both, spelling: Spelling::Kebab, tag: "type".to_owned(), shown_as: None };
+    for choice in attributes::choices(tokens, errors) {
+        match choice.name.to_string().as_str() {
+            "output" => {
+                choice.flag(errors);
+                options.direction = Direction::Out;
+            }
+            "rename_all" => options.spelling = texts::spelling(&choice, errors),
+            "tag" => {
+                let Some(tag) = choice.text(errors) else { continue };
+                options.tag = tag.value();
+                if options.tag.is_empty() {
+                    errors.at(tag, "name the member that says which variant it is: `tag = \"kind\"`");
+                }
+            }
+            "name" => options.shown_as = attributes::type_name(&choice, errors),
+            _ => attributes::unknown(&choice, &["tag", "rename_all", "name", "output"], errors),
+        }
+    }
+    options
+}
+
+fn read(union: &Union) -> TokenStream {
+    let Union { name, options: Options { tag, .. }, .. } = union;
+    let map = read::map();
+    let texts = union.variants.iter().map(|variant| &variant.text);
+    let last = union.variants.len().saturating_sub(1);
+    let arms = union.variants.iter().enumerate().map(|(place, variant)| {
+        let variant_name = &variant.name;
+        let members = read::members(&variant.members, &quote!(#name::#variant_name));
+        let place = if place == last { quote!(_) } else { quote!(#place) };
+        quote!(#place => { #members })
+    });
+    let body = quote_spanned! {Span::mixed_site()=>
+        const __VARIANTS: &[&::core::primitive::str] = &[#(#texts),*];
+        let (variant, mut #map) = ::convoke::__private::tagged(#map, #tag, __VARIANTS)?;
+        match variant {
+            #(#arms)*
+        }
+    };
+    read::deserialize(name, "an object", &quote!(#map), &body)
+}
+
+fn write(union: &Union) -> TokenStream {
+    let Union { name, options: Options { tag, .. }, .. } = union;
+    let text = name.to_string();
+    let arms = union.variants.iter().map(|variant| {
+        let variant_name = &variant.name;
+        let present = variant.members.iter().filter(|member| !matches!(member.presence, Presence::Retired));
+        let fields = present.map(|member| {
+            let (field, local) = (&member.field, local(member));
+            quote!(#field: #local,)
+        });
+        let body = write::members(&text, Some((tag, &variant.text)), &variant.members, |member| {
+            let local = local(member);
+            quote_spanned!(Span::mixed_site()=> *#local)
+        });
+        quote!(#name::#variant_name { #(#fields)* } => { #body })
+    });
+    let body = quote_spanned!(Span::mixed_site()=> match self { #(#arms)* });
+    write::serialize(name, &body)
+}
+
+/// The variable that borrows a field while its variant is written.
+fn local(member: &Member) -> Ident {
+    format_ident!("field_{}", member.field.unraw(), span = Span::mixed_site())
+}
+
+/// The schema of the enum, and a schema with a name for each variant: a discriminator of OpenAPI 3.0 takes no others.
+fn schema(union: &Union) -> TokenStream {
+    let Union { name, doc, options, variants } = union;
+    let Options { tag, shown_as, .. } = options;
+    let TypeName { names, submission } = schema::type_name(name, shown_as.as_ref());
+    let generator = Ident::new("generator", Span::mixed_site());
+    let types: Vec<Ident> = variants.iter().map(|variant| format_ident!("__{}", variant.name.unraw())).collect();
+    let variant_types = variants.iter().zip(&types).map(|(variant, ty)| variant_type(union, variant, ty));
+    let texts = variants.iter().map(|variant| &variant.text);
+    quote! {
+        #(#variant_types)*
+        #[automatically_derived]
+        impl ::convoke::__private::schemars::JsonSchema for #name {
+            #names
+            fn json_schema(
+                #generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+            ) -> ::convoke::__private::schemars::Schema {
+                ::convoke::__private::UnionSchema::new(#doc, #tag)
+                    #(.variant::<#types>(#generator, #texts))*
+                    .finish()
+            }
+        }
+        #submission
+    }
+}
+
+/// A type that stands for a variant in schemas alone.
+fn variant_type(union: &Union, variant: &Variant, ty: &Ident) -> TokenStream {
+    let Union { name, options: Options { tag, direction, shown_as, .. }, .. } = union;
+    let text = variant.name.unraw().to_string();
+    let generator = Ident::new("generator", Span::mixed_site());
+    let TypeName { names, submission } = schema::variant_name(ty, name, shown_as.as_ref(), &text);
+    let members = schema::members(&variant.doc, Some((tag, &variant.text)), &variant.members, *direction);
+    quote! {
+        struct #ty;
+        #[automatically_derived]
+        impl ::convoke::__private::schemars::JsonSchema for #ty {
+            #names
+            fn json_schema(
+                #generator: &mut ::convoke::__private::schemars::SchemaGenerator,
+            ) -> ::convoke::__private::schemars::Schema {
+                #members
+            }
+        }
+        #submission
+    }
+}

@@ -1,0 +1,16 @@
+/// What happened.
+#[value(tag = "kind", rename_all = "camelCase")]
+pub enum Event {
+    /// It moved.
+    HasMoved {
+        /// Where to.
+        to: String,
+        #[default(1)]
+        r#steps: i64,
+        by: Option<Id<User>>,
+        #[retired]
+        from: Option<String>,
+    },
+    #[value(rename = "shut")]
+    Closed,
+}

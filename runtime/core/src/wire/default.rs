@@ -1,0 +1,61 @@
+//! Defaults of members that are written as literals: `#[default(20)]` of an `Age`.
+
+use super::invalid::Invalid;
+use super::text::TextRule;
+use crate::clock::Millis;
+
+/// A type that a literal can be a default of, by the rule of the type.
+#[diagnostic::on_unimplemented(
+    message = "a default of type `{Self}` cannot be written as this literal",
+    label = "the field is a `{Self}`",
+    note = "write a literal of the field's type, or an expression such as `{Self}::default()` or `vec![]`"
+)]
+pub trait FromLiteral<L>: Sized {
+    /// Makes the value.
+    ///
+    /// # Errors
+    /// The rule that the literal breaks.
+    fn from_literal(literal: L) -> Result<Self, Invalid>;
+}
+
+impl FromLiteral<&'static str> for String {
+    fn from_literal(literal: &'static str) -> Result<Self, Invalid> {
+        TextRule::ANY.apply(literal)
+    }
+}
+
+impl FromLiteral<i128> for Millis {
+    fn from_literal(literal: i128) -> Result<Self, Invalid> {
+        integer_literal(literal).map(Millis)
+    }
+}
+
+/// A literal as an integer of 64 bits.
+///
+/// # Errors
+/// It is none.
+pub fn integer_literal(literal: i128) -> Result<i64, Invalid> {
+    i64::try_from(literal)
+        .map_err(|_| Invalid::must_be(format_args!("an integer between {} and {}", i64::MIN, i64::MAX), literal))
+}
+
+/// The value of a literal that was checked at start.
+///
+/// # Panics
+/// If the literal breaks the rule of its type.
+pub fn of_literal<T: FromLiteral<L>, L>(literal: L) -> T {
+    T::from_literal(literal).expect("a program whose defaults break a rule does not start")
+}
+
+/// A default that is written as a literal: what the attributes submit, checked at start.
+pub struct SubmittedDefault {
+    /// Returns the rule that the literal breaks.
+    pub check: fn() -> Result<(), Invalid>,
+    /// The member, by its name on the wire.
+    pub member: &'static str,
+    /// The file of the default.
+    pub file: &'static str,
+    /// The line in the file.
+    pub line: u32,
+}
+inventory::collect!(SubmittedDefault);
