@@ -226,11 +226,32 @@ fn executor() -> std::io::Result<tokio::runtime::Runtime> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
 
-    use convoke_sqlite::Sqlite;
+    use convoke_core::clock::Clock;
+    use convoke_store::{Engine, EngineFactory, EngineStart, Files, Installation, OpenError};
 
     use super::*;
+
+    /// An engine that no command may reach: the data folder is rejected first.
+    #[derive(Debug)]
+    struct OutOfReach;
+
+    impl EngineFactory for OutOfReach {
+        fn open(&self, start: EngineStart<'_>) -> Result<Box<dyn Engine>, OpenError> {
+            panic!("a command opened {}", start.data.display())
+        }
+        fn lock(&self, data: &Path, _: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError> {
+            panic!("a command locked {}", data.display())
+        }
+        fn look(&self, data: &Path, _: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError> {
+            panic!("a command looked at {}", data.display())
+        }
+        fn files(&self, data: &Path) -> Files {
+            panic!("a command listed {}", data.display())
+        }
+    }
 
     /// The words of each command that has no commands below it, with its definition.
     fn leaves(command: &clap::Command, words: &[String], found: &mut Vec<(Vec<String>, clap::Command)>) {
@@ -253,7 +274,7 @@ mod tests {
     fn command_that_starts_no_server_rejects_a_data_folder_that_does_not_exist() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
-        let engines = Engines::embedded("sqlite", Arc::new(Sqlite::default()));
+        let engines = Engines::embedded("sqlite", Arc::new(OutOfReach));
         let mut found = Vec::new();
         leaves(&Cli::command(), &["convoke".to_owned()], &mut found);
         let mut tried = Vec::new();

@@ -545,7 +545,7 @@ mod tests {
             named("EventClosed", Shape::Object(vec![tag("closed")])),
             named("EventHasMoved", Shape::Object(moved)),
         ];
-        let text = print(&Interface { types, ids: BTreeSet::new(), functions: Vec::new() });
+        let text = print(&Interface { program: String::new(), types, ids: BTreeSet::new(), functions: Vec::new() });
         let expected = "\
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = \"type\")]
