@@ -3,7 +3,7 @@
 use convoke_core::error::{Code, Error};
 use convoke_store::conformance::support::Account;
 use convoke_store::conformance::support::{open_with, patient};
-use convoke_store::{StoreError, Table as _};
+use convoke_store::{Access, Plan, StoreError, Table as _};
 
 use crate::cluster::Cluster;
 use crate::{deposit, engine, node, read_balance, until};
@@ -56,7 +56,8 @@ fn standby_is_unavailable_until_it_is_promoted_and_a_start_there_says_what_to_wr
     server.start();
     until("the node says that it is a standby", || store.ready().is_err_and(|reason| reason.contains("standby")));
     assert_unavailable(deposit(&store, "bob", 2), "it is a standby");
-    assert_unavailable(read_balance(&store, "ada"), "it is a standby");
+    let counted = store.read_blocking(Access::Everyone, |reader| reader.count(&Plan::new(Account::DEF, None)));
+    assert_unavailable(counted.flatten(), "it is a standby");
     let said = refused(&server);
     assert!(said.contains("target_session_attrs=read-write"), "{said}");
     server.promote();
