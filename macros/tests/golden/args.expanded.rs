@@ -1,12 +1,3 @@
-#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
-/// What a listing takes.
-pub struct Listing {
-    /// Whose.
-    pub user_id: Id<User>,
-    pub bio: Option<Bio>,
-    pub limit: i64,
-    pub r#type: String,
-}
 const _: () = {
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Listing {
@@ -47,16 +38,22 @@ const _: () = {
                     )? {
                         match place {
                             0usize => {
-                                ::convoke::__private::fill::<
-                                    Id<User>,
-                                    _,
-                                >(&mut slot_user_id, &mut map, "userId")?
+                                <Id<
+                                    User,
+                                > as ::convoke::__private::Member>::fill(
+                                    &mut slot_user_id,
+                                    &mut map,
+                                    "userId",
+                                )?
                             }
                             1usize => {
-                                ::convoke::__private::fill::<
-                                    Option<Bio>,
-                                    _,
-                                >(&mut slot_bio, &mut map, "bio")?
+                                <Option<
+                                    Bio,
+                                > as ::convoke::__private::Member>::fill(
+                                    &mut slot_bio,
+                                    &mut map,
+                                    "bio",
+                                )?
                             }
                             2usize => {
                                 ::convoke::__private::fill_plain(
@@ -76,19 +73,23 @@ const _: () = {
                         }
                     }
                     ::core::result::Result::Ok(Listing {
-                        user_id: ::convoke::__private::given::<
-                            Id<User>,
-                            _,
-                        >(slot_user_id, "userId")?,
-                        bio: ::convoke::__private::given::<
-                            Option<Bio>,
-                            _,
-                        >(slot_bio, "bio")?,
+                        user_id: <Id<
+                            User,
+                        > as ::convoke::__private::Member>::given(
+                            slot_user_id,
+                            "userId",
+                        )?,
+                        bio: <Option<
+                            Bio,
+                        > as ::convoke::__private::Member>::given(slot_bio, "bio")?,
                         limit: match ::core::option::Option::flatten(slot_limit) {
                             ::core::option::Option::Some(given) => {
                                 ::convoke::__private::Unwrap::unwrap_plain(given)
                             }
-                            ::core::option::Option::None => 20,
+                            ::core::option::Option::None => {
+                                let value: i64 = 20;
+                                value
+                            }
                         },
                         r#type: ::convoke::__private::Unwrap::unwrap_plain(
                             ::convoke::__private::given_plain(slot_type, "type")?,
@@ -115,18 +116,32 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.bio)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::write::<
-                Id<User>,
-                _,
-            >(&self.user_id, &mut object, "userId")?;
+            <Id<
+                User,
+            > as ::convoke::__private::OutMember>::write(
+                &self.user_id,
+                &mut object,
+                "userId",
+            )?;
             if ::core::option::Option::is_some(&self.bio) {
-                ::convoke::__private::write::<
-                    Option<Bio>,
-                    _,
-                >(&self.bio, &mut object, "bio")?;
+                <Option<
+                    Bio,
+                > as ::convoke::__private::OutMember>::write(
+                    &self.bio,
+                    &mut object,
+                    "bio",
+                )?;
             }
-            ::convoke::__private::write::<i64, _>(&self.limit, &mut object, "limit")?;
-            ::convoke::__private::write::<String, _>(&self.r#type, &mut object, "type")?;
+            <i64 as ::convoke::__private::OutMember>::write(
+                &self.limit,
+                &mut object,
+                "limit",
+            )?;
+            <String as ::convoke::__private::OutMember>::write(
+                &self.r#type,
+                &mut object,
+                "type",
+            )?;
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
     }
@@ -146,10 +161,36 @@ const _: () = {
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::ObjectSchema::new("What a listing takes.")
-                .required::<Id<User>>(generator, "userId", "Whose.")
-                .optional::<Bio>(generator, "bio", "")
-                .or::<i64>(generator, "limit", "", &20)
-                .required::<String>(generator, "type", "")
+                .required(
+                    generator,
+                    "userId",
+                    "Whose.",
+                    <Id<User> as ::convoke::__private::OutMember>::schema,
+                )
+                .optional(
+                    generator,
+                    "bio",
+                    "",
+                    <Bio as ::convoke::__private::OutMember>::schema,
+                )
+                .or(
+                    generator,
+                    "limit",
+                    "",
+                    <i64 as ::convoke::__private::OutMember>::schema,
+                    <i64 as ::convoke::__private::OutMember>::json(
+                        &{
+                            let value: i64 = 20;
+                            value
+                        },
+                    ),
+                )
+                .required(
+                    generator,
+                    "type",
+                    "",
+                    <String as ::convoke::__private::OutMember>::schema,
+                )
                 .finish()
         }
     }
@@ -162,3 +203,12 @@ const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Args for Listing {}
 };
+#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
+/// What a listing takes.
+pub struct Listing {
+    /// Whose.
+    pub user_id: Id<User>,
+    pub bio: Option<Bio>,
+    pub limit: i64,
+    pub r#type: String,
+}

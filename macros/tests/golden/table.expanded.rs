@@ -1,15 +1,3 @@
-#[::core::prelude::v1::derive(
-    ::core::clone::Clone,
-    ::core::fmt::Debug,
-    ::core::cmp::PartialEq
-)]
-/// A wish to meet.
-pub struct QueueEntry {
-    pub user_id: Id<User>,
-    pub status: Status,
-    pub usage_count: i64,
-    pub ended_at: Option<Millis>,
-}
 const _: () = {
     #[automatically_derived]
     impl ::convoke::__private::Named for QueueEntry {
@@ -39,14 +27,12 @@ const _: () = {
                     name: "status",
                     column: <Status as ::convoke::__private::Column>::TYPE,
                     nullable: <Status as ::convoke::__private::Column>::NULLABLE,
-                    default: ::core::option::Option::Some(
-                        ::convoke::__private::Literal::checked(
-                            ::convoke::__private::Literal::Text(
-                                Status::Waiting.as_str(),
-                            ),
-                            <Status as ::convoke::__private::Column>::TYPE,
-                        ),
-                    ),
+                    default: ::core::option::Option::Some(|| <Status as ::convoke::__private::Column>::to_value(
+                        &{
+                            let value: Status = Status::Waiting;
+                            value
+                        },
+                    )),
                     references: <Status as ::convoke::__private::Column>::REFERENCES,
                     meaning: <Status as ::convoke::__private::Column>::MEANING,
                     retired: false,
@@ -174,36 +160,64 @@ const _: () = {
             before: &[::convoke::__private::Value],
         ) -> ::std::vec::Vec<(::core::primitive::usize, ::convoke::__private::Value)> {
             let mut changes = ::std::vec::Vec::new();
-            ::convoke::__private::add_change::<
-                Id<User>,
-            >(&mut changes, before, 0usize, &self.user_id);
-            ::convoke::__private::add_change::<
-                Status,
-            >(&mut changes, before, 1usize, &self.status);
-            ::convoke::__private::add_change::<
-                i64,
-            >(&mut changes, before, 2usize, &self.usage_count);
-            ::convoke::__private::add_change::<
-                Option<Millis>,
-            >(&mut changes, before, 4usize, &self.ended_at);
+            <Id<
+                User,
+            > as ::convoke::__private::Column>::add_change(
+                &self.user_id,
+                &mut changes,
+                before,
+                0usize,
+            );
+            <Status as ::convoke::__private::Column>::add_change(
+                &self.status,
+                &mut changes,
+                before,
+                1usize,
+            );
+            <i64 as ::convoke::__private::Column>::add_change(
+                &self.usage_count,
+                &mut changes,
+                before,
+                2usize,
+            );
+            <Option<
+                Millis,
+            > as ::convoke::__private::Column>::add_change(
+                &self.ended_at,
+                &mut changes,
+                before,
+                4usize,
+            );
             changes
         }
         fn decode(
             row: &dyn ::convoke::__private::Row,
         ) -> ::core::result::Result<Self, ::convoke::__private::StoreError> {
             ::core::result::Result::Ok(Self {
-                user_id: ::convoke::__private::decode_field::<
-                    Id<User>,
-                >(row, <Self as ::convoke::__private::Table>::DEF, 0usize)?,
-                status: ::convoke::__private::decode_field::<
-                    Status,
-                >(row, <Self as ::convoke::__private::Table>::DEF, 1usize)?,
-                usage_count: ::convoke::__private::decode_field::<
-                    i64,
-                >(row, <Self as ::convoke::__private::Table>::DEF, 2usize)?,
-                ended_at: ::convoke::__private::decode_field::<
-                    Option<Millis>,
-                >(row, <Self as ::convoke::__private::Table>::DEF, 4usize)?,
+                user_id: <Id<
+                    User,
+                > as ::convoke::__private::Column>::decode(
+                    row,
+                    <Self as ::convoke::__private::Table>::DEF,
+                    0usize,
+                )?,
+                status: <Status as ::convoke::__private::Column>::decode(
+                    row,
+                    <Self as ::convoke::__private::Table>::DEF,
+                    1usize,
+                )?,
+                usage_count: <i64 as ::convoke::__private::Column>::decode(
+                    row,
+                    <Self as ::convoke::__private::Table>::DEF,
+                    2usize,
+                )?,
+                ended_at: <Option<
+                    Millis,
+                > as ::convoke::__private::Column>::decode(
+                    row,
+                    <Self as ::convoke::__private::Table>::DEF,
+                    4usize,
+                )?,
             })
         }
     }
@@ -220,23 +234,31 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.ended_at)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::write::<
-                Id<User>,
-                _,
-            >(&self.user_id, &mut object, "userId")?;
-            ::convoke::__private::write::<
-                Status,
-                _,
-            >(&self.status, &mut object, "status")?;
-            ::convoke::__private::write::<
-                i64,
-                _,
-            >(&self.usage_count, &mut object, "usageCount")?;
+            <Id<
+                User,
+            > as ::convoke::__private::OutMember>::write(
+                &self.user_id,
+                &mut object,
+                "userId",
+            )?;
+            <Status as ::convoke::__private::OutMember>::write(
+                &self.status,
+                &mut object,
+                "status",
+            )?;
+            <i64 as ::convoke::__private::OutMember>::write(
+                &self.usage_count,
+                &mut object,
+                "usageCount",
+            )?;
             if ::core::option::Option::is_some(&self.ended_at) {
-                ::convoke::__private::write::<
-                    Option<Millis>,
-                    _,
-                >(&self.ended_at, &mut object, "endedAt")?;
+                <Option<
+                    Millis,
+                > as ::convoke::__private::OutMember>::write(
+                    &self.ended_at,
+                    &mut object,
+                    "endedAt",
+                )?;
             }
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
@@ -257,10 +279,30 @@ const _: () = {
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::ObjectSchema::new("A wish to meet.")
-                .required::<Id<User>>(generator, "userId", "")
-                .required::<Status>(generator, "status", "")
-                .required::<i64>(generator, "usageCount", "")
-                .optional::<Millis>(generator, "endedAt", "")
+                .required(
+                    generator,
+                    "userId",
+                    "",
+                    <Id<User> as ::convoke::__private::OutMember>::schema,
+                )
+                .required(
+                    generator,
+                    "status",
+                    "",
+                    <Status as ::convoke::__private::OutMember>::schema,
+                )
+                .required(
+                    generator,
+                    "usageCount",
+                    "",
+                    <i64 as ::convoke::__private::OutMember>::schema,
+                )
+                .optional(
+                    generator,
+                    "endedAt",
+                    "",
+                    <Millis as ::convoke::__private::OutMember>::schema,
+                )
                 .finish()
         }
     }
@@ -355,3 +397,15 @@ const _: () = {
         pub const by_use: by_use = by_use;
     }
 };
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+/// A wish to meet.
+pub struct QueueEntry {
+    pub user_id: Id<User>,
+    pub status: Status,
+    pub usage_count: i64,
+    pub ended_at: Option<Millis>,
+}

@@ -109,4 +109,13 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::TextColumn for MeetingState {}
+    #[automatically_derived]
+    impl ::convoke::__private::FromLiteral<&'static ::core::primitive::str>
+    for MeetingState {
+        fn from_literal(
+            literal: &'static ::core::primitive::str,
+        ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+            ::core::str::FromStr::from_str(literal)
+        }
+    }
 };

@@ -147,6 +147,15 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::TextColumn for DisplayName {}
+    #[automatically_derived]
+    impl ::convoke::__private::FromLiteral<&'static ::core::primitive::str>
+    for DisplayName {
+        fn from_literal(
+            literal: &'static ::core::primitive::str,
+        ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+            Self::new(literal)
+        }
+    }
 };
 #[::core::prelude::v1::derive(
     ::core::clone::Clone,
@@ -260,6 +269,16 @@ const _: () = {
             }
         }
     }
+    #[automatically_derived]
+    impl ::convoke::__private::FromLiteral<::core::primitive::i128> for Age {
+        fn from_literal(
+            literal: ::core::primitive::i128,
+        ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+            __RULE
+                .apply(::convoke::__private::integer_literal(literal)?)
+                .map(|number| Self(number as i64))
+        }
+    }
 };
 #[::core::prelude::v1::derive(
     ::core::clone::Clone,
@@ -367,6 +386,22 @@ const _: () = {
                     )
                 }
             }
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::FromLiteral<::core::primitive::i128> for Weight {
+        fn from_literal(
+            literal: ::core::primitive::i128,
+        ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+            Self::new(literal as ::core::primitive::f64)
+        }
+    }
+    #[automatically_derived]
+    impl ::convoke::__private::FromLiteral<::core::primitive::f64> for Weight {
+        fn from_literal(
+            literal: ::core::primitive::f64,
+        ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
+            Self::new(literal)
         }
     }
 };

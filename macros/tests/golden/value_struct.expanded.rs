@@ -1,14 +1,3 @@
-#[::core::prelude::v1::derive(
-    ::core::clone::Clone,
-    ::core::fmt::Debug,
-    ::core::cmp::PartialEq
-)]
-/// A person as others see it.
-#[derive(Eq)]
-pub struct Person {
-    pub id: Id<User>,
-    pub tags: Option<Vec<String>>,
-}
 const _: () = {
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Person {
@@ -41,10 +30,13 @@ const _: () = {
                     )? {
                         match place {
                             0usize => {
-                                ::convoke::__private::fill::<
-                                    Id<User>,
-                                    _,
-                                >(&mut slot_id, &mut map, "_id")?
+                                <Id<
+                                    User,
+                                > as ::convoke::__private::Member>::fill(
+                                    &mut slot_id,
+                                    &mut map,
+                                    "_id",
+                                )?
                             }
                             1usize => {
                                 ::convoke::__private::fill_plain(
@@ -57,7 +49,9 @@ const _: () = {
                         }
                     }
                     ::core::result::Result::Ok(Person {
-                        id: ::convoke::__private::given::<Id<User>, _>(slot_id, "_id")?,
+                        id: <Id<
+                            User,
+                        > as ::convoke::__private::Member>::given(slot_id, "_id")?,
                         tags: ::convoke::__private::Unwrap::unwrap_plain(
                             ::convoke::__private::given_plain(slot_tags, "tags")?,
                         ),
@@ -83,12 +77,17 @@ const _: () = {
                     + ::core::option::Option::is_some(&self.tags)
                         as ::core::primitive::usize,
             )?;
-            ::convoke::__private::write::<Id<User>, _>(&self.id, &mut object, "_id")?;
+            <Id<
+                User,
+            > as ::convoke::__private::OutMember>::write(&self.id, &mut object, "_id")?;
             if ::core::option::Option::is_some(&self.tags) {
-                ::convoke::__private::write::<
-                    Option<Vec<String>>,
-                    _,
-                >(&self.tags, &mut object, "tags")?;
+                <Option<
+                    Vec<String>,
+                > as ::convoke::__private::OutMember>::write(
+                    &self.tags,
+                    &mut object,
+                    "tags",
+                )?;
             }
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
@@ -109,8 +108,18 @@ const _: () = {
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::ObjectSchema::new("A person as others see it.")
-                .required::<Id<User>>(generator, "_id", "")
-                .optional::<Vec<String>>(generator, "tags", "")
+                .required(
+                    generator,
+                    "_id",
+                    "",
+                    <Id<User> as ::convoke::__private::OutMember>::schema,
+                )
+                .optional(
+                    generator,
+                    "tags",
+                    "",
+                    <Vec<String> as ::convoke::__private::OutMember>::schema,
+                )
                 .finish()
         }
     }
@@ -133,9 +142,16 @@ const _: () = {
         }
     }
 };
-#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
-struct Found {
-    rows: Page<Person>,
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+/// A person as others see it.
+#[derive(Eq)]
+pub struct Person {
+    pub id: Id<User>,
+    pub tags: Option<Vec<String>>,
 }
 const _: () = {
     #[automatically_derived]
@@ -149,10 +165,13 @@ const _: () = {
                 "Found",
                 1usize,
             )?;
-            ::convoke::__private::write::<
-                Page<Person>,
-                _,
-            >(&self.rows, &mut object, "rows")?;
+            <Page<
+                Person,
+            > as ::convoke::__private::OutMember>::write(
+                &self.rows,
+                &mut object,
+                "rows",
+            )?;
             ::convoke::__private::serde::ser::SerializeStruct::end(object)
         }
     }
@@ -172,7 +191,12 @@ const _: () = {
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::ObjectSchema::new("")
-                .required::<Page<Person>>(generator, "rows", "")
+                .required(
+                    generator,
+                    "rows",
+                    "",
+                    <Page<Person> as ::convoke::__private::OutMember>::schema,
+                )
                 .finish()
         }
     }
@@ -183,3 +207,7 @@ const _: () = {
         line : ::core::line!(), }
     }
 };
+#[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
+struct Found {
+    rows: Page<Person>,
+}

@@ -1,19 +1,3 @@
-#[::core::prelude::v1::derive(
-    ::core::clone::Clone,
-    ::core::fmt::Debug,
-    ::core::cmp::PartialEq
-)]
-/// What happened.
-pub enum Event {
-    /// It moved.
-    HasMoved {
-        /// Where to.
-        to: String,
-        r#steps: i64,
-        by: Option<Id<User>>,
-    },
-    Closed,
-}
 const _: () = {
     #[automatically_derived]
     impl<'de> ::convoke::__private::serde::Deserialize<'de> for Event {
@@ -74,10 +58,13 @@ const _: () = {
                                         )?
                                     }
                                     2usize => {
-                                        ::convoke::__private::fill::<
-                                            Option<Id<User>>,
-                                            _,
-                                        >(&mut slot_by, &mut map, "by")?
+                                        <Option<
+                                            Id<User>,
+                                        > as ::convoke::__private::Member>::fill(
+                                            &mut slot_by,
+                                            &mut map,
+                                            "by",
+                                        )?
                                     }
                                     _ => ::convoke::__private::skip(&mut map)?,
                                 }
@@ -90,12 +77,14 @@ const _: () = {
                                     ::core::option::Option::Some(given) => {
                                         ::convoke::__private::Unwrap::unwrap_plain(given)
                                     }
-                                    ::core::option::Option::None => 1,
+                                    ::core::option::Option::None => {
+                                        let value: i64 = 1;
+                                        value
+                                    }
                                 },
-                                by: ::convoke::__private::given::<
-                                    Option<Id<User>>,
-                                    _,
-                                >(slot_by, "by")?,
+                                by: <Option<
+                                    Id<User>,
+                                > as ::convoke::__private::Member>::given(slot_by, "by")?,
                             })
                         }
                         _ => {
@@ -151,19 +140,24 @@ const _: () = {
                         "kind",
                         "hasMoved",
                     )?;
-                    ::convoke::__private::write::<
-                        String,
-                        _,
-                    >(&*field_to, &mut object, "to")?;
-                    ::convoke::__private::write::<
-                        i64,
-                        _,
-                    >(&*field_steps, &mut object, "steps")?;
+                    <String as ::convoke::__private::OutMember>::write(
+                        &*field_to,
+                        &mut object,
+                        "to",
+                    )?;
+                    <i64 as ::convoke::__private::OutMember>::write(
+                        &*field_steps,
+                        &mut object,
+                        "steps",
+                    )?;
                     if ::core::option::Option::is_some(&*field_by) {
-                        ::convoke::__private::write::<
-                            Option<Id<User>>,
-                            _,
-                        >(&*field_by, &mut object, "by")?;
+                        <Option<
+                            Id<User>,
+                        > as ::convoke::__private::OutMember>::write(
+                            &*field_by,
+                            &mut object,
+                            "by",
+                        )?;
                     }
                     ::convoke::__private::serde::ser::SerializeStruct::end(object)
                 }
@@ -201,9 +195,30 @@ const _: () = {
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::ObjectSchema::new("It moved.")
                 .tag("kind", "hasMoved")
-                .required::<String>(generator, "to", "Where to.")
-                .or::<i64>(generator, "steps", "", &1)
-                .optional::<Id<User>>(generator, "by", "")
+                .required(
+                    generator,
+                    "to",
+                    "Where to.",
+                    <String as ::convoke::__private::OutMember>::schema,
+                )
+                .or(
+                    generator,
+                    "steps",
+                    "",
+                    <i64 as ::convoke::__private::OutMember>::schema,
+                    <i64 as ::convoke::__private::OutMember>::json(
+                        &{
+                            let value: i64 = 1;
+                            value
+                        },
+                    ),
+                )
+                .optional(
+                    generator,
+                    "by",
+                    "",
+                    <Id<User> as ::convoke::__private::OutMember>::schema,
+                )
                 .finish()
         }
     }
@@ -267,3 +282,19 @@ const _: () = {
         line : ::core::line!(), }
     }
 };
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq
+)]
+/// What happened.
+pub enum Event {
+    /// It moved.
+    HasMoved {
+        /// Where to.
+        to: String,
+        r#steps: i64,
+        by: Option<Id<User>>,
+    },
+    Closed,
+}

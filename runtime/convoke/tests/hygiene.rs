@@ -143,7 +143,7 @@ fn everything_also_holds_inside_a_function() {
         map: i64,
     }
 
-    #[::convoke::query]
+    #[::convoke::query(internal)]
     fn inside(_ctx: &QueryCtx, args: Inner) -> Result<i64> {
         Result::Ok(args.map)
     }

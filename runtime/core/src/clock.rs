@@ -11,6 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::wire::Invalid;
+use crate::wire::default::{FromLiteral, integer_literal};
+
 /// A time: whole milliseconds since the epoch, 0 … 8,640,000,000,000,000 on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -54,6 +57,12 @@ impl fmt::Display for Millis {
 impl<'de> Deserialize<'de> for Millis {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         crate::wire::integer(deserializer, 0, Self::MAX.0).map(Millis)
+    }
+}
+
+impl FromLiteral<i128> for Millis {
+    fn from_literal(literal: i128) -> Result<Self, Invalid> {
+        integer_literal(literal).map(Millis)
     }
 }
 

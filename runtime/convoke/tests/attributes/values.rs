@@ -180,7 +180,7 @@ enum Event {
     /// It moved.
     HasMoved {
         /// Where to.
-        to: Word,
+        to: DisplayName,
         #[default(2)]
         steps: i64,
         by: Option<Age>,
@@ -197,11 +197,9 @@ enum Event {
 fn a_variant_with_fields_is_an_object_with_a_tag() {
     let moved = json!({ "kind": "hasMoved", "to": "north", "speed": "any", "_from": { "kind": "shut" } });
     let moved = read::<Event>(moved).unwrap();
-    let written = r#"{"kind":"hasMoved","to":"north!","steps":2,"_from":{"kind":"shut"}}"#;
+    let written = r#"{"kind":"hasMoved","to":"north","steps":2,"_from":{"kind":"shut"}}"#;
     assert_eq!(serde_json::to_string(&moved).unwrap(), written);
-    assert_eq!(Event::from_value(Event::to_value(&moved).as_ref()).unwrap().to_value(), {
-        Value::Text(written.replace("north!", "north!!"))
-    });
+    assert_eq!(Event::from_value(Event::to_value(&moved).as_ref()), Ok(moved));
     assert_eq!(Event::TYPE, ColumnType::Json);
     assert_eq!(serde_json::from_str::<Event>(r#"{"kind":"shut"}"#).unwrap(), Event::Closed);
     assert_eq!(read::<Event>(json!({})).unwrap_err(), "missing field `kind`");
@@ -234,7 +232,7 @@ fn the_schema_of_variants_has_a_discriminator_and_a_name_for_each() {
     assert_eq!(moved["properties"]["kind"], {
         json!({ "type": "string", "enum": ["hasMoved"], "description": "Always `hasMoved`." })
     });
-    assert_eq!(moved["properties"]["to"]["description"], "Where to.");
+    assert_eq!(moved["properties"]["to"]["description"], "Where to.\n\nThe name that others see.");
     assert_eq!((&moved["required"], &moved["additionalProperties"]), (&json!(["kind", "to"]), &json!(false)));
     assert_eq!(schema["$defs"]["HappeningClosed"]["required"], json!(["kind"]));
 }

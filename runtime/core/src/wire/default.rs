@@ -2,7 +2,6 @@
 
 use super::invalid::Invalid;
 use super::text::TextRule;
-use crate::clock::Millis;
 
 /// A type that a literal can be a default of, by the rule of the type.
 #[diagnostic::on_unimplemented(
@@ -21,12 +20,6 @@ pub trait FromLiteral<L>: Sized {
 impl FromLiteral<&'static str> for String {
     fn from_literal(literal: &'static str) -> Result<Self, Invalid> {
         TextRule::ANY.apply(literal)
-    }
-}
-
-impl FromLiteral<i128> for Millis {
-    fn from_literal(literal: i128) -> Result<Self, Invalid> {
-        integer_literal(literal).map(Millis)
     }
 }
 

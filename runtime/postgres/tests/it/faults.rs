@@ -11,8 +11,7 @@ use convoke_core::id::Named;
 use convoke_store::conformance::support::{
     Account, Factory, TestStore, field, key, open, open_with, patient, reads, start,
 };
-use convoke_store::table::Column;
-use convoke_store::{Column as _, DbMut, IndexDef, Row, Store, StoreError, Table, TableDef, Value};
+use convoke_store::{Column, DbMut, IndexDef, Row, Store, StoreError, Table, TableDef, Value};
 
 use crate::postgres;
 

@@ -19,7 +19,7 @@ use convoke_core::Id;
 use convoke_core::id::Named;
 use convoke_sqlite::Sqlite;
 use convoke_store::conformance::support::{Account, Factory, field};
-use convoke_store::table::{Bytes, Column};
+use convoke_store::table::Bytes;
 use convoke_store::{Column, DbMut, NamedStat, Row, Store, StoreError, Table, TableDef, Value};
 
 convoke_store::conformance_tests!(crate::sqlite());
