@@ -69,11 +69,15 @@ impl Reader<'_> {
     fn noun_phrase(&self, at: usize) -> Option<usize> {
         let tokens = &self.sentence.tokens;
         let end = self.simple(at)?;
+        // "Die Fassung der Planung".
+        let is_genitive = |link: &Token| {
+            let genitives =
+                ["der", "des", "unserer", "unseres", "eurer", "ihrer", "ihres", "seiner", "dieser", "dieses"];
+            self.has_capitals && genitives.contains(&link.lower.as_str())
+        };
         let links = tokens.get(end).is_some_and(|link| {
-            link.before == Break::None
-                && link.has(Class::Preposition)
-                && !self.is_time(end)
-                && !link.has(Class::Negation)
+            let is_link = link.has(Class::Preposition) || is_genitive(link);
+            link.before == Break::None && is_link && !self.is_time(end) && !link.has(Class::Negation)
         });
         if !links {
             return Some(end);
@@ -103,11 +107,11 @@ impl Reader<'_> {
             start += 1;
         }
         let mut last = None;
-        for end in start..tokens.len().min(start + WORDS_MAX) {
-            if end > at && tokens[end].before != Break::None && !self.is_hyphened(end) {
+        for (end, token) in tokens.iter().enumerate().take(start + WORDS_MAX).skip(start) {
+            if end > at && token.before != Break::None && !self.is_hyphened(end) {
                 break;
             }
-            let is_possessive = tokens[end].lower == "'s" && last.is_some();
+            let is_possessive = token.lower == "'s" && last.is_some();
             let can_lead = opens && end < start + OPENED_WORDS_MAX && self.is_modifier(end);
             // "The load test": the second noun looks like a verb.
             let is_second = last.is_some_and(|last| last + 1 == end) && self.is_second(end);
