@@ -403,7 +403,7 @@ mod probes {
         /// A part of the entries.
         #[args]
         pub(crate) struct List {
-            pub cursor: Option<convoke::store::Cursor>,
+            pub cursor: Option<Cursor>,
         }
 
         /// The entries, ten at a time.
