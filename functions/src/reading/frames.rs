@@ -24,11 +24,11 @@ pub struct Frames {
     pub follow_up: String,
     pub find_owner_one: String,
     pub find_owner: String,
-    /// What somebody does who takes on a thing that was spoken of.
+    /// The task of an owner who takes on a thing.
     pub handle: String,
-    /// The same of a thing that the others get.
+    /// The task of an owner who gives a thing to the others.
     pub deliver: String,
-    /// What is to be done with a thing that is needed.
+    /// The task for a thing that is needed.
     pub get: String,
     pub connect: String,
     pub learn: String,

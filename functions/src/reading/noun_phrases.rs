@@ -44,7 +44,7 @@ struct Reader<'s> {
     sentence: &'s Sentence,
     phrases: &'static Phrases,
     times: Vec<Due>,
-    /// Whether nouns are known by their capitals.
+    /// True if nouns are known by their capitals.
     has_capitals: bool,
 }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
         last.map(|last| last + 1)
     }
 
-    /// Whether a hyphen binds a word to the one before it or behind it.
+    /// True if a hyphen binds a word to the one before it or behind it.
     fn is_hyphened(&self, at: usize) -> bool {
         let text = &self.sentence.text;
         let place = &self.sentence.tokens[at].place;
@@ -135,7 +135,7 @@ impl Reader<'_> {
         self.times.iter().any(|time| time.start <= at && at < time.end)
     }
 
-    /// Whether a word can be the noun of a phrase.
+    /// True if a word can be the noun of a phrase.
     fn is_noun(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         let token = &tokens[at];
@@ -143,7 +143,7 @@ impl Reader<'_> {
         if self.is_time(at) || OTHERS.iter().any(|class| token.has(*class)) || word.surface.chars().count() < 2 {
             return false;
         }
-        // "Den kriegst du": a verb stands before its subject.
+        // "Den kriegst du": the verb comes before its subject.
         let is_verb_ahead = self.phrases.sets_verbs_last()
             && !token.has_capital
             && tokens.get(at + 1).is_some_and(|next| {
@@ -188,7 +188,7 @@ impl Reader<'_> {
             && !others.iter().any(|class| token.has(*class))
     }
 
-    /// Whether an article stands before a word. Behind a verb the words are no pronouns ("envoyer le compte rendu").
+    /// True if a word follows an article. Behind a verb the words are no pronouns ("envoyer le compte rendu").
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         let is_behind_verb = || {
@@ -201,7 +201,7 @@ impl Reader<'_> {
         is_determined(tokens, at, self.phrases) || is_behind_verb()
     }
 
-    /// Whether a word can stand between a determiner and its noun.
+    /// True if a word can stand between a determiner and its noun.
     fn is_modifier(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
         let is_other = OTHERS.iter().any(|class| token.has(*class));

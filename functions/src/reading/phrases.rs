@@ -323,7 +323,7 @@ struct File {
     /// What may stand before an infinitive as one word with it, where verbs end a clause ("mitbringen").
     #[serde(default)]
     verb_prefixes: String,
-    /// Forms of verbs besides the modal ones that a task is told without.
+    /// Forms of helping verbs besides the modal ones. A task is written without them.
     #[serde(default)]
     helpers: String,
     /// Words beside a time that say that it is the last one.
@@ -732,7 +732,7 @@ impl Phrases {
         self.latest.iter().find(is_there).map(|words| at + words.len())
     }
 
-    /// Whether a task is told without this verb, behind which another one stands.
+    /// True if this verb only helps another one.
     #[must_use]
     pub fn helps(&self, token: &Token) -> bool {
         token.has(Class::Modal) || self.helpers.contains(&token.lower)

@@ -1,4 +1,4 @@
-//! What was said before that a sentence is about: "I'll call him in the morning" – whom, stands further up.
+//! What was said before that a sentence is about: "I'll call him in the morning" – who "him" is, an earlier sentence says.
 //!
 //! Which of the noun phrases before it is meant is judged by clues that are the same in all languages: how far before they
 //! stand, who says them, what else their sentences say, where in them they stand, and what of them comes back since.

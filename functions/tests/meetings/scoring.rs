@@ -219,7 +219,7 @@ pub(crate) fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Sc
 /// Words in a row that an item may share with a sentence that is not its evidence.
 const SHARED_MAX: usize = 4;
 
-/// Whether an item is told as a person writes it down: within its bound, without brackets but those of its time, and
+/// Whether an item reads as a person writes it down: within its bound, without brackets but those of its time, and
 /// without what others said around it.
 pub(crate) fn is_told_short(item: &ActionItem, said: &str) -> bool {
     let task = normalized(&item.task);

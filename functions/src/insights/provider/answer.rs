@@ -272,6 +272,7 @@ mod tests {
 
     use super::super::super::generator::insights::LinkKind;
     use super::*;
+    use crate::reading::action_items::item::LINE_WORDS_MAX;
     use crate::reading::material::{Chunk, Person};
 
     /// A meeting of Ada's.
@@ -351,6 +352,18 @@ mod tests {
         stranger["due"] = json!("by Monday");
         let read = read(&with("actionItems", json!([stranger])), &known()).unwrap();
         assert_eq!(read.lines(), ["Write to the vendor"], "neither a name nor a date that nobody said");
+    }
+
+    #[test]
+    fn item_keeps_to_the_form_of_a_line() {
+        let lines = |task: &str| {
+            let body = with("actionItems", json!([item(task)]));
+            read(&body, &known()).unwrap().lines()
+        };
+        assert_eq!(lines("I'll write to the vendor by Friday"), ["Ada: write to the vendor (by Friday)"]);
+        assert_eq!(lines("write to the vendor (Yesterday I finished it)"), ["Ada: write to the vendor (by Friday)"]);
+        let long = lines(&"write to the vendor and ".repeat(20));
+        assert!(long[0].split_whitespace().count() <= LINE_WORDS_MAX, "{long:?}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl ActionItem {
         let due = self.due.as_deref().map_or(0, words);
         let room = LINE_WORDS_MAX.saturating_sub(due + self.owner.as_ref().map_or(0, |owner| words(&owner.name)));
         let said = unquoted(&self.task);
-        // The time stands in the brackets of the line.
+        // The line has the time in its brackets.
         let said = self.due.as_ref().map_or_else(|| said.clone(), |due| said.replacen(due.as_str(), "", 1));
         let said: Vec<&str> = said.split_whitespace().take(room.min(TASK_WORDS_MAX)).collect();
         let said = said.join(" ");
@@ -70,14 +70,14 @@ impl ActionItem {
         (!self.task.is_empty()).then_some(self)
     }
 
-    /// Whether it is this person's.
+    /// True if it is this person's.
     #[must_use]
     pub fn is_of(&self, person_id: &str) -> bool {
         self.owner.as_ref().is_some_and(|owner| owner.id.as_deref() == Some(person_id))
     }
 }
 
-/// A text without what stands in brackets.
+/// A text without its brackets and the words in them.
 fn unquoted(text: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::with_capacity(text.len());

@@ -1,7 +1,7 @@
-//! Words of a sentence as a to-do list says them: the verb in its infinitive, its object, its target, nothing else.
+//! Turns words of a sentence into a line of a to-do list: the verb in its infinitive, its object, its target.
 //!
-//! What leads to the task goes ("I'll", "can you", "just"), and so does what is said behind it. "You" and "me" become names;
-//! what stands for something that was spoken of becomes its noun.
+//! Words that lead to the task are removed ("I'll", "can you", "just"), as are clauses behind it. "You" and "me" become names;
+//! a pronoun becomes the noun of its thing.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::reading::tokens::{Break, Token, is_determined};
 enum Piece {
     /// The token of this index.
     Said(usize),
-    /// A word that stands for one.
+    /// A word in place of a token.
     Put(String),
 }
 
@@ -111,7 +111,7 @@ impl<'l> Phrasing<'l> {
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
     }
 
-    /// Whether nothing is left that says something.
+    /// True if nothing is left that says something.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| {
             matches!(piece, Piece::Said(at) if !self.is_noun(*at) && self.listener.is_empty(self.here, *at..at + 1))
@@ -330,7 +330,7 @@ impl<'l> Phrasing<'l> {
         }
     }
 
-    /// Whether a pronoun stands beside a verb that agrees with it.
+    /// True if a pronoun is the subject of the verb beside it.
     fn is_beside_verb(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let is_verb = |token: &Token| {
@@ -353,7 +353,7 @@ impl<'l> Phrasing<'l> {
         token.has(Class::Infinitive) && !self.is_noun(at)
     }
 
-    /// "Ich rufe morgen Herrn Vogt an": the infinitive stands at the end.
+    /// "Ich rufe morgen Herrn Vogt an": the infinitive goes to the end.
     fn end_with_verb(&mut self) {
         let phrases = self.here.phrases;
         self.drop_subject();
@@ -440,7 +440,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if first == Some(*at) || is_formal(*at)));
     }
 
-    /// Whether a word that is in no file stands beside a subject, so that it is its verb.
+    /// True if an unknown word beside a subject is its verb.
     fn is_guessed(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
@@ -456,7 +456,7 @@ impl<'l> Phrasing<'l> {
             && (leads || at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1))
     }
 
-    /// The infinitive stands first; what stands before it and names something goes behind it.
+    /// The infinitive goes first; nouns before it go behind it.
     fn lead_with_verb(&mut self) {
         let phrases = self.here.phrases;
         let is_english = phrases.code == "en";
@@ -519,7 +519,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(behind);
     }
 
-    /// "The emails I'll go through": what is said first stands behind.
+    /// "The emails I'll go through": the noun goes behind the verb.
     fn lead_in_english(&mut self) {
         let tokens = self.tokens();
         let is_helper = |place: usize| {
@@ -543,7 +543,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(ahead);
     }
 
-    /// Puts a noun phrase in the place of the pronoun that stands for it, or beside the verb.
+    /// Replaces the pronoun by its noun phrase, or puts the noun phrase beside the verb.
     fn put_object(&mut self, noun: &str) {
         let stands = |piece: &Piece| {
             matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Object)
@@ -582,7 +582,7 @@ impl<'l> Phrasing<'l> {
         }
     }
 
-    /// The pieces as text, with what stands between words that follow each other.
+    /// The pieces as text, with the signs between adjacent words.
     fn text(&self) -> String {
         let (tokens, said) = (self.tokens(), &self.here.sentence.text);
         let mut text = String::new();

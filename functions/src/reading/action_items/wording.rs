@@ -1,6 +1,6 @@
-//! Which words say a task: those of the sentence that settles it, or of the request that it answers.
+//! Chooses the words of a task: from the sentence that settles it, or from the request that it answers.
 //!
-//! How they are said in a to-do list is `phrasing`'s.
+//! `phrasing` makes a line of a to-do list of them.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::reading::tellings::Telling;
 use crate::reading::text::Source;
 use crate::reading::tokens::{Break, Token};
 
-/// How much less likely than the likeliest a phrase may be that stands in a request.
+/// Least likelihood of a phrase in a request, as a share of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
 
 /// The most words of a sentence that says only with one before it what is done.
@@ -30,7 +30,7 @@ const SENTENCE_WORDS_MAX: usize = 80;
 /// How many sentences around one are looked at for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
 
-/// A task as it is told.
+/// A task in its words.
 pub(super) struct Worded {
     pub(super) task: String,
     /// The sentence that it answers, if words of it come from there.
@@ -42,7 +42,7 @@ pub(super) struct Worded {
 pub(super) struct Clause {
     pub(super) sentence: usize,
     pub(super) words: Range<usize>,
-    /// Whether they take on what was spoken of, and say nothing of it.
+    /// True if they take on what was spoken of, and say nothing of it.
     pub(super) is_claim: bool,
 }
 
@@ -129,7 +129,7 @@ impl Listener<'_> {
         Some(Worded { task, answered: Some(place.sentence).filter(|before| *before != settled.index) })
     }
 
-    /// "Te lo mando esta tarde": a short sentence with a verb of its own that stands for something.
+    /// "Te lo mando esta tarde": a short sentence with a verb and a pronoun.
     fn pointing(&self, here: Here<'_>, settled: Settled) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let does = |token: &Token| {
@@ -146,7 +146,7 @@ impl Listener<'_> {
         })
     }
 
-    /// Whether a sentence takes on what was spoken of.
+    /// True if a sentence takes on what was spoken of.
     fn takes(&self, index: usize) -> bool {
         let grammar = Grammar::of(&self.text.sentences[index], self.names);
         grammar.is_some_and(|grammar| grammar.announcements().iter().any(|one| one.by == AnnouncedBy::Claim))
@@ -190,7 +190,7 @@ impl Listener<'_> {
         all.filter(|place| !self.is_owner(clause.sentence, place, owner)).count()
     }
 
-    /// Whether a noun phrase names an owner, or somebody who is called.
+    /// True if a noun phrase names the owner or an addressed participant.
     fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
@@ -199,7 +199,7 @@ impl Listener<'_> {
         place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
     }
 
-    /// Whether some words say no more than that something is done ("do that").
+    /// True if some words say no more than that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
             let says = |at: &usize| {
@@ -210,7 +210,7 @@ impl Listener<'_> {
         })
     }
 
-    /// Whether a pronoun stands for a thing before any noun is said.
+    /// True if a pronoun comes before the first noun.
     fn stands_first(&self, clause: &Clause) -> bool {
         let Some(here) = self.here(clause.sentence) else { return false };
         let nouns = noun_phrases(here.sentence);
@@ -237,7 +237,7 @@ impl Listener<'_> {
         likely.iter().take_while(|(_, likelihood)| *likelihood >= least).find_map(|(place, _)| {
             let (sentence, here) = (&self.text.sentences[place.sentence], self.here(place.sentence)?);
             let announced = Grammar::of(sentence, self.names)?.announcements();
-            // What somebody else takes on asks for nothing.
+            // A promise of another speaker is no request.
             let is_meant = |one: &&Announcement| match one.by {
                 AnnouncedBy::Claim => false,
                 AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
@@ -251,7 +251,7 @@ impl Listener<'_> {
         })
     }
 
-    /// What stands behind the words of a request, or behind an order at the beginning.
+    /// The words behind a request, or an order at the beginning of the sentence.
     fn asking(here: Here<'_>) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let is_meant = |meaning| matches!(meaning, Meaning::Request | Meaning::RequestInQuestion | Meaning::Somebody);
@@ -289,7 +289,7 @@ impl Listener<'_> {
     /// The noun phrases that a task may be about, the likeliest first. In its own sentence they stand before it.
     fn meant(&self, index: usize, own: Option<&Clause>, owner: Option<&Owner>, about: &About<'_>) -> Vec<(Place, f64)> {
         let mut likely = about.likely(index);
-        // "Ask her": somebody is meant.
+        // "Ask her": a person is meant.
         let is_person = own.is_some_and(|own| self.stands_for_person(own));
         likely.retain(|(place, _)| {
             let is_before = place.sentence != index
@@ -311,7 +311,7 @@ impl Listener<'_> {
         })
     }
 
-    /// Whether a noun phrase names somebody.
+    /// True if a noun phrase names a person.
     fn is_somebody(&self, place: &Place) -> bool {
         let tokens = &self.text.sentences[place.sentence].tokens;
         place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
@@ -338,7 +338,7 @@ impl Listener<'_> {
         Some(if is_small { super::phrasing::uncapitalized(said) } else { said.to_owned() })
     }
 
-    /// Whether a noun is said with an article that is no masculine one, where nouns are known by their capitals.
+    /// True if a noun is said with an article that is no masculine one, where nouns are known by their capitals.
     fn is_feminine(&self, index: usize, noun: &str) -> bool {
         let articles = ["die", "eine", "keine", "diese", "zur"];
         let is_said = |pair: &[Token]| pair[1].lower == noun && articles.contains(&pair[0].lower.as_str());
