@@ -4,7 +4,7 @@ use std::path::Path;
 
 use convoke_sqlite::Sqlite;
 use convoke_store::conformance::support::{field, key, open_with, patient, start};
-use convoke_store::{Access, FieldDef, IndexDef, Literal, Plan, State, Store, TableDef, Value};
+use convoke_store::{Access, FieldDef, IndexDef, Plan, State, Store, TableDef, Value};
 
 use super::made;
 
@@ -60,7 +60,7 @@ fn made_of(folder: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 fn with_size() -> Vec<FieldDef> {
-    let size = FieldDef { default: Some(Literal::Integer(30)), ..field::<i64>("size") };
+    let size = FieldDef { default: Some(|| Value::Integer(30)), ..field::<i64>("size") };
     vec![field::<String>("title"), field::<i64>("number"), size]
 }
 

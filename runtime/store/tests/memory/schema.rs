@@ -129,7 +129,7 @@ impl Upkeep for Work {
                 let Some(default) = field.default else { return Stepped::Done };
                 for (id, row) in &stored.rows.clone() {
                     let mut row = (**row).clone();
-                    row.values.insert(field.name.to_owned(), default.value());
+                    row.values.insert(field.name.to_owned(), default());
                     stored.rows.insert_mut(*id, Arc::new(row));
                 }
                 Stepped::Done
