@@ -274,7 +274,7 @@ mod tests {
     fn command_that_starts_no_server_rejects_a_data_folder_that_does_not_exist() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
-        let engines = Engines::embedded("sqlite", Arc::new(OutOfReach));
+        let engines = Engines::embedded("none", Arc::new(OutOfReach));
         let mut found = Vec::new();
         leaves(&Cli::command(), &["convoke".to_owned()], &mut found);
         let mut tried = Vec::new();

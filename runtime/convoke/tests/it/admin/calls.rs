@@ -48,7 +48,7 @@ fn a_record_has_arguments_without_secrets_result_rows_and_time() {
     assert_eq!((&refused["outcome"], &refused["refused"]), (&json!("INVALID_ARGUMENT"), &json!(true)));
     assert_eq!(refused["arguments"], json!({ "name": 7 }));
     assert!(logs(&door, "text=c2ln").is_empty(), "a secret that was removed cannot be searched for");
-    assert_eq!(logs(&door, "text=%22NAME%22:%22a%22").len(), 1);
+    assert_eq!(functions(&logs(&door, "text=%22NAME%22:%22a%22")), ["read", "increment"]);
 
     assert_eq!(functions(&logs(&door, "outcome=failed&caller=ada")), ["incrementAndPanic"]);
     assert_eq!(functions(&logs(&door, "outcome=refused&caller=ada")), ["increment"]);
