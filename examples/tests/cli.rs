@@ -14,7 +14,7 @@ fn serve_refuses_to_start_without_a_provider_and_says_how_to_add_one() {
     let output = run(folder.path(), &["serve"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    for part in ["no identity provider", "--auth-issuer", "--auth-audience", "convoke dev"] {
+    for part in ["no identity provider", "--auth-issuer", "--auth-audience", "hello dev"] {
         assert!(said.contains(part), "{said}");
     }
     assert!(!folder.path().join("data").exists(), "a refused start leaves nothing behind");
@@ -131,7 +131,7 @@ fn a_setting_that_does_not_exist_or_does_not_fit_stops_the_start_with_its_name()
 fn help_teaches_and_a_wrong_command_line_is_exit_code_2() {
     let folder = TempDir::new().unwrap();
     let help = text(&run(folder.path(), &["--help"]).stdout);
-    assert!(help.contains("convoke dev") && help.contains("Exit codes"), "{help}");
+    assert!(help.contains("hello dev") && help.contains("Exit codes"), "{help}");
     let serve = text(&run(folder.path(), &["help", "serve"]).stdout);
     for flag in ["--listen", "--data", "--env", "--auth-issuer", "--auth-audience", "--auth-jwks", "--log-lines"] {
         assert!(serve.contains(flag), "{flag}");

@@ -176,7 +176,7 @@ fn a_migration_is_called_as_any_admin_function_too_and_its_last_part_opens_the_s
         serde_json::from_str::<Value>(&done(output)).unwrap()
     };
     let unchanged = standing(folder.path());
-    for part in ["  - books: field shelf is no longer an Option", "A migration is an admin mutation in a module"] {
+    for part in ["  - books: field shelf is no longer an Option", "Write a migration: an admin mutation in a module"] {
         assert!(serving.said.contains(part), "{}", serving.said);
     }
     // The operator sees the rows as the database has them: without the field that the schema adds.

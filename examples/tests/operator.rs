@@ -100,7 +100,7 @@ fn a_call_that_fails_prints_the_same_by_all_three_ways() {
     for output in [in_process, by_socket, remote] {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
         let said = text(&output.stderr);
-        assert!(said.contains("convoke: INVALID_ARGUMENT: Missing required argument: name"), "{said}");
+        assert!(said.contains("hello: INVALID_ARGUMENT: Missing required argument: name"), "{said}");
     }
 }
 
@@ -292,9 +292,9 @@ fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
     let output = run(folder.path(), &["deploy-key", "list", "--url", "https://api.example.com"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(said.contains("CONVOKE_DEPLOY_KEY") && said.contains("convoke deploy-key create"), "{said}");
+    assert!(said.contains("CONVOKE_DEPLOY_KEY") && said.contains("hello deploy-key create"), "{said}");
     let nobody = elsewhere(folder.path(), "http://127.0.0.1:1", "production:a|b", &["deploy-key", "list"]);
-    assert!(text(&nobody.stderr).contains("convoke: no answer: "), "{}", text(&nobody.stderr));
+    assert!(text(&nobody.stderr).contains("hello: no answer: "), "{}", text(&nobody.stderr));
 }
 
 #[test]

@@ -317,7 +317,7 @@ mod tests {
     fn a_person_is_asked_until_the_scopes_are_known() {
         let (chosen, said) = asked("\neverything\nfunctions, act-as\n");
         assert_eq!(chosen.ok().unwrap(), [Scope::Functions, Scope::ActAs]);
-        assert!(said.contains(&Scope::choice()) && said.contains("a scope is functions, act-as,"), "{said}");
+        assert!(said.contains(&Scope::choice()) && said.contains("a scope is functions, internal, act-as,"), "{said}");
         assert_eq!(said.matches("Scopes, separated by commas: ").count(), 3);
     }
 

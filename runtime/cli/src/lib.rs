@@ -47,6 +47,7 @@ pub use program::Program;
 /// Serves functions: HTTP calls as JSON, one binary, one data folder
 #[derive(Parser)]
 #[command(
+    version,
     arg_required_else_help = true,
     propagate_version = true,
     after_help = "\

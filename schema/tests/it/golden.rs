@@ -18,7 +18,7 @@ fn describe(table: &TableDef) -> String {
             let _ = write!(text, " of {prefix}");
         }
         if let Some(default) = field.default {
-            let _ = write!(text, " = {default:?}");
+            let _ = write!(text, " = {:?}", default());
         }
         if field.retired {
             text.push_str(" retired");

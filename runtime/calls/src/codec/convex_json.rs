@@ -317,10 +317,11 @@ mod tests {
             ]),
         };
         let text = br#"{"type":"text","content":"AQI="}"#;
-        assert_eq!(encode(text, Some(&union)).unwrap(), text);
+        let read = |json: &[u8]| serde_json::from_slice::<Value>(json).unwrap();
+        assert_eq!(read(&encode(text, Some(&union)).unwrap()), read(text));
         assert_eq!(
-            encode(br#"{"type":"file","content":"AQI="}"#, Some(&union)).unwrap(),
-            br#"{"type":"file","content":{"$bytes":"AQI="}}"#
+            read(&encode(br#"{"type":"file","content":"AQI="}"#, Some(&union)).unwrap()),
+            json!({ "type": "file", "content": { "$bytes": "AQI=" } })
         );
         let pair = BytesWithin { schema: json!({ "prefixItems": [true, bytes()] }), definitions: Map::new() };
         assert_eq!(encode(br#"["AQI=","AQI="]"#, Some(&pair)).unwrap(), br#"["AQI=",{"$bytes":"AQI="}]"#);

@@ -94,7 +94,7 @@ mod tests {
                  picture, roles, subject",
             ),
             ("[rates]\nreed = 5", "`rates.reed` is no setting; did you mean `rates.read`?"),
-            ("colour = 'red'", "`colour` is no setting; there are "),
+            ("colour = 'red'", "`colour` is no setting; `convoke config example` shows them all"),
         ] {
             let found = unknown(&toml::from_str(file).unwrap(), &describe());
             assert_eq!(found.len(), 1, "{file}: {found:?}");

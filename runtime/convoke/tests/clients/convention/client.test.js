@@ -81,7 +81,7 @@ test("an error of a function is a ConvexError with its data and its sentence", a
     assert.equal(error.message, "Taken already");
   }
   const argument = await convexError(there.query(values.echo, { color: "green" }));
-  assert.deepEqual(argument.data, { code: "INVALID_ARGUMENT", field: "color" });
+  assert.deepEqual([argument.data.code, argument.data.field, argument.data.message], ["INVALID_ARGUMENT", "color", argument.message]);
 });
 
 test("an error before or beside the function says its code and sentence", async () => {
@@ -171,5 +171,5 @@ test("the application is called by the paths of its functions", async () => {
   assert.equal(await there.query(api.profiles.queries.getCurrentUserProfile), null);
   assert.equal((await there.action(api.insights.index.generateInsights, { meetingId })).insightsGenerated, 0);
   const error = await convexError(there.mutation(api.meetings.lifecycle.createMeeting, { title: " " }));
-  assert.deepEqual([error.data, error.message], [{ code: "INVALID_ARGUMENT", field: "title" }, "Meeting title cannot be empty"]);
+  assert.deepEqual([error.data, error.message], [{ code: "INVALID_ARGUMENT", field: "title", message: error.message }, "Meeting title cannot be empty"]);
 });

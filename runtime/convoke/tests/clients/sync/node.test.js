@@ -59,7 +59,7 @@ test("a key that this client cannot read fails the query that has it, and no oth
   await until("the map", () => maps.at(-1)?.["map-a"] === 1 && counts.at(-1) === 1);
   await server.call("mutation", "probes/values:count", { name: "map-größe" });
   await until("the failure", () => maps.at(-1) instanceof ConvexError);
-  assert.deepEqual(maps.at(-1).data, { code: "FAILED_PRECONDITION", path: "map-größe" });
+  assert.deepEqual([maps.at(-1).data.code, maps.at(-1).data.path], ["FAILED_PRECONDITION", "map-größe"]);
   assert.match(maps.at(-1).message, /the key at map-größe has a character that is not printable ASCII/);
   assert.equal(await client.mutation(values.count, { name: "map-a" }), 2);
   assert.equal(counts.at(-1), 2, "the other query goes on");

@@ -197,7 +197,7 @@ test("what is safe to repeat is repeated, as the server sees", async () => {
 
 test("what is not safe to repeat is sent once, as the server sees", async () => {
   const { attempts } = client.probes;
-  const seen = async (call: (flaky: probes.Flaky) => Promise<probes.Result<unknown>>, code: string, mayHaveRun: boolean): Promise<void> => {
+  const seen = async (call: (flaky: probes.ProbesAttemptsFlaky) => Promise<probes.Result<unknown>>, code: string, mayHaveRun: boolean): Promise<void> => {
     const flaky = { name: name(), failures: 9, code };
     const error = await failure(call(flaky));
     assert.deepEqual([error.code, error.attempts, error.mayHaveRun], [code, 1, mayHaveRun]);
@@ -242,7 +242,7 @@ test("pages are followed to their end", async () => {
   const ids: probes.EntryId[] = [];
   let cursor: string | undefined;
   do {
-    const page: probes.PageOfEntryRow = await client.probes.ledger.list({ cursor });
+    const page: probes.PageOfEntriesRow = await client.probes.ledger.list({ cursor });
     ids.push(...page.items.map((row) => row._id));
     cursor = page.cursor;
   } while (cursor !== undefined);
