@@ -1,11 +1,11 @@
-// Typed references to a server's functions for npm's `convex`, made by `convoke codegen convex`. Do not edit it: make it
+// Typed references to a server's functions for npm's `convex`, made by `bookshelf codegen convex`. Do not edit it: make it
 // again.
 //
 //   import { useMutation, useQuery } from "convex/react";
 //   import { api } from "./api";
 //
-//   const user = useQuery(api.users.queries.getCurrentUser, {});     // undefined until it is there, then always the newest
-//   const create = useMutation(api.meetings.lifecycle.createMeeting);
+//   const value = useQuery(api.books.list, {});     // undefined while it loads, then always the latest result
+//   const change = useMutation(api.books.add);
 //
 // Values are those of `convex`: a whole number that may be beyond ±2^53 is a `bigint` if it is, bytes are an `ArrayBuffer`.
 
@@ -23,11 +23,11 @@ export interface Api {
      * **Errors**
      * - `UNAUTHENTICATED`: nobody is signed in.
      */
-    readonly add: FunctionReference<"mutation", "public", Add, BookId>;
+    readonly add: FunctionReference<"mutation", "public", BooksAdd, BookId>;
     /** The books by title, twenty a page. Everybody may look. */
-    readonly list: FunctionReference<"query", "public", List, PageOfBookRow>;
+    readonly list: FunctionReference<"query", "public", BooksList, PageOfBooksRow>;
     /** The books by title, in parts that stay side by side. */
-    readonly shelf: FunctionReference<"query", "public", Shelf, PaginationResultOfBookRow>;
+    readonly shelf: FunctionReference<"query", "public", BooksShelf, PaginationResultOfBooksRow>;
   };
   readonly catalog: {
     /**
@@ -37,7 +37,7 @@ export interface Api {
      * - `NOT_FOUND`: the catalog does not know it.
      * - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
      */
-    readonly addByIsbn: FunctionReference<"action", "public", AddByIsbn, BookId>;
+    readonly addByIsbn: FunctionReference<"action", "public", CatalogAddByIsbn, BookId>;
   };
   readonly loans: {
     /**
@@ -48,14 +48,14 @@ export interface Api {
      * - `CONFLICT`: somebody has it.
      * - `FAILED_PRECONDITION`: the person has as many as they may.
      */
-    readonly borrowBook: FunctionReference<"mutation", "public", BorrowBook, LoanId>;
+    readonly borrowBook: FunctionReference<"mutation", "public", LoansBorrowBook, LoanId>;
     /**
      * Gives a book back.
      *
      * **Errors**
      * - `NOT_FOUND`: there is no such loan, or it is somebody else's.
      */
-    readonly giveBack: FunctionReference<"mutation", "public", GiveBack, null>;
+    readonly giveBack: FunctionReference<"mutation", "public", LoansGiveBack, null>;
   };
   readonly migrations: {
     /**
@@ -87,6 +87,8 @@ export type Id<Prefix extends string> = string & { readonly __row?: Prefix };
 export interface Refusal {
   /** What to switch on. */
   readonly code: ServerErrorCode;
+  /** A sentence for people. */
+  readonly message: string;
   /** Of `INVALID_ARGUMENT`: which argument, such as `interests[2].category`; empty for all of them together. */
   readonly field?: string;
   /** Functions add members of their own. */
@@ -105,18 +107,6 @@ export type BookId = Id<"book">;
 /** Such as `loan_01h455vb4pex5vsknk084sn02q`. */
 export type LoanId = Id<"loan">;
 
-/** What `add` takes. */
-export type Add = {
-  /** A book's title, as it stands on the cover. 1 … 200 characters. */
-  title: string;
-};
-
-/** What `addByIsbn` takes. */
-export type AddByIsbn = {
-  /** The number on the back of a book. */
-  isbn: string;
-};
-
 /** What a migration takes. */
 export type Batch = {
   /** Begin anew, if it has come to its end. */
@@ -125,8 +115,20 @@ export type Batch = {
   limit?: number | null;
 };
 
+/** What `add` takes. */
+export type BooksAdd = {
+  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  title: string;
+};
+
+/** What `list` takes. */
+export type BooksList = {
+  /** Where the last page ended; absent for the first. */
+  cursor?: Cursor | null;
+};
+
 /** One book. */
-export type BookRow = {
+export type BooksRow = {
   /** Milliseconds since the epoch. */
   _creationTime: number;
   /** Id of a row of `books`. */
@@ -140,27 +142,32 @@ export type BookRow = {
   title: string;
 };
 
+/** What `shelf` takes. */
+export type BooksShelf = {
+  paginationOpts: PaginationOptions;
+};
+
+/** What `addByIsbn` takes. */
+export type CatalogAddByIsbn = {
+  /** The number on the back of a book. */
+  isbn: string;
+};
+
+/** Where a page ended: opaque to clients, bound to its query. */
+export type Cursor = string;
+
 /** What `borrowBook` takes. */
-export type BorrowBook = {
+export type LoansBorrowBook = {
   /** Id of a row of `books`. */
   book: BookId;
   /** The same key, sent again because no answer came, borrows once and is answered the same. */
   idempotencyKey?: string | null;
 };
 
-/** Where a page ended: opaque to clients, bound to its query. */
-export type Cursor = string;
-
 /** What `giveBack` takes. */
-export type GiveBack = {
+export type LoansGiveBack = {
   /** Id of a row of `loans`. */
   loan: LoanId;
-};
-
-/** What `list` takes. */
-export type List = {
-  /** Where the last page ended; absent for the first. */
-  cursor?: Cursor | null;
 };
 
 /** How far a migration has come. */
@@ -177,18 +184,18 @@ export type Migrated = {
 export type NoArgs = Record<string, never>;
 
 /** A part of a list, and where the next part begins. */
-export type PageOfBookRow = {
+export type PageOfBooksRow = {
   /** What to send for the next part; absent at the end. */
   cursor?: Cursor;
   /** The rows of this part. */
-  items: BookRow[];
+  items: BooksRow[];
 };
 
 /** What is to be done with a page. */
 export type PageStatus = "SplitRequired";
 
 /** Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`. */
-export type PaginationOpts = {
+export type PaginationOptsInput = {
   /**
    * Where it begins: the `continueCursor` of the page before; null for the first one.
    *
@@ -226,22 +233,17 @@ export type PaginationOpts = {
 };
 
 /** A page of a list, as `paginate` reads it. */
-export type PaginationResultOfBookRow = {
+export type PaginationResultOfBooksRow = {
   /** Where the page ends, and the next one begins. */
   continueCursor: Cursor;
   /** Whether it is the last page. */
   isDone: boolean;
   /** The rows of this page. */
-  page: BookRow[];
+  page: BooksRow[];
   /** What is to be done with the page, if anything. */
   pageStatus?: PageStatus;
   /** A place in the middle of the page, which has become long: it is better asked for as two. */
   splitCursor?: Cursor;
-};
-
-/** What `shelf` takes. */
-export type Shelf = {
-  paginationOpts: PaginationOptions;
 };
 
 

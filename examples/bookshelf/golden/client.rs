@@ -1,8 +1,8 @@
-//! The typed client of a server's functions, made by `convoke codegen rust`. Do not edit it: make it again.
+//! The typed client of a server's functions, made by `bookshelf codegen rust`. Do not edit it: make it again.
 //!
 //! ```ignore
 //! let client = convoke::Client::new("https://api.example.com").token(token);
-//! let user = client.users().queries().get_current_user().await?;
+//! let value = client.books().list().await?;
 //! ```
 //!
 //! It needs `reqwest`, `serde` with `derive`, `serde_json` with
@@ -817,22 +817,6 @@ words! {
     }
 }
 
-/// What `add` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Add {
-    /// A book's title, as it stands on the cover. 1 … 200 characters.
-    pub title: String,
-}
-
-/// What `addByIsbn` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AddByIsbn {
-    /// The number on the back of a book.
-    pub isbn: String,
-}
-
 /// What a migration takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -845,10 +829,27 @@ pub struct Batch {
     pub limit: Option<i64>,
 }
 
+/// What `add` takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BooksAdd {
+    /// A book's title, as it stands on the cover. 1 … 200 characters.
+    pub title: String,
+}
+
+/// What `list` takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BooksList {
+    /// Where the last page ended; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
+}
+
 /// One book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BookRow {
+pub struct BooksRow {
     /// Milliseconds since the epoch.
     #[serde(rename = "_creationTime")]
     pub creation_time: i64,
@@ -866,10 +867,28 @@ pub struct BookRow {
     pub title: String,
 }
 
+/// What `shelf` takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BooksShelf {
+    pub pagination_opts: PaginationOptsInput,
+}
+
+/// What `addByIsbn` takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogAddByIsbn {
+    /// The number on the back of a book.
+    pub isbn: String,
+}
+
+/// Where a page ended: opaque to clients, bound to its query.
+pub type Cursor = String;
+
 /// What `borrowBook` takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BorrowBook {
+pub struct LoansBorrowBook {
     /// Id of a row of `books`.
     pub book: BookId,
     /// The same key, sent again because no answer came, borrows once and is answered the same.
@@ -877,7 +896,7 @@ pub struct BorrowBook {
     pub idempotency_key: Option<String>,
 }
 
-impl BorrowBook {
+impl LoansBorrowBook {
     /// With what is required, and nothing else.
     pub fn new(book: BookId) -> Self {
         Self {
@@ -887,24 +906,12 @@ impl BorrowBook {
     }
 }
 
-/// Where a page ended: opaque to clients, bound to its query.
-pub type Cursor = String;
-
 /// What `giveBack` takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GiveBack {
+pub struct LoansGiveBack {
     /// Id of a row of `loans`.
     pub loan: LoanId,
-}
-
-/// What `list` takes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct List {
-    /// Where the last page ended; absent for the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<Cursor>,
 }
 
 /// How far a migration has come.
@@ -928,18 +935,18 @@ pub struct NoArgs {
 /// A part of a list, and where the next part begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PageOfBookRow {
+pub struct PageOfBooksRow {
     /// What to send for the next part; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<Cursor>,
     /// The rows of this part.
-    pub items: Vec<BookRow>,
+    pub items: Vec<BooksRow>,
 }
 
 /// Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PaginationOpts {
+pub struct PaginationOptsInput {
     /// Where it begins: the `continueCursor` of the page before; null for the first one.
     ///
     /// Where a page begins: behind a cursor, or, as null, at the beginning of the list.
@@ -972,7 +979,7 @@ pub struct PaginationOpts {
     pub num_items: i64,
 }
 
-impl PaginationOpts {
+impl PaginationOptsInput {
     /// With what is required, and nothing else.
     pub fn new(cursor: Option<Cursor>, num_items: i64) -> Self {
         Self {
@@ -989,26 +996,19 @@ impl PaginationOpts {
 /// A page of a list, as `paginate` reads it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PaginationResultOfBookRow {
+pub struct PaginationResultOfBooksRow {
     /// Where the page ends, and the next one begins.
     pub continue_cursor: Cursor,
     /// Whether it is the last page.
     pub is_done: bool,
     /// The rows of this page.
-    pub page: Vec<BookRow>,
+    pub page: Vec<BooksRow>,
     /// What is to be done with the page, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_status: Option<PageStatus>,
     /// A place in the middle of the page, which has become long: it is better asked for as two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split_cursor: Option<Cursor>,
-}
-
-/// What `shelf` takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Shelf {
-    pub pagination_opts: PaginationOpts,
 }
 
 impl Client {
@@ -1052,17 +1052,17 @@ pub mod modules {
         ///
         /// # Errors
         /// - `UNAUTHENTICATED`: nobody is signed in.
-        pub fn add(&self, args: &Add) -> Call<'c, BookId> {
+        pub fn add(&self, args: &BooksAdd) -> Call<'c, BookId> {
             self.0.call("books/add", Kind::Mutation, args)
         }
 
         /// The books by title, twenty a page. Everybody may look.
-        pub fn list(&self, args: &List) -> Call<'c, PageOfBookRow> {
+        pub fn list(&self, args: &BooksList) -> Call<'c, PageOfBooksRow> {
             self.0.call("books/list", Kind::Query, args)
         }
 
         /// The books by title, in parts that stay side by side.
-        pub fn shelf(&self, args: &Shelf) -> Call<'c, PaginationResultOfBookRow> {
+        pub fn shelf(&self, args: &BooksShelf) -> Call<'c, PaginationResultOfBooksRow> {
             self.0.call("books/shelf", Kind::Query, args)
         }
 
@@ -1078,7 +1078,7 @@ pub mod modules {
         /// # Errors
         /// - `NOT_FOUND`: the catalog does not know it.
         /// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
-        pub fn add_by_isbn(&self, args: &AddByIsbn) -> Call<'c, BookId> {
+        pub fn add_by_isbn(&self, args: &CatalogAddByIsbn) -> Call<'c, BookId> {
             self.0.call("catalog/addByIsbn", Kind::Action, args)
         }
 
@@ -1095,7 +1095,7 @@ pub mod modules {
         /// - `NOT_FOUND`: there is no such book.
         /// - `CONFLICT`: somebody has it.
         /// - `FAILED_PRECONDITION`: the person has as many as they may.
-        pub fn borrow_book(&self, args: &BorrowBook) -> Call<'c, LoanId> {
+        pub fn borrow_book(&self, args: &LoansBorrowBook) -> Call<'c, LoanId> {
             self.0.call("loans/borrowBook", Kind::Mutation, args)
         }
 
@@ -1103,7 +1103,7 @@ pub mod modules {
         ///
         /// # Errors
         /// - `NOT_FOUND`: there is no such loan, or it is somebody else's.
-        pub fn give_back(&self, args: &GiveBack) -> Call<'c, ()> {
+        pub fn give_back(&self, args: &LoansGiveBack) -> Call<'c, ()> {
             self.0.call("loans/giveBack", Kind::Mutation, args)
         }
 

@@ -1,17 +1,17 @@
-// The typed client of a server's functions, made by `convoke codegen typescript`. Do not edit it: make it again.
+// The typed client of a server's functions, made by `bookshelf codegen typescript`. Do not edit it: make it again.
 //
 //   import { createClient, isConvokeError } from "./convoke";
 //
 //   const client = createClient({ url: "https://api.example.com", token: () => session.token });
-//   const user = await client.users.queries.getCurrentUser();          // rejects with a ConvokeError
-//   const looked = await client.users.queries.getCurrentUser.safe();   // { ok: true, value } or { ok: false, error }
+//   const value = await client.books.list();          // rejects with a ConvokeError
+//   const result = await client.books.list.safe();    // { ok: true, value } or { ok: false, error }
 //
-//   const stop = client.users.queries.getCurrentUser.watch({}, (user) => show(user), { signal });   // and each later result
+//   const stop = client.books.list.watch({}, (value) => show(value), { signal });   // and each later result
 //
 // It needs `fetch` (Node.js 18, or any browser) and nothing else; in tsconfig.json, `lib` with "ES2022" and "DOM".
-// What is safe to repeat is repeated when it may pass: queries, mutations (each call carries a key of its own, by which the
-// server does its work once), actions with an `idempotencyKey`, and whatever certainly did not run. Nothing else is ever
-// sent twice.
+// Calls that are safe to repeat are retried after errors that may pass: queries, mutations (each call carries a key of its
+// own, so that the server runs it once), actions with an `idempotencyKey`, and calls that certainly did not run. No other
+// call is ever sent twice.
 
 // ---- The functions, by their path ----------------------------------------------------------------------------------
 
@@ -24,11 +24,11 @@ export interface Client {
      * **Errors**
      * - `UNAUTHENTICATED`: nobody is signed in.
      */
-    readonly add: ServerFunction<"mutation", Add, BookId>;
+    readonly add: ServerFunction<"mutation", BooksAdd, BookId>;
     /** The books by title, twenty a page. Everybody may look. */
-    readonly list: EasyServerQuery<List, PageOfBookRow>;
+    readonly list: EasyServerQuery<BooksList, PageOfBooksRow>;
     /** The books by title, in parts that stay side by side. */
-    readonly shelf: ServerQuery<Shelf, PaginationResultOfBookRow>;
+    readonly shelf: ServerQuery<BooksShelf, PaginationResultOfBooksRow>;
   };
   readonly catalog: {
     /**
@@ -38,7 +38,7 @@ export interface Client {
      * - `NOT_FOUND`: the catalog does not know it.
      * - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
      */
-    readonly addByIsbn: ServerFunction<"action", AddByIsbn, BookId>;
+    readonly addByIsbn: ServerFunction<"action", CatalogAddByIsbn, BookId>;
   };
   readonly loans: {
     /**
@@ -49,14 +49,14 @@ export interface Client {
      * - `CONFLICT`: somebody has it.
      * - `FAILED_PRECONDITION`: the person has as many as they may.
      */
-    readonly borrowBook: ServerFunction<"mutation", BorrowBook, LoanId>;
+    readonly borrowBook: ServerFunction<"mutation", LoansBorrowBook, LoanId>;
     /**
      * Gives a book back.
      *
      * **Errors**
      * - `NOT_FOUND`: there is no such loan, or it is somebody else's.
      */
-    readonly giveBack: ServerFunction<"mutation", GiveBack, null>;
+    readonly giveBack: ServerFunction<"mutation", LoansGiveBack, null>;
   };
   readonly migrations: {
     /**
@@ -110,18 +110,6 @@ export type BookId = Id<"book">;
 /** Such as `loan_01h455vb4pex5vsknk084sn02q`. */
 export type LoanId = Id<"loan">;
 
-/** What `add` takes. */
-export interface Add {
-  /** A book's title, as it stands on the cover. 1 … 200 characters. */
-  title: string;
-}
-
-/** What `addByIsbn` takes. */
-export interface AddByIsbn {
-  /** The number on the back of a book. */
-  isbn: string;
-}
-
 /** What a migration takes. */
 export interface Batch {
   /** Begin anew, if it has come to its end. */
@@ -130,8 +118,20 @@ export interface Batch {
   limit?: number | null | undefined;
 }
 
+/** What `add` takes. */
+export interface BooksAdd {
+  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  title: string;
+}
+
+/** What `list` takes. */
+export interface BooksList {
+  /** Where the last page ended; absent for the first. */
+  cursor?: Cursor | null | undefined;
+}
+
 /** One book. */
-export interface BookRow {
+export interface BooksRow {
   /** Milliseconds since the epoch. */
   _creationTime: number;
   /** Id of a row of `books`. */
@@ -145,27 +145,32 @@ export interface BookRow {
   title: string;
 }
 
+/** What `shelf` takes. */
+export interface BooksShelf {
+  paginationOpts: PaginationOptsInput;
+}
+
+/** What `addByIsbn` takes. */
+export interface CatalogAddByIsbn {
+  /** The number on the back of a book. */
+  isbn: string;
+}
+
+/** Where a page ended: opaque to clients, bound to its query. */
+export type Cursor = string;
+
 /** What `borrowBook` takes. */
-export interface BorrowBook {
+export interface LoansBorrowBook {
   /** Id of a row of `books`. */
   book: BookId;
   /** The same key, sent again because no answer came, borrows once and is answered the same. */
   idempotencyKey?: string | null | undefined;
 }
 
-/** Where a page ended: opaque to clients, bound to its query. */
-export type Cursor = string;
-
 /** What `giveBack` takes. */
-export interface GiveBack {
+export interface LoansGiveBack {
   /** Id of a row of `loans`. */
   loan: LoanId;
-}
-
-/** What `list` takes. */
-export interface List {
-  /** Where the last page ended; absent for the first. */
-  cursor?: Cursor | null | undefined;
 }
 
 /** How far a migration has come. */
@@ -182,18 +187,18 @@ export interface Migrated {
 export type NoArgs = Record<string, never>;
 
 /** A part of a list, and where the next part begins. */
-export interface PageOfBookRow {
+export interface PageOfBooksRow {
   /** What to send for the next part; absent at the end. */
   cursor?: Cursor;
   /** The rows of this part. */
-  items: BookRow[];
+  items: BooksRow[];
 }
 
 /** What is to be done with a page. */
 export type PageStatus = "SplitRequired";
 
 /** Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`. */
-export interface PaginationOpts {
+export interface PaginationOptsInput {
   /**
    * Where it begins: the `continueCursor` of the page before; null for the first one.
    *
@@ -231,22 +236,17 @@ export interface PaginationOpts {
 }
 
 /** A page of a list, as `paginate` reads it. */
-export interface PaginationResultOfBookRow {
+export interface PaginationResultOfBooksRow {
   /** Where the page ends, and the next one begins. */
   continueCursor: Cursor;
   /** Whether it is the last page. */
   isDone: boolean;
   /** The rows of this page. */
-  page: BookRow[];
+  page: BooksRow[];
   /** What is to be done with the page, if anything. */
   pageStatus?: PageStatus;
   /** A place in the middle of the page, which has become long: it is better asked for as two. */
   splitCursor?: Cursor;
-}
-
-/** What `shelf` takes. */
-export interface Shelf {
-  paginationOpts: PaginationOpts;
 }
 
 

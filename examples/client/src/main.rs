@@ -48,7 +48,7 @@ async fn main() -> anyhow::Result<()> {
     // What is required by position, the rest by name.
     let meeting = MeetingsLifecycleCreateMeeting {
         description: Some("From the example.".to_owned()),
-        ..CreateMeeting::new("Notes on the engine")
+        ..MeetingsLifecycleCreateMeeting::new("Notes on the engine")
     };
     let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("client-example-2").await?;
     println!("made {} for {:?}", created.meeting_id, created.video_provider);

@@ -52,7 +52,7 @@ fn an_insight_shows_what_its_reader_needs() {
     members.sort_unstable();
     assert_eq!(members, expected);
     assert_eq!((&insight["meetingId"], &insight["updatedAt"]), (&json!(id), &json!(app.now().get())));
-    let detail = json!({"ownerId": insight["userId"], "owner": "ada", "task": "write the plan", "evidence": ["I will write the plan."]});
+    let detail = json!({"ownerId": insight["userId"], "owner": "ada", "task": "write the plan", "evidence": ["Ada: write the plan"]});
     assert_eq!(insight["actionItemDetails"], json!([detail]));
 }
 
