@@ -81,7 +81,7 @@ async function main() {
     await page.goto(`${base}/docs`);
     await page.locator(".opblock").first().waitFor();
     const described = await (await page.request.get(`${base}/openapi.json`)).json();
-    assert.equal(await page.locator(".opblock").count(), Object.keys(described.paths).length);
+    assert.equal(await page.locator(".opblock").count(), Object.values(described.paths).flatMap(Object.keys).length);
     assert.equal(await page.title(), described.info.title);
 
     const account = { tag: "Users", id: "users_queries_getCurrentUser" };

@@ -179,7 +179,7 @@ fn every_block_says_what_it_is_and_few_are_not_run() {
     let blocks = blocks();
     for (word, text) in &blocks {
         assert!(
-            ["sh", "console", "toml", "yaml", "nginx", "text", "json"].contains(&word.as_str()),
+            ["sh", "console", "toml", "yaml", "nginx", "caddy", "haproxy", "text", "json"].contains(&word.as_str()),
             "{word:?}: {text}"
         );
     }
