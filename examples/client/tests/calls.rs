@@ -140,7 +140,7 @@ async fn the_application_is_called_by_its_types() {
     let profile = client.profiles().queries().get_current_user_profile().await.unwrap().unwrap();
     assert_eq!((profile.bio.as_deref(), profile.gender), (Some("Ünïcode 🦀"), Some(Gender::NonBinary)));
 
-    let meeting = MeetingsLifecycleCreateMeeting { meeting_type: Some(MeetingType::SmallGroup), ..CreateMeeting::new("One") };
+    let meeting = MeetingsLifecycleCreateMeeting { meeting_type: Some(MeetingType::SmallGroup), ..MeetingsLifecycleCreateMeeting::new("One") };
     let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("mine.1").reply().await.unwrap();
     assert_eq!(created.request_id, "mine.1");
     let one = MeetingsLifecycleOneMeeting { meeting_id: created.value.meeting_id.clone() };

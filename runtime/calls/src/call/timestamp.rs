@@ -10,7 +10,7 @@ pub fn write(commit: Commit) -> String {
     STANDARD.encode(commit.0.to_le_bytes())
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 pub fn read(text: &str) -> Option<Commit> {
     let bytes = <[u8; 8]>::try_from(STANDARD.decode(text).ok()?).ok()?;
     Some(Commit(u64::from_le_bytes(bytes)))
