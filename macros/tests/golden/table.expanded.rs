@@ -62,9 +62,7 @@ const _: () = {
                     references: <Option<
                         String,
                     > as ::convoke::__private::Column>::REFERENCES,
-                    meaning: <Option<
-                        String,
-                    > as ::convoke::__private::Column>::MEANING,
+                    meaning: <Option<String> as ::convoke::__private::Column>::MEANING,
                     retired: true,
                     schema: ::convoke::__private::field_schema::<String>,
                     write_json: <Option<
@@ -81,9 +79,7 @@ const _: () = {
                     references: <Option<
                         Millis,
                     > as ::convoke::__private::Column>::REFERENCES,
-                    meaning: <Option<
-                        Millis,
-                    > as ::convoke::__private::Column>::MEANING,
+                    meaning: <Option<Millis> as ::convoke::__private::Column>::MEANING,
                     retired: false,
                     schema: ::convoke::__private::field_schema::<Millis>,
                     write_json: <Option<
