@@ -51,6 +51,10 @@ pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> 
 }
 
 /// What [`remove_catalog_entry`] takes.
+///
+/// ```json
+/// {"key": "chess"}
+/// ```
 #[args]
 pub struct RemoveCatalogEntry {
     pub key: InterestKey,

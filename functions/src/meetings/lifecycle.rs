@@ -292,6 +292,10 @@ pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> 
 }
 
 /// What [`add_participant`] takes: either a user or an address.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "email": "grace@example.com", "role": "participant"}
+/// ```
 #[args]
 pub struct AddParticipant {
     pub meeting_id: Id<Meeting>,
@@ -387,6 +391,10 @@ fn add_address(
 }
 
 /// What [`remove_participant`] takes: either a user or an address.
+///
+/// ```json
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt"}
+/// ```
 #[args]
 pub struct RemoveParticipant {
     pub meeting_id: Id<Meeting>,

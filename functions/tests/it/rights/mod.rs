@@ -5,6 +5,7 @@
 //! those it lets in stands with the tests of its own module.
 
 mod access;
+mod examples;
 mod fixture;
 mod foreign;
 mod live;

@@ -157,6 +157,7 @@ fn meetings(ids: &Ids) -> Vec<Row> {
         row("meetings/lifecycle/leaveMeeting", PLACED, meeting.clone()),
         row("meetings/lifecycle/leaveMeeting", PLACED, planned.clone()),
         row("meetings/lifecycle/updateMeeting", HOSTS, with(meeting.clone(), json!({"title": "Another"}))),
+        row("meetings/lifecycle/updateMeeting", HOSTS, with(planned.clone(), json!({"title": "Another"}))),
         row("meetings/lifecycle/addParticipant", HOSTS, stranger),
         row("meetings/lifecycle/addParticipant", HOSTS, address),
         row("meetings/lifecycle/removeParticipant", HOSTS, user.clone()),

@@ -1,7 +1,11 @@
 //! A value that fits a schema: the author's, where the docs of a type show one, else one made up of its bounds.
 //!
 //! An author shows one by a block of ```` ```json ```` in the docs of the type, be it the arguments, a result, or a
-//! single value. One that does not fit its schema is left out; [`super::Document::gaps`] tells which.
+//! single value. It is then the only example of that type: a server accepts what its author shows, while a combination of
+//! members that was made up may break a rule that no schema states. One that does not fit its schema is left out;
+//! [`super::Document::gaps`] tells which.
+//!
+//! A cursor is issued by the server, so that none is made up.
 
 use serde_json::{Map, Value};
 
@@ -36,9 +40,12 @@ impl Maker<'_> {
             return self.make(target, name, depth);
         }
         if let Some(example) = schema.get("example")
-            && self.is_wanted(schema, example)
+            && fit::check(schema, example, self.components).is_ok()
         {
             return example.clone();
+        }
+        if schema.get("nullable") == Some(&true.into()) && is_cursor(schema) {
+            return Value::Null;
         }
         if let Some(value) = schema.get("default").or_else(|| schema.get("enum")?.get(0)) {
             return value.clone();
@@ -57,19 +64,12 @@ impl Maker<'_> {
         }
     }
 
-    /// The author's example of an object shows some of its members: not always those that are asked for.
-    fn is_wanted(&self, schema: &Value, example: &Value) -> bool {
-        let Some(members) = example.as_object() else { return true };
-        let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
-        (self.shown == Shown::All || members.len() == required) && fit::check(schema, example, self.components).is_ok()
-    }
-
     fn object(&self, schema: &Value, depth: usize) -> Value {
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let wanted = properties
-            .filter(|(name, _)| required.contains(&name.as_str()) || (self.shown == Shown::All && depth < DEPTH_MAX));
+        let is_shown = |property: &Value| self.shown == Shown::All && depth < DEPTH_MAX && !is_cursor(property);
+        let wanted = properties.filter(|(name, property)| required.contains(&name.as_str()) || is_shown(property));
         wanted
             .map(|(name, property)| (name.clone(), self.make(property, name, depth + 1)))
             .collect::<Map<_, _>>()
@@ -83,6 +83,16 @@ impl Maker<'_> {
         let items = schema.get("items").unwrap_or(&Value::Null);
         std::iter::repeat_with(|| self.make(items, name, depth + 1)).take(shown as usize).collect()
     }
+}
+
+/// Whether a schema is that of a cursor, as it stands or as one that may be null.
+fn is_cursor(schema: &Value) -> bool {
+    let is_named = |schema: &Value| {
+        let name = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
+        name == Some("Cursor")
+    };
+    let choices = ["allOf", "anyOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+    is_named(schema) || choices.into_iter().any(is_named)
 }
 
 fn bound(schema: &Value, key: &str) -> Option<f64> {
@@ -116,11 +126,14 @@ mod tests {
             "Word": { "type": "string", "minLength": 8 },
             "Pair": { "type": "object", "required": ["a"], "example": { "a": "shown", "b": 7 },
                       "properties": { "a": { "type": "string" }, "b": { "type": "integer" } } },
+            "Cursor": { "type": "string" },
         });
         let components = components.as_object().unwrap();
         let schema = json!({
-            "type": "object", "required": ["word", "pair", "age"],
+            "type": "object", "required": ["word", "pair", "age", "from"],
             "properties": {
+                "from": { "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Cursor" }] },
+                "until": { "$ref": "#/components/schemas/Cursor" },
                 "word": { "$ref": "#/components/schemas/Word" },
                 "pair": { "$ref": "#/components/schemas/Pair" },
                 "age": { "type": "integer", "minimum": 13 },
@@ -131,10 +144,10 @@ mod tests {
         let all = of(&schema, "args", components, Shown::All);
         assert_eq!(
             all,
-            json!({ "word": "wordxxxx", "pair": { "a": "shown", "b": 7 }, "age": 13, "part": 0.5, "many": [true] })
+            json!({ "word": "wordxxxx", "pair": { "a": "shown", "b": 7 }, "age": 13, "part": 0.5, "many": [true], "from": null })
         );
         let least = of(&schema, "args", components, Shown::Required);
-        assert_eq!(least, json!({ "word": "wordxxxx", "pair": { "a": "a" }, "age": 13 }));
+        assert_eq!(least, json!({ "word": "wordxxxx", "pair": { "a": "shown", "b": 7 }, "age": 13, "from": null }));
         for example in [all, least] {
             fit::check(&schema, &example, components).unwrap();
         }
