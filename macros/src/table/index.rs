@@ -78,11 +78,11 @@ pub(super) fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index>
 
 fn keys(name: &Ident, fields: TokenStream, errors: &mut Errors) -> Vec<Key> {
     let parser = Punctuated::<Key, Token![,]>::parse_terminated;
-    let keys: Vec<Key> = errors.take(parser.parse2(fields)).into_iter().flatten().collect();
+    let Some(keys) = errors.take(parser.parse2(fields)) else { return Vec::new() };
     if keys.is_empty() {
         errors.at(name, format!("the index names no field: `{name}(user_id)`"));
     }
-    keys
+    keys.into_iter().collect()
 }
 
 impl Parse for Key {

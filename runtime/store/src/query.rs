@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::error::StoreError;
 use super::pages::{PageEnds, Stretch};
-use super::table::{Doc, Index, Key, Keys, Table, TableDef, Unique, json, write_id};
+use super::table::{Doc, Field, Index, KeyOf, Keys, Table, TableDef, Unique, json, write_id};
 use super::transaction::{Plan, Reader, Row, Writer};
 use super::value::Value;
 use convoke_core::clock::Millis;
@@ -401,16 +401,16 @@ impl<T: Table, I: Index<Table = T, Fields: Keys>, Rest> Query<'_, T, I, Rest> {
     }
 }
 
-impl<'db, T: Table, I: Index<Table = T>, F, Rest> Query<'db, T, I, (F, Rest)> {
+impl<'db, T: Table, I: Index<Table = T>, F: Field, Rest> Query<'db, T, I, (F, Rest)> {
     /// The next key of the index has this value; `None` matches the rows without one.
-    pub fn eq<K: Key<F>>(mut self, key: K) -> Query<'db, T, I, Rest> {
-        self.plan.eq.push(key.key());
+    pub fn eq<K: KeyOf<F::Type>>(mut self, key: K) -> Query<'db, T, I, Rest> {
+        self.plan.eq.push(key.key_of());
         self.retyped()
     }
 
     /// The next key has one of these values; rows come in the index's order, in one statement.
-    pub fn any<K: Key<F>>(mut self, keys: impl IntoIterator<Item = K>) -> Query<'db, T, I, Ranged> {
-        let mut values: Vec<Value> = keys.into_iter().map(|key| key.key()).collect();
+    pub fn any<K: KeyOf<F::Type>>(mut self, keys: impl IntoIterator<Item = K>) -> Query<'db, T, I, Ranged> {
+        let mut values: Vec<Value> = keys.into_iter().map(|key| key.key_of()).collect();
         // Lists may be long: asking each time whether a value is there would take the square of their length.
         let mut seen = HashSet::with_capacity(values.len());
         values.retain(|value| seen.insert(value.identity()));
@@ -419,8 +419,8 @@ impl<'db, T: Table, I: Index<Table = T>, F, Rest> Query<'db, T, I, (F, Rest)> {
     }
 
     /// The next key lies within these bounds (rows without a value are outside any bound).
-    pub fn range<K: Key<F>>(mut self, bounds: impl RangeBounds<K>) -> Query<'db, T, I, Ranged> {
-        let bound = |bound: Bound<&K>| bound.map(Key::key);
+    pub fn range<K: KeyOf<F::Type>>(mut self, bounds: impl RangeBounds<K>) -> Query<'db, T, I, Ranged> {
+        let bound = |bound: Bound<&K>| bound.map(KeyOf::key_of);
         self.plan.range = Some((bound(bounds.start_bound()), bound(bounds.end_bound())));
         self.retyped()
     }

@@ -736,12 +736,6 @@ pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
     T::schema(generator, false)
 }
 
-/// The type that stands for "field `F` of an index", compared with `K`.
-pub trait Key<F> {
-    /// The key as a value.
-    fn key(&self) -> Value;
-}
-
 /// What may stand for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
 #[diagnostic::on_unimplemented(
     message = "the index has a `{T}` here, which cannot be compared with `{Self}`",
@@ -751,12 +745,6 @@ pub trait Key<F> {
 pub trait KeyOf<T> {
     /// The key as a value.
     fn key_of(&self) -> Value;
-}
-
-impl<F: Field, K: KeyOf<F::Type>> Key<F> for K {
-    fn key(&self) -> Value {
-        self.key_of()
-    }
 }
 
 #[diagnostic::do_not_recommend]
