@@ -35,6 +35,7 @@ fn the_example_changes_nothing_until_it_is_changed() {
 #[test]
 fn what_is_in_force_is_shown_with_where_it_comes_from_and_secrets_never_are() {
     let folder = folder(&format!("log_lines = 'always'\n{PROVIDER}[limits]\nreaders = 3\n"));
+    std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
     let mut command = hello(folder.path());
     command.env("CONVOKE_DATA", "elsewhere").env("CONVOKE_SECRET_MODEL_KEY", "geheim");
     let output = command.args(["config", "show", "--json", "--listen", "127.0.0.1:9"]).output().unwrap();
