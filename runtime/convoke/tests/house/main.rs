@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
 
+mod circles;
 mod comments;
 mod crates;
 mod modules;
