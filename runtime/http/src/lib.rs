@@ -2,52 +2,30 @@
 //!
 //! It owns everything of HTTP itself: connections and their limits, what is refused before anything runs, routes,
 //! request ids, CORS, TLS, draining. It knows no function, no envelope's content and no credential: those belong to
-//! the [`Handler`] it hands requests to. Its modules, in reading order:
+//! the [`Handler`] that it passes requests to. Its rooms, each of which uses only those before it:
+//!
+//! - `wire`: the bytes of a connection, parsed strictly and guarded.
+//! - `exchange`: one request and its response.
+//! - `listener`: sockets, TLS, the limits of connections, and the drain.
 
-pub mod handler;
-pub mod options;
-pub mod server;
+mod exchange;
+mod listener;
+mod wire;
 
-mod body;
-mod chunked;
-mod connection;
-mod control;
-mod convex_compat;
-mod credentials;
-mod cors;
-mod browser;
-mod detach;
-mod headers;
-mod files;
-mod head;
-mod local;
-mod origin;
-pub mod response_body;
-mod client_addr;
-mod rate;
-mod rejection;
-mod request_id;
-mod routes;
-mod service;
-mod socket;
-mod tls;
-mod trace;
-mod unread;
-mod waiting;
-pub mod web_socket;
-mod guarded_io;
-
-pub use browser::Browser;
-pub use client_addr::counted_as;
-pub use control::CONTROL;
-pub use credentials::Authorization;
-pub use handler::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, query_member, query_members};
-pub use local::operator_request;
-pub use options::{HttpOptions, TlsFiles};
-pub use origin::Origin;
-pub use response_body::{Body, BodySender, Broken, Ending, Gone};
-pub use routes::{Audience, BodyRule, Caching, Class, Routes};
-pub use server::{BindError, DrainOutcome, Listening, Server, Traffic};
-pub use tls::TlsError;
-pub use trace::TraceParent;
-pub use web_socket::{Lost, Received, Upgrade, WebSocket};
+pub use exchange::browser::Browser;
+pub use exchange::client_addr::counted_as;
+pub use exchange::handler::{Handler, RejectedRequest, RejectionObserver};
+pub use exchange::operator_request::operator_request;
+pub use exchange::origin::Origin;
+pub use exchange::reply::{JSON, Reply};
+pub use exchange::request::{Authorization, Incoming, query_member, query_members};
+pub use exchange::response_body::{Body, BodySender, Broken, Ending, Gone};
+pub use exchange::routes::{Audience, BodyRule, Caching, Class, Routes};
+pub use exchange::trace::TraceParent;
+pub use exchange::traffic::Traffic;
+pub use exchange::web_socket::{Lost, Received, Upgrade, WebSocket};
+pub use listener::bind_error::BindError;
+pub use listener::control::CONTROL;
+pub use listener::options::HttpOptions;
+pub use listener::server::{DrainOutcome, Listening, Server};
+pub use listener::tls::{TlsError, TlsFiles};

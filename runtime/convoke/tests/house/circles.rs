@@ -76,7 +76,6 @@ impl Reader<'_> {
                 self.module.globs.push(prefix.clone());
                 self.add(prefix.clone());
             }
-            _ => {}
         }
     }
 

@@ -1,0 +1,74 @@
+//! The phases of a server between its start and its end.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+/// Where a server is between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    Serving,
+    /// Running calls finish, and new ones are refused.
+    Draining,
+    /// What still runs is dropped.
+    Cut,
+}
+
+/// The phase of a server, which only advances.
+#[derive(Default)]
+pub(crate) struct Drain {
+    phase: AtomicU8,
+    draining: Notify,
+    cut: Notify,
+}
+
+impl Drain {
+    pub(crate) fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Serving,
+            1 => Phase::Draining,
+            _ => Phase::Cut,
+        }
+    }
+
+    /// Advances to a phase.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.fetch_max(phase as u8, Ordering::AcqRel);
+        match phase {
+            Phase::Serving => {}
+            Phase::Draining => self.draining.notify_waiters(),
+            Phase::Cut => self.cut.notify_waiters(),
+        }
+    }
+
+    /// Waits for the notification that the server drains. It must be polled before that.
+    pub(crate) fn draining_notified(&self) -> Notified<'_> {
+        self.draining.notified()
+    }
+
+    /// Waits for the notification that the time of the drain is over. It must be polled before that.
+    pub(crate) fn cut_notified(&self) -> Notified<'_> {
+        self.cut.notified()
+    }
+
+    /// Waits until the server drains.
+    pub(crate) async fn draining(&self) {
+        let mut draining = pin!(self.draining.notified());
+        draining.as_mut().enable();
+        if self.phase() == Phase::Serving {
+            draining.await;
+        }
+    }
+
+    /// Waits until the time of the drain is over.
+    pub(crate) async fn cut(&self) {
+        let mut cut = pin!(self.cut.notified());
+        cut.as_mut().enable();
+        if self.phase() != Phase::Cut {
+            cut.await;
+        }
+    }
+}

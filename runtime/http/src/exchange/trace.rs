@@ -1,0 +1,88 @@
+//! The caller's place in a distributed trace (W3C Trace Context, `traceparent`).
+
+use std::fmt;
+
+use hyper::header::HeaderName;
+
+/// The field that carries it.
+pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// A valid `traceparent`. Displayed, it is the field again (version 00).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceParent {
+    /// The whole trace; never 0.
+    pub trace_id: u128,
+    /// The caller's span; never 0.
+    pub parent_id: u64,
+    /// Bit 0: the caller records this trace.
+    pub flags: u8,
+}
+
+impl TraceParent {
+    /// What a `traceparent` says; `None` if it breaks the grammar, which is to be ignored.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let version = hexadecimal(text.get(..2)?)?;
+        let ends = match version {
+            0 => text.len() == 55,
+            0xff => false,
+            // A later version may append fields to those of version 00.
+            _ => text.len() == 55 || text.get(55) == Some(&b'-'),
+        };
+        if !ends || [2, 35, 52].iter().any(|&dash| text.get(dash) != Some(&b'-')) {
+            return None;
+        }
+        let trace_id = hexadecimal(&text[3..35])?;
+        let parent_id = u64::try_from(hexadecimal(&text[36..52])?).ok()?;
+        let flags = u8::try_from(hexadecimal(&text[53..55])?).ok()?;
+        (trace_id != 0 && parent_id != 0).then_some(Self { trace_id, parent_id, flags })
+    }
+}
+
+impl fmt::Display for TraceParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace_id, self.parent_id, self.flags)
+    }
+}
+
+/// Lower case only, as the recommendation demands: the reason why it is not the `hex` crate, which takes both cases.
+fn hexadecimal(digits: &[u8]) -> Option<u128> {
+    digits.iter().try_fold(0, |number: u128, digit| match digit {
+        b'0'..=b'9' => Some(number << 4 | u128::from(digit - b'0')),
+        b'a'..=b'f' => Some(number << 4 | u128::from(digit - b'a' + 10)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn a_valid_field_is_read_and_shown_again() {
+        let parent = TraceParent::parse(EXAMPLE.as_bytes()).unwrap();
+        assert_eq!(parent.trace_id, 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
+        assert_eq!((parent.parent_id, parent.flags), (0x00f0_67aa_0ba9_02b7, 1));
+        assert_eq!(parent.to_string(), EXAMPLE);
+        let later = EXAMPLE.replacen("00", "cc", 1) + "-more";
+        assert_eq!(TraceParent::parse(later.as_bytes()), Some(parent));
+    }
+
+    #[test]
+    fn what_breaks_the_grammar_is_ignored() {
+        for text in [
+            "",
+            "00",
+            &EXAMPLE.to_uppercase(),
+            &EXAMPLE.replacen("00", "ff", 1),
+            &format!("{EXAMPLE}-more"),
+            &EXAMPLE.replacen("00", "cc", 1).replace("-01", "-01more"),
+            &EXAMPLE.replace("-01", "_01"),
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+        ] {
+            assert_eq!(TraceParent::parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The listeners: accept, count, serve, drain.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::bind_error::BindError;
+use super::census::Census;
+use super::connection::{Driver, Socket};
+use super::control::Control;
+use super::files;
+use super::open_connections::{OpenConnections, Rest};
+use super::options::HttpOptions;
+use super::state::ListenerState;
+use super::tls::Tls;
+use super::unread::Unread;
+use super::unread_review::UnreadReview;
+use crate::exchange::body::Room;
+use crate::exchange::client_addr::{self, Proxies};
+use crate::exchange::connection::ServerState;
+use crate::exchange::cors::Cors;
+use crate::exchange::drain::{Drain, Phase};
+use crate::exchange::handler::Handler;
+use crate::exchange::rate::Rate;
+use crate::exchange::routes::Listener;
+use crate::exchange::traffic::Traffic;
+use convoke_core::answer::budget::{Budget, Relief};
+use convoke_core::limits::Limits;
+
+/// Connections that the system holds while none is accepted.
+const BACKLOG: u32 = 1024;
+/// Connections of the ops listener, apart from the others, so that a flood of calls does not hide the metrics.
+const OPS_CONNECTIONS_MAX: usize = 64;
+/// Connections of the control socket.
+const CONTROL_CONNECTIONS_MAX: usize = 64;
+/// Bytes that one connection reads ahead of what it serves, unless a header block may be larger. No budget has them.
+const READ_AHEAD_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of requests that HTTP/2 lets a client send before anybody asks for them: on each stream, and on all of them.
+/// No budget has these either, so they are the least that a connection may be held to.
+const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
+/// Bytes of one response that HTTP/2 takes over before they can be sent.
+const HTTP2_SEND_BYTES_MAX: usize = 64 * 1024;
+/// How long a drain still waits for connections on which nothing happens any more.
+const QUIET_MAX: Duration = Duration::from_millis(500);
+/// How often a drain looks.
+const DRAIN_TICK: Duration = Duration::from_millis(10);
+/// How long accepting pauses when the system has no more files to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a drain ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrainOutcome {
+    /// Calls that were still running when the time was over.
+    pub cut: usize,
+}
+
+/// Addresses on which a process listens before it has a server for them. Servers that share them serve one after the other,
+/// and the system holds the connections that come in between.
+pub struct Listening {
+    calls: std::net::TcpListener,
+    ops: Option<std::net::TcpListener>,
+}
+
+impl Listening {
+    /// Listens on the addresses of these options.
+    ///
+    /// # Errors
+    /// [`BindError::Listen`].
+    pub fn open(options: &HttpOptions) -> Result<Self, BindError> {
+        Ok(Self { calls: listen(options.listen)?, ops: options.ops_listen.map(listen).transpose()? })
+    }
+
+    /// The same addresses for another server.
+    ///
+    /// # Errors
+    /// [`BindError::Listen`].
+    pub fn share(&self) -> Result<Self, BindError> {
+        let share = |listener: &std::net::TcpListener| {
+            let address = bound(listener)?;
+            listener.try_clone().map_err(|source| BindError::Listen { address, source })
+        };
+        Ok(Self { calls: share(&self.calls)?, ops: self.ops.as_ref().map(share).transpose()? })
+    }
+}
+
+fn bound(listener: &std::net::TcpListener) -> Result<SocketAddr, BindError> {
+    let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    listener.local_addr().map_err(|source| BindError::Listen { address: unknown, source })
+}
+
+/// A bound server, ready to [run](Server::run).
+///
+/// ```no_run
+/// # async fn f(handler: impl convoke_http::Handler) -> Result<(), Box<dyn std::error::Error>> {
+/// use convoke_http::{HttpOptions, Server};
+///
+/// let server = Server::bind(HttpOptions::new("127.0.0.1:3210".parse()?), handler).await?;
+/// let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+/// let outcome = server.run(stop).await;
+/// assert_eq!(outcome.cut, 0);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Server<H: Handler> {
+    state: Arc<ListenerState<H>>,
+    listener: TcpListener,
+    ops: Option<TcpListener>,
+    control: Option<Control>,
+    local_addr: SocketAddr,
+    ops_addr: Option<SocketAddr>,
+}
+
+impl<H: Handler> Server<H> {
+    /// Listens, reads the certificate, checks the options, and raises the process's limit of open files if there are to
+    /// be more connections. Nothing is accepted before [`Server::run`].
+    ///
+    /// # Errors
+    /// [`BindError`], which says what to change.
+    pub async fn bind(options: HttpOptions, handler: H) -> Result<Self, BindError> {
+        let listening = Listening::open(&options)?;
+        Self::on(listening, options, handler).await
+    }
+
+    /// As [`Server::bind`], on addresses that are listened on already.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub async fn on(listening: Listening, options: HttpOptions, handler: H) -> Result<Self, BindError> {
+        let tls = options.tls.clone().map(Tls::open).transpose()?;
+        let cors = Cors::new(&options.cors_origins, options.dev).map_err(BindError::Origin)?;
+        let (listener, local_addr) = accepting(listening.calls)?;
+        files::make_room(options.limits.connections_max);
+        let (ops, ops_addr) = listening.ops.map(accepting).transpose()?.unzip();
+        let control = options.control.as_deref().and_then(Control::open);
+        let answers = handler.answers().unwrap_or_else(|| Budget::new(options.limits.response_bytes_total_max));
+        let traffic = Arc::<Traffic>::default();
+        let room = Arc::new(Room::new(&options.limits));
+        let _ = traffic.room.set(Arc::clone(&room));
+        let open = Arc::new(OpenConnections::new(Arc::clone(&traffic)));
+        let relief: Weak<dyn Relief> = Arc::<OpenConnections>::downgrade(&open);
+        answers.relieved_by(relief);
+        handler.bound(&traffic);
+        let state = Arc::new(ListenerState {
+            tls,
+            http1: http1_builder(&options.limits),
+            http2: http2_builder(&options.limits),
+            unread: Arc::new(Unread::new(&options.limits, Arc::clone(&answers), Arc::clone(&traffic))),
+            census: Arc::<Census>::default(),
+            open,
+            server: Arc::new(ServerState {
+                handler,
+                cors,
+                proxies: Proxies(options.trusted_proxies),
+                rate: Rate::new(options.limits.calls_per_address_per_second),
+                limits: options.limits,
+                room,
+                answers,
+                drain: Drain::default(),
+                traffic,
+            }),
+        });
+        Ok(Self { state, listener, ops, control, local_addr, ops_addr })
+    }
+
+    /// Where calls are served.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Where `/metrics` is served, if it has a listener of its own.
+    pub fn ops_addr(&self) -> Option<SocketAddr> {
+        self.ops_addr
+    }
+
+    /// Counts of what the listeners see.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.state.server.traffic)
+    }
+
+    /// What answers.
+    pub fn handler(&self) -> &H {
+        &self.state.server.handler
+    }
+
+    /// Serves until `shutdown` ends, then drains: idle connections close, running calls finish, new ones are answered
+    /// `NOT_READY`, `/readyz` turns red, until nothing runs any more or `drain_timeout` has passed. What still runs
+    /// then is dropped, and counted in the outcome.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> DrainOutcome {
+        let state = self.state;
+        // Dropping this future ends the server at once: the set aborts its tasks, the guard drops the connections.
+        let _end = CutOnDrop(Arc::clone(&state.server));
+        let mut tasks = JoinSet::new();
+        let ports =
+            [Some(self.local_addr), self.ops_addr].into_iter().flatten().map(|address| address.port()).collect();
+        tasks.spawn(watch_unread(Arc::clone(&state), ports));
+        let calls = if self.ops.is_some() { Listener::CallsOnly } else { Listener::Calls };
+        tasks.spawn(accept(Arc::clone(&state), self.listener, calls, state.server.limits.connections_max));
+        if let Some(ops) = self.ops {
+            tasks.spawn(accept(Arc::clone(&state), ops, Listener::Ops, OPS_CONNECTIONS_MAX));
+        }
+        if let Some(control) = self.control {
+            tasks.spawn(accept(Arc::clone(&state), control, Listener::Control, CONTROL_CONNECTIONS_MAX));
+        }
+        if state.tls.is_some() {
+            let state = Arc::clone(&state);
+            tasks.spawn(async move {
+                if let Some(tls) = &state.tls {
+                    tls.follow().await;
+                }
+            });
+        }
+        shutdown.await;
+        let outcome = drain(&state.server, &state.open).await;
+        // The control socket is removed before a caller that waits for this may start the next server.
+        tasks.shutdown().await;
+        outcome
+    }
+}
+
+fn accepting(listener: std::net::TcpListener) -> Result<(TcpListener, SocketAddr), BindError> {
+    let address = bound(&listener)?;
+    let listener = TcpListener::from_std(listener).map_err(|source| BindError::Listen { address, source })?;
+    Ok((listener, address))
+}
+
+fn listen(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
+    let bind = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A restart must not wait for the connections of the server before it.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)?.into_std()
+    };
+    bind().map_err(|source| BindError::Listen { address, source })
+}
+
+fn http1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // The wire keeps the time, and a client that has sent its request may close its side and still gets its answer.
+    builder.header_read_timeout(None).half_close(true);
+    builder.max_buf_size(READ_AHEAD_BYTES_MAX.max(limits.header_bytes_max));
+    if limits.header_fields_max > 100 {
+        builder.max_headers(limits.header_fields_max);
+    }
+    builder
+}
+
+fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams_max)
+        .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(Some(32))
+        .max_local_error_reset_streams(Some(256))
+        .initial_stream_window_size(Some(HTTP2_WINDOW_BYTES))
+        .initial_connection_window_size(Some(HTTP2_WINDOW_BYTES))
+        .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
+        .keep_alive_interval(Some(limits.idle_timeout / 2))
+        .keep_alive_timeout(limits.header_timeout);
+    builder
+}
+
+/// Ends the running calls of a server, or drops them once its time is over.
+async fn drain<H>(server: &ServerState<H>, open: &OpenConnections) -> DrainOutcome {
+    server.drain.enter(Phase::Draining);
+    // Later connections are answered but not waited for, or they could hold the drain open.
+    let until = open.next();
+    let start = Instant::now();
+    let mut quiet_since = None;
+    while start.elapsed() < server.limits.drain_timeout {
+        match open.rest(until) {
+            Rest::Gone => return DrainOutcome { cut: 0 },
+            Rest::Quiet if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET_MAX => break,
+            Rest::Quiet => {}
+            Rest::Busy => quiet_since = None,
+        }
+        tokio::time::sleep(DRAIN_TICK).await;
+    }
+    let cut = open.calls();
+    server.drain.enter(Phase::Cut);
+    DrainOutcome { cut }
+}
+
+/// Holds addresses, and all of them together, to their bounds of unread bytes.
+async fn watch_unread<H: Handler>(state: Arc<ListenerState<H>>, ports: Vec<u16>) {
+    let server = Arc::clone(&state.server);
+    let traffic = Arc::clone(&server.traffic);
+    let mut unread = UnreadReview::new(&state.server.limits, move |address| server.proxies.trust(address), traffic);
+    state.unread.watch(ports, |queues, now| state.open.review(|open| unread.review(open, queues, now))).await;
+}
+
+struct CutOnDrop<H>(Arc<ServerState<H>>);
+
+impl<H> Drop for CutOnDrop<H> {
+    fn drop(&mut self) {
+        self.0.drain.enter(Phase::Cut);
+    }
+}
+
+/// Where connections come in.
+trait Accept {
+    /// The next one, and the address at its other end.
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)>;
+}
+
+impl Accept for TcpListener {
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)> {
+        let (socket, peer) = self.accept().await?;
+        Ok((Socket::Tcp(socket), client_addr::canonical(peer)))
+    }
+}
+
+/// Whoever opens it is on this machine.
+impl Accept for Control {
+    async fn next(&self) -> io::Result<(Socket, SocketAddr)> {
+        Ok((Socket::Local(self.accept().await?), SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
+    }
+}
+
+/// Accepts forever. Past the limit it waits until a connection closes, and the system holds what comes meanwhile.
+async fn accept<H: Handler>(
+    state: Arc<ListenerState<H>>,
+    listener: impl Accept,
+    kind: Listener,
+    connections_max: usize,
+) {
+    let slots = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let (socket, peer) = match listener.next().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // A connection that was gone before it was accepted is nobody's fault. Anything else, such as no
+                // more files, lasts: trying again at once would only spin.
+                if error.kind() != io::ErrorKind::ConnectionAborted {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+                continue;
+            }
+        };
+        // A proxy connects for many clients, whose calls are counted under their own addresses.
+        let address = peer.ip();
+        let server = &state.server;
+        let connections_max = server.limits.connections_per_address_max;
+        let place = if kind == Listener::Control || server.proxies.trust(address) {
+            None
+        } else if !state.unread.is_over(address)
+            && let Some(place) = state.census.enter(address, connections_max)
+        {
+            Some(place)
+        } else {
+            server.traffic.turned_away.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
+        let local = socket.local_addr();
+        tokio::spawn(Driver::new(Arc::clone(&state), kind, (peer, local), slot, place).serve(socket));
+    }
+}
