@@ -13,16 +13,26 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_path_that_a_document_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for document in ["README.md", "ARCHITECTURE.md", "docs/operate.md", "docs/develop.md"] {
+    let documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/operate.md", "docs/develop.md"];
+    for document in documents {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
         let named: Vec<&str> = paths(&text).collect();
         assert!(named.len() > 1, "{document} names paths in backticks");
         for path in named {
-            // README asks the reader to make this one.
-            assert!(
-                root.join(path).exists() || path == "functions/src/greetings.rs",
-                "{document}: {path} is not there"
-            );
+            assert!(root.join(path).exists(), "{document}: {path} is not there");
         }
+    }
+}
+
+#[test]
+fn the_functions_of_the_readme_are_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let tested = std::fs::read_to_string(root.join("examples/tests/in_process.rs")).unwrap();
+    let tested: Vec<&str> = tested.lines().map(str::trim).collect();
+    let block = readme.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(block.lines().count() > 30, "{block}");
+    for line in block.lines().map(str::trim) {
+        assert!(tested.contains(&line), "`{line}` is not in examples/tests/in_process.rs");
     }
 }

@@ -9,6 +9,9 @@
 //! - `listener`: sockets, TLS, the limits of connections, and the drain.
 
 mod exchange;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod listener;
 mod wire;
 

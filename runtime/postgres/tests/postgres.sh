@@ -69,10 +69,12 @@ servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test -p convoke-post
 # Both are built with the same features, so that one build serves both.
 with_postgres() { cargo test --workspace --features examples/postgres,functions/postgres "$@"; }
 nodes() { with_postgres --test nodes; }
-# The application's own tests, each in a schema that nobody else uses meanwhile. They wait for the server more than they work.
-# What is generated from the functions, and compiled for a minute, knows no engine.
+# The application's own tests, each in a schema of its own. They wait for the server more than they work. Generated code and
+# the rules of who may call what do not depend on the engine. No test here stops the server, so that it need not sync.
 application() {
-    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 with_postgres --test application -- --skip codegen::
+    as_user "$bin/psql" -q -h 127.0.0.1 -p "$port" -U convoke postgres -c "ALTER SYSTEM SET fsync = off" \
+        -c "SELECT pg_reload_conf()" >/dev/null
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 with_postgres --test application -- --skip codegen:: --skip rights::
 }
 
 case "${1:-all}" in

@@ -2,7 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod backlog;
-mod chunked;
+pub(crate) mod chunked;
 pub(crate) mod closing;
 pub(crate) mod guarded_io;
 pub(crate) mod head;
