@@ -2,8 +2,8 @@
 
 use std::ops::Bound;
 
+use convoke_store::query::LIST_MAX;
 use convoke_store::table::{FIELDS_MAX, KEYS_MAX};
-use convoke_store::transaction::LIST_MAX;
 use convoke_store::{Plan, TableDef, Value};
 
 /// Fields of a table, by place.

@@ -22,8 +22,9 @@ use super::row_memory::RowMemory;
 use super::sql;
 use super::statement_key::{Fields, StatementKey, places};
 use convoke_store::changes::{Change, Changes};
+use convoke_store::query::LIST_MAX;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::{LIST_MAX, Visit};
+use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
 
 /// What a transaction runs on.

@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
-use super::error::StoreError;
-use super::transaction::Row;
-use super::value::{ColumnType, Value, ValueRef};
+use crate::error::StoreError;
+use crate::row::Row;
+use crate::value::{ColumnType, Value, ValueRef};
 use convoke_core::clock::Millis;
 use convoke_core::id::{self, Id, Named};
 use convoke_core::wire::object::OutMember;
@@ -653,6 +653,14 @@ pub struct Doc<T: Table> {
 impl<T: Table> Doc<T> {
     pub(crate) fn new(id: Id<T>, creation_time: Millis, fields: T) -> Self {
         Self { id, creation_time, fields }
+    }
+
+    /// Reads a row of the table.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    pub(crate) fn read(row: &dyn Row) -> Result<Self, StoreError> {
+        Ok(Self::new(Id::from_bits(row.id()?), Millis(row.creation_time()?), T::decode(row)?))
     }
 
     /// `_id`.

@@ -3,9 +3,10 @@
 //! Without these, rustc looks further for a method of the name and reports what it finds last: a key too many would be
 //! "not an iterator". Here the name exists, and a condition that nothing fulfils says the rule.
 
-use super::error::StoreError;
-use super::query::{Db, Inserted, Query, Ranged};
-use super::table::{Doc, Table, Unique};
+use super::builder::{Query, Ranged};
+use super::db::{Db, Inserted};
+use crate::error::StoreError;
+use crate::schema::table::{Doc, Table, Unique};
 use convoke_core::id::Id;
 
 /// Fulfilled by nothing: every field of the index has its key.

@@ -2,20 +2,21 @@
 //! keeps its borders while rows come and go. So nothing falls between two pages, and nothing is in both.
 //!
 //! A page is asked for by how many rows it is to have. Where its first run ends is its border from then on: later runs of
-//! the same live query are given it ([`PageEnds`]), and the next page begins there.
+//! the same live query are given it ([`PageEnds`](super::PageEnds)), and the next page begins there.
 
-use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use convoke_macros::value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
+use super::builder::Query;
+use super::cursor::{Cursor, Stop};
+use super::encoded::write_row;
 use super::index_key;
-use super::query::{Cursor, Query, Stop, decode, write_row};
-use super::table::{Doc, Table};
-use super::value::Value;
+use crate::error::StoreError;
+use crate::schema::table::{Doc, Table};
+use crate::value::Value;
 
 /// Rows of a page whose borders are both known, at most: it asks to be split before.
 const ROWS_MAX: usize = 10_000;
@@ -39,6 +40,26 @@ pub struct PaginationOpts {
     pub maximum_rows_read: Option<AtMost>,
     /// Bytes of JSON that the page has at most, about.
     pub maximum_bytes_read: Option<AtMost>,
+}
+
+/// A part of a list, and where the next part begins.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PageOf{T}")]
+pub struct Page<T> {
+    /// The rows of this part.
+    pub items: Vec<T>,
+    /// What to send for the next part; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Cursor")]
+    pub cursor: Option<Cursor>,
+}
+
+impl<T> Page<T> {
+    /// The same page of other items.
+    pub fn map<U>(self, of: impl FnMut(T) -> U) -> Page<U> {
+        Page { items: self.items.into_iter().map(of).collect(), cursor: self.cursor }
+    }
 }
 
 /// Where a page begins: behind a cursor, or, as null, at the beginning of the list.
@@ -89,40 +110,8 @@ impl<T> PaginationResult<T> {
     }
 }
 
-/// Where the pages of a live query ended in its first run, in the order in which it reads them.
-#[derive(Debug, Default)]
-pub struct PageEnds {
-    given: Vec<Cursor>,
-    /// How many pages the run has read that end where the first run says.
-    read: Cell<usize>,
-    noted: RefCell<Vec<Cursor>>,
-}
-
-impl PageEnds {
-    /// As a client has them, who may have made them up: a cursor that does not fit is found out where it is used.
-    ///
-    /// # Errors
-    /// [`StoreError::InvalidCursor`].
-    pub fn read(journal: Option<&str>) -> Result<Self, StoreError> {
-        let given = journal.map(serde_json::from_str).transpose();
-        let given = given.map_err(|_| StoreError::InvalidCursor("journal"))?.unwrap_or_default();
-        Ok(Self { given, ..Self::default() })
-    }
-
-    /// What is to be kept for later runs; nothing if no page was read.
-    pub fn journal(&self) -> Option<String> {
-        let noted = self.noted.borrow();
-        (!noted.is_empty()).then(|| serde_json::to_string(&*noted).expect("a list of texts is JSON"))
-    }
-
-    fn next(&self) -> Option<&Cursor> {
-        let place = self.read.replace(self.read.get() + 1);
-        self.given.get(place)
-    }
-}
-
 /// A part of a list between two places.
-pub(crate) struct Stretch<T: Table> {
+struct Stretch<T: Table> {
     pub rows: Vec<Doc<T>>,
     /// Behind each row.
     pub cursors: Vec<Cursor>,
@@ -131,6 +120,21 @@ pub(crate) struct Stretch<T: Table> {
 }
 
 impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
+    /// At most `rows_max` rows behind `cursor`, and the cursor of the page after them. A page also ends when its rows
+    /// are larger than the limit of a page, so that it always fits a response.
+    ///
+    /// # Errors
+    /// [`StoreError::BadCursor`] if the cursor is not of this query.
+    pub fn page(mut self, cursor: Option<&Cursor>, rows_max: usize) -> Result<Page<Doc<T>>, StoreError> {
+        let fingerprint = self.plan.fingerprint();
+        if let Some(cursor) = cursor {
+            self.plan.after = Some(cursor.place(&self.plan, fingerprint)?);
+        }
+        let bytes_max = self.db.limits.page_bytes_max;
+        let Stretch { rows, mut cursors, is_cut } = self.stretch(None, fingerprint, rows_max, bytes_max)?;
+        Ok(Page { items: rows, cursor: cursors.pop().filter(|_| is_cut) })
+    }
+
     /// The page that `opts` asks for.
     ///
     /// # Errors
@@ -189,13 +193,13 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
             },
         }
         if let Some(ends) = ends.filter(|_| opts.end_cursor.is_none()) {
-            ends.noted.borrow_mut().push(result.continue_cursor.clone());
+            ends.note(result.continue_cursor.clone());
         }
         Ok(result)
     }
 
     /// The rows of the plan up to `end`, that one included.
-    pub(crate) fn stretch(
+    fn stretch(
         &mut self,
         end: Option<&Stop>,
         fingerprint: u64,
@@ -232,7 +236,7 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
                 return Ok(ControlFlow::Break(()));
             }
             stretch.cursors.push(Cursor::at(plan, fingerprint, row)?);
-            stretch.rows.push(decode(row)?);
+            stretch.rows.push(Doc::read(row)?);
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(stretch)

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
 use super::shape::Shape;
 use super::table::{FieldDef, IndexDef, TableDef};
+use crate::error::StoreError;
 
 /// All tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

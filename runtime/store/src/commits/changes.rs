@@ -6,9 +6,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::error::StoreError;
-use super::table::{IndexDef, TableDef};
-use super::value::Value;
+use crate::error::StoreError;
+use crate::schema::table::{IndexDef, TableDef};
+use crate::value::Value;
 
 /// One write that an engine has done.
 #[derive(Clone, Copy, Debug)]

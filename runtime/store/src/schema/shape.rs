@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::table::FieldDef;
-use super::value::ColumnType;
+use crate::value::ColumnType;
 
 /// The shape of a field's values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,11 @@
 
 use std::ops::Bound;
 
-use super::error::StoreError;
-use super::table::{IndexDef, TableDef};
-use super::transaction::{Plan, Row};
-use super::value::{ColumnType, Value};
+use super::plan::Plan;
+use crate::error::StoreError;
+use crate::row::Row;
+use crate::schema::table::{IndexDef, TableDef};
+use crate::value::{ColumnType, Value};
 
 /// One end of a [`Range`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

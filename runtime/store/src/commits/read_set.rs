@@ -9,12 +9,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::commits::{ChangeSet, Commit, RowChange};
-use super::definition::Schemas;
-use super::error::StoreError;
-use super::index_key::{self, Edge, Range};
-use super::table::TableDef;
-use super::transaction::{Plan, Reader, Visit};
+use super::change_set::{ChangeSet, Commit, RowChange};
+use crate::error::StoreError;
+use crate::query::Plan;
+use crate::query::index_key::{self, Edge, Range};
+use crate::schema::Schemas;
+use crate::schema::table::TableDef;
+use crate::transaction::{Reader, Visit};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -11,16 +11,19 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::commits::{ChangeSet, Commit, Commits, Mark, RowChange};
-use super::definition::Schemas;
-use super::engine::{Access, WriteJob};
-use super::error::StoreError;
-use super::flow::Flow;
-use super::index_key;
-use super::shared::TurnName;
-use super::table::{IndexDef, TableDef};
-use super::transaction::{Plan, Reader, Row, Visit, Writer};
-use super::value::Value;
+use super::change_set::{ChangeSet, Commit, Mark, RowChange};
+use super::log::Commits;
+use crate::engine::WriteJob;
+use crate::error::StoreError;
+use crate::fairness::Flow;
+use crate::gate::Access;
+use crate::nodes::TurnName;
+use crate::query::{Plan, index_key};
+use crate::row::Row;
+use crate::schema::Schemas;
+use crate::schema::table::{IndexDef, TableDef};
+use crate::transaction::{Reader, Visit, Writer};
+use crate::value::Value;
 
 /// Rows whose values are remembered while a mutation runs.
 const REMEMBERED_MAX: usize = 64;
