@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::row::SqliteRow;
+use crate::sql::SqliteRow;
 use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
 
 /// The creation time and the row's number, eight bytes each; of each field a tag and eight bytes; then the bytes of those

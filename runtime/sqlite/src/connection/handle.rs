@@ -1,26 +1,21 @@
 //! A connection: how it is opened, what it is asserted to be, and the SQL it knows already.
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 use rustc_hash::FxHashMap;
 
-use super::Synchronous;
-use super::counters::Counters;
-use super::disk_watch::Reads;
-use super::failure::{self, Opening as _};
+use super::disk_reads::Reads;
 use super::interrupt::Interrupt;
-use super::known_rows::KnownRow;
-use super::newest::Newest;
-use super::page_cache;
-use super::row::SqliteRow;
-use super::statement_key::StatementKey;
-use convoke_core::clock::Clock;
+use super::pragmas;
+use super::profile::{Common, Purpose};
+use crate::cache::{KnownRow, Newest, page_cache};
+use crate::counters::Counters;
+use crate::failure::{self, Opening as _};
+use crate::sql::{SqliteRow, StatementKey};
 use convoke_store::{Commits, OpenError, Plan, TableDef};
 
 /// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
@@ -29,57 +24,6 @@ const STEPS_BETWEEN_ASKING: i32 = 1_000;
 pub(crate) const BUSY: Duration = Duration::from_secs(1);
 /// Statements kept prepared by a connection. A statement takes a few KiB.
 const STATEMENTS_MAX: usize = 1_024;
-
-/// What a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// The one that writes.
-    Write,
-    /// One of those that read; the engine refuses writes on it.
-    Read,
-    /// The only one of a file that is thrown away if it does not become whole: nothing is kept for a way back.
-    Build,
-}
-
-impl Purpose {
-    /// How SQLite opens the file for it.
-    pub(crate) fn flags(self) -> OpenFlags {
-        let access = match self {
-            Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            Purpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        };
-        access | OpenFlags::SQLITE_OPEN_NO_MUTEX
-    }
-}
-
-/// What every connection to a database has in common.
-#[derive(Clone)]
-pub(crate) struct Common {
-    /// The database file.
-    pub path: Arc<Path>,
-    /// When a commit is on disk.
-    pub synchronous: Synchronous,
-    /// The size of a page in a new database, in bytes.
-    pub page_bytes: u32,
-    /// The page caches of its connections.
-    pub cache: page_cache::Kib,
-    /// What the writer's rows may take, in bytes.
-    pub row_bytes: u64,
-    /// The pages of a database of bounded size; none = as large as the disk.
-    pub pages_max: Option<u32>,
-    /// The WAL's file is cut to this size when it starts anew, in bytes.
-    pub wal_bytes_kept: u64,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Where the connection counts.
-    pub counters: Arc<Counters>,
-    /// Which state of the database is the newest.
-    pub newest: Arc<Newest>,
-    /// Where its commits are made.
-    pub commits: Arc<Commits>,
-    /// Where a read that the disk failed is told.
-    pub reads: Arc<Reads>,
-}
 
 /// A connection with its interrupt and its SQL.
 pub(crate) struct Connection {
@@ -138,9 +82,7 @@ impl Connection {
     pub(crate) fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         sqlite.busy_timeout(BUSY).opening()?;
         sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        for (name, value, expected) in settings(common, purpose) {
-            assert_setting(&sqlite, name, &value, expected.as_deref().unwrap_or(&value))?;
-        }
+        pragmas::set(&sqlite, common, purpose)?;
         // Without it SQLite plans a statement anew whenever a value of its LIMIT is bound: 5 µs of parsing a query.
         if !sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).opening()? {
             let (name, expected, found) = ("enable_qpsg", "1".to_owned(), "0".to_owned());
@@ -289,100 +231,6 @@ impl Connection {
     /// Whether it was marked so.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
-    }
-}
-
-/// Name, value, and what reading it back gives where that is another spelling.
-type Setting = (&'static str, String, Option<String>);
-
-fn settings(common: &Common, purpose: Purpose) -> Vec<Setting> {
-    let plain = |name, value: &str| (name, value.to_owned(), None);
-    let cache_kib = match purpose {
-        Purpose::Read => common.cache.reader,
-        Purpose::Write | Purpose::Build => common.cache.writer,
-    };
-    let mut settings = vec![
-        plain("cache_size", &format!("-{cache_kib}")),
-        // References between tables are the application's rules; the bundled library turns checks on by default.
-        plain("foreign_keys", "0"),
-        plain("trusted_schema", "0"),
-        plain("cell_size_check", "1"),
-        // Sorts and lists of keys stay in memory.
-        plain("temp_store", "2"),
-        // With a mapped file, a failing disk ends the process by a signal instead of failing one statement.
-        plain("mmap_size", "0"),
-    ];
-    match purpose {
-        Purpose::Read => settings.push(plain("query_only", "1")),
-        Purpose::Build => {
-            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
-            settings.push(plain("journal_mode", "off"));
-            settings.push(plain("synchronous", "0"));
-        }
-        Purpose::Write => {
-            // A page's size is fixed by the first write; in an older database this setting changes nothing.
-            settings.push(("page_size", common.page_bytes.to_string(), Some(String::new())));
-            settings.push(plain("journal_mode", "wal"));
-            settings.push(("synchronous", common.synchronous.level().to_string(), None));
-            settings.push(plain("journal_size_limit", &common.wal_bytes_kept.to_string()));
-            // The writer checkpoints by itself, between batches.
-            settings.push(plain("wal_autocheckpoint", "0"));
-            if let Some(pages) = common.pages_max {
-                settings.push(plain("max_page_count", &pages.to_string()));
-            }
-        }
-    }
-    settings
-}
-
-/// Sets a pragma and reads it back; an empty expectation accepts anything.
-fn assert_setting(
-    sqlite: &rusqlite::Connection,
-    name: &'static str,
-    value: &str,
-    expected: &str,
-) -> Result<(), OpenError> {
-    // Some pragmas answer when they are set and some do not: both are read again.
-    let mut set = sqlite.prepare(&format!("PRAGMA {name}={value}")).opening()?;
-    let mut rows = set.raw_query();
-    while rows.next().opening()?.is_some() {}
-    drop(rows);
-    // An empty database forgets a page size that is only asked for.
-    if expected.is_empty() {
-        return Ok(());
-    }
-    let found = sqlite.query_row(&format!("PRAGMA {name}"), [], |row| {
-        Ok(match row.get_ref(0)? {
-            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
-            rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
-            other => format!("{other:?}"),
-        })
-    });
-    let found = found.opening()?;
-    if found == expected { Ok(()) } else { Err(OpenError::Setting { name, expected: expected.to_owned(), found }) }
-}
-
-#[cfg(test)]
-impl Common {
-    /// Of an empty database in a folder.
-    pub(crate) fn of_test(folder: &Path) -> Self {
-        let clock = Arc::new(convoke_core::clock::SystemClock::new());
-        let path = folder.join("convoke.db");
-        convoke_store::private_file(&path).unwrap();
-        Self {
-            path: path.into(),
-            synchronous: Synchronous::Full,
-            page_bytes: 1_024,
-            cache: page_cache::OF_FILE,
-            row_bytes: 0,
-            pages_max: None,
-            wal_bytes_kept: 1 << 20,
-            clock: clock.clone(),
-            counters: Arc::default(),
-            newest: Arc::default(),
-            commits: Arc::new(Commits::new(clock, &[])),
-            reads: Arc::default(),
-        }
     }
 }
 

@@ -7,11 +7,12 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::data_dir::{DataDir, SCRATCH};
+use super::data_dir::DataDir;
 use super::database_builder::FileBuilder;
 use super::database_file::DatabaseFile;
-use super::failure::Offline as _;
-use super::{former_name, swap};
+use super::names::{SCRATCH, former_name, log_of};
+use super::swap;
+use crate::failure::Offline as _;
 use convoke_core::clock::Clock;
 use convoke_store::{
     DatabaseBuilder, Installation, OfflineDatabase, OfflineError, OpenError, TableDef, private_file, sync_folder,
@@ -79,7 +80,7 @@ impl Installation for DataDirInstallation {
     fn take_in(&self, from: &Path, progress: &mut dyn FnMut(u64)) -> Result<Box<dyn OfflineDatabase>, OfflineError> {
         let to = self.replacement()?;
         copy(from, &to, progress)?;
-        let (log, log_to) = (swap::log_of(from), swap::log_of(&to));
+        let (log, log_to) = (log_of(from), log_of(&to));
         if log.exists() {
             // What is in the log only belongs to the database: it is copied back, so that one file is left.
             copy(&log, &log_to, &mut |_| {})?;

@@ -10,15 +10,13 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use super::connection::{Common, Connection, Purpose};
-use super::failure;
+use super::handle::Connection;
 use super::interrupt::Interrupt;
-use super::transaction::{Source, SqliteTransaction};
+use super::profile::{Common, Purpose};
 use convoke_core::limits::Limits;
 use convoke_core::priority::{Behind, stand_back};
 use convoke_store::engine::Read;
@@ -33,7 +31,11 @@ pub(crate) struct Readers {
     interrupts: Mutex<Vec<Arc<Interrupt>>>,
     count: usize,
     timeout: Duration,
+    run: RunRead,
 }
+
+/// Runs a read on a reader. The readers know neither snapshots nor transactions.
+pub(crate) type RunRead = fn(Lease, &mut Read<'_>) -> Ran;
 
 /// A connection that reads. Boxed, since it is handed on at every turn.
 type Reader = Box<Connection>;
@@ -42,15 +44,15 @@ type Reader = Box<Connection>;
 type Turn = (Service, Option<Reader>);
 
 impl Readers {
-    /// Opens all readers and starts their threads.
+    /// Opens all readers and starts their threads, which run each read by `run`.
     ///
     /// # Errors
     /// As [`Connection::open`]; the system has no thread.
-    pub(crate) fn open(common: &Common, limits: &Limits) -> Result<Self, OpenError> {
+    pub(crate) fn open(common: &Common, limits: &Limits, run: RunRead) -> Result<Self, OpenError> {
         let count = limits.readers.max(1);
         let line = Arc::new(Line::new(count, limits.reader_queue_max));
         let (common, interrupts) = (common.clone(), Mutex::default());
-        let readers = Self { common, line, interrupts, count, timeout: limits.query_timeout };
+        let readers = Self { common, line, interrupts, count, timeout: limits.query_timeout, run };
         let idle = (0..count).map(|_| readers.connect()).collect::<Result<_, _>>()?;
         readers.line.state.lock().idle = idle;
         for number in 0..count {
@@ -201,8 +203,9 @@ impl Waiting {
                 readers.line.end(turn, Duration::ZERO, Place::Reader);
             }
             Waiting::Job(readers, mut job) => {
+                let run = readers.run;
                 let lease = readers.lease(turn, Place::Reader);
-                let ran = lease.map(|lease| lease.run(&mut |reader| job.run(reader)));
+                let ran = lease.map(|lease| run(lease, &mut |reader| job.run(reader)));
                 job.finish(ran);
             }
             Waiting::Thread(reply) => {
@@ -357,40 +360,20 @@ impl Lease {
         self.ended.set(Some(now));
     }
 
+    /// The longest that its read may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.readers.timeout
+    }
+
+    /// When it was handed out.
+    pub(crate) fn began(&self) -> Duration {
+        self.began
+    }
+
     /// How long it has been in use.
     pub(crate) fn elapsed(&self) -> Duration {
         let now = self.ended.get().unwrap_or_else(|| self.readers.common.clock.monotonic());
         now.saturating_sub(self.began)
-    }
-
-    /// Runs `read` in one snapshot. It does not run if none can be opened; what happens within is the function's to
-    /// report.
-    pub(crate) fn run(self, read: &mut Read<'_>) -> Ran {
-        let (connection, timeout) = (self.connection(), self.readers.timeout);
-        connection.interrupt.begin_at(self.began, timeout);
-        if let Err(error) = connection.open_snapshot() {
-            let failure = failure::of_engine(&error);
-            match &failure {
-                StoreError::Disk(reason) => connection.reads.failed(reason, connection.interrupt.now()),
-                _ => connection.set_broken(),
-            }
-            return Ran { outcome: Err(failure), elapsed: self.elapsed() };
-        }
-        let transaction = Rc::new(SqliteTransaction::new(Source::Reader(self), timeout));
-        read(transaction.clone());
-        transaction.finish();
-        let died = transaction.died();
-        if transaction.is_lost() {
-            transaction.give_up();
-        }
-        transaction.close();
-        let outcome = match died {
-            // Whatever the function made of it: what it returns may rest on rows that it did not get.
-            Some(failure @ (StoreError::Deadline { .. } | StoreError::Disk(_))) => Err(failure),
-            // The function knows: what it asked for next failed.
-            Some(_) | None => Ok(()),
-        };
-        Ran { outcome, elapsed: transaction.elapsed() }
     }
 }
 
@@ -406,6 +389,7 @@ impl Drop for Lease {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     #[test]
     fn a_connection_that_broke_is_replaced_by_whoever_comes_next() {
@@ -414,7 +398,7 @@ mod tests {
         let writer = Connection::open(&common, Purpose::Write).unwrap();
         writer.sqlite.execute_batch("CREATE TABLE t (a)").unwrap();
         let limits = Limits { readers: 1, ..Limits::default() };
-        let readers = Arc::new(Readers::open(&common, &limits).unwrap());
+        let readers = Arc::new(Readers::open(&common, &limits, read::run).unwrap());
         let lease = || readers.lease_at_once(Flow::SYSTEM).map(Option::unwrap);
         let idle = || readers.line.state.lock().idle.len();
         let break_one = || lease().unwrap().connection().set_broken();
@@ -423,7 +407,7 @@ mod tests {
         break_one();
         assert_eq!(idle(), 0);
         let mut runs = 0;
-        lease().unwrap().run(&mut |_| runs += 1).outcome.unwrap();
+        read::run(lease().unwrap(), &mut |_| runs += 1).outcome.unwrap();
         assert_eq!((runs, idle()), (1, 1));
 
         break_one();
@@ -436,7 +420,7 @@ mod tests {
         );
         assert_eq!(readers.busy(), (0, 0), "its place is free again");
         std::fs::rename(&aside, path).unwrap();
-        lease().unwrap().run(&mut |_| runs += 1).outcome.unwrap();
+        read::run(lease().unwrap(), &mut |_| runs += 1).outcome.unwrap();
         assert_eq!((runs, idle()), (2, 1));
 
         let line = readers.line.clone();

@@ -14,9 +14,9 @@ use std::sync::atomic::{
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
-use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
+use super::known_rows::{KnownRow, KnownRows, Places, RowKey};
 use super::packed_row::PackedRow;
-use super::row::SqliteRow;
+use crate::sql::{SqliteRow, unique_index};
 use convoke_store::{Admission, Plan, Row, TableDef, Value};
 
 /// Parts of the rows, each with a lock of its own.

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use super::known_rows::unique_index;
+use super::single_row::unique_index;
 use super::statement_key::{Fields, places, split};
 use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, Value};
 

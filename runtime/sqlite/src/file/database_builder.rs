@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
-use super::connection::{Connection, Purpose};
 use super::database_file::{DatabaseFile, common};
-use super::failure::Offline as _;
 use super::schema;
-use super::transaction::{Source, SqliteTransaction};
+use crate::connection::{Connection, Purpose};
+use crate::failure::Offline as _;
+use crate::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
 use convoke_store::schema::Extent;
 use convoke_store::{

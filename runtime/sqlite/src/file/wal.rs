@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 
-use super::connection::Connection;
-use super::readers::Readers;
+use crate::connection::{BUSY, Connection, Readers};
 use convoke_core::clock::Clock;
 
 /// How long a checkpoint waits for readers of an older state.
@@ -170,7 +169,7 @@ impl Wal {
     fn wait_for_readers(&self, connection: &Connection) -> bool {
         let patient = connection.sqlite.busy_timeout(WAIT_FOR_READERS);
         let whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(RESTART)");
-        let restored = connection.sqlite.busy_timeout(super::connection::BUSY);
+        let restored = connection.sqlite.busy_timeout(BUSY);
         whole && patient.is_ok() && restored.is_ok()
     }
 

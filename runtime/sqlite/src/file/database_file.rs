@@ -10,12 +10,12 @@ use std::time::Duration;
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 
-use super::Sqlite;
-use super::connection::{Common, Connection, Purpose};
-use super::failure::{self, Offline as _};
-use super::page_cache;
 use super::schema;
-use super::transaction::{Source, SqliteTransaction};
+use crate::cache::page_cache;
+use crate::connection::{Common, Connection, Purpose};
+use crate::failure::{self, Offline as _};
+use crate::settings::Sqlite;
+use crate::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
 use convoke_store::{
     Commits, Inspected, NamedStat, OfflineDatabase, OfflineError, Reader, StoreError, TableDef, Thoroughness,

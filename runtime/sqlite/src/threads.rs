@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
+use super::connection::{Reads, nanos};
 use super::counters::Counters;
-use super::disk_watch::Reads;
-use super::interrupt::nanos;
 use super::queue::Queue;
 use convoke_store::gate::Gate;
 
@@ -30,27 +29,6 @@ pub(crate) struct Shared {
     pub batch_age_max: Duration,
     /// One mutation.
     pub mutation_timeout: Duration,
-}
-
-/// Ends the watches of a store.
-#[derive(Clone, Default)]
-pub(crate) struct Switch(Arc<(Mutex<bool>, Condvar)>);
-
-impl Switch {
-    /// Ends them now.
-    pub(crate) fn off(&self) {
-        *self.0.0.lock() = true;
-        self.0.1.notify_all();
-    }
-
-    /// Waits for the end, at most for `patience`; says whether it came.
-    pub(crate) fn off_within(&self, patience: Duration) -> bool {
-        let mut off = self.0.0.lock();
-        if !*off {
-            self.0.1.wait_for(&mut off, patience);
-        }
-        *off
-    }
 }
 
 /// The mutation that runs now, for the watchdog.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::data_dir::DATABASE;
+use super::names::{DATABASE, log_of};
 use convoke_store::{private_file, sync_folder};
 
 /// What is to be done, while it is being done.
@@ -86,13 +86,6 @@ pub(crate) fn resume(folder: &Path) -> io::Result<()> {
     }
     fs::remove_file(&path)?;
     sync_folder(&path)
-}
-
-/// The log of a database.
-pub(crate) fn log_of(database: &Path) -> std::path::PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    name.into()
 }
 
 fn move_if_there(from: &Path, to: &Path) -> io::Result<()> {

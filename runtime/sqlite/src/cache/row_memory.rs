@@ -11,11 +11,10 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::known_rows::{KnownRow, KnownRows, Places, RowKey, unique_index};
+use super::known_rows::{KnownRow, KnownRows, Places, RowKey};
 use super::newest::Changed;
 use super::packed_row::PackedRow;
-use super::row::SqliteRow;
-use super::statement_key::Fields;
+use crate::sql::{Fields, SqliteRow, unique_index};
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
 

@@ -12,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::packed_row::PackedRow;
 use convoke_store::table::IndexDef;
-use convoke_store::{Plan, Row, StoreError, TableDef, Value, ValueRef};
+use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
 
 /// What a row takes beside itself, and a key that finds a row, about, in bytes.
 const ROW_BYTES: u64 = 128;
@@ -142,12 +142,4 @@ impl Places {
             keys().all(|value| value != ValueRef::Null).then(|| self.of(table, index, keys()))
         })
     }
-}
-
-/// The unique index of which a plan asks for all keys, so that it has one row at most.
-pub(crate) fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
-    let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
-    let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
-    let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
-    (is_plain && !eq.contains(&Value::Null)).then_some(index)
 }

@@ -12,8 +12,8 @@ use std::sync::mpsc::Sender;
 use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::connection::Connection;
-use super::failure;
+use crate::connection::Connection;
+use crate::failure;
 use convoke_store::engine::{OnProgress, Progress, Seal};
 use convoke_store::{StoreError, private_file, sync_folder};
 

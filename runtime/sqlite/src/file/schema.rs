@@ -7,11 +7,10 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension as _, params};
 use tracing::debug;
 
-use super::connection::Connection;
-use super::failure::Opening as _;
-use super::row;
-use super::sql::{self, quoted};
-use super::transaction::{Source, SqliteTransaction};
+use crate::connection::Connection;
+use crate::failure::Opening as _;
+use crate::sql::{self, quoted, row};
+use crate::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Millis;
 use convoke_store::schema::{
     Applied, Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes,

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef as Raw};
 use rusqlite::{Result, Statement};
 
-use super::sql::Tail;
 use super::statement_key::places;
+use super::text::Tail;
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// A row that SQLite stands on.
@@ -25,7 +25,7 @@ impl SqliteRow<'_> {
 
     /// The row's number, where the statement asks for it behind the fields ([`sql::NUMBER`]).
     ///
-    /// [`sql::NUMBER`]: super::sql::NUMBER
+    /// [`sql::NUMBER`]: super::text::NUMBER
     pub(crate) fn number(&self) -> Option<i64> {
         match self.row.get_ref(2 + self.table.fields.len()) {
             Ok(Raw::Integer(number)) => Some(number),

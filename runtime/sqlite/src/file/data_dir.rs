@@ -1,19 +1,16 @@
-//! The data folder: made private, locked for one process, and the names of what lies in it.
+//! The data folder: made private, and locked for one process.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use super::names::{DATABASE, SCRATCH};
 use super::swap;
 use convoke_store::OpenError;
 use convoke_store::files::private_file;
 
-/// The database file within the folder.
-pub(crate) const DATABASE: &str = "convoke.db";
 const LOCK: &str = "convoke.lock";
-/// The folder of what is being made: files that only the holder of the lock has a use for.
-pub(crate) const SCRATCH: &str = "tmp";
 
 /// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
 pub(crate) struct DataDir {
