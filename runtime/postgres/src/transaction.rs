@@ -18,9 +18,9 @@ use rustc_hash::FxHashMap;
 use tokio_postgres::Row as Raw;
 
 use super::failure::{Failure, STANDBY, UNCONFIRMED};
+use super::nodes::turns;
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
-use super::turns;
 use super::value::{self, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
-use super::aside::Aside;
-use super::failure::Failure;
-use super::server::Server;
-use super::session::Ask;
-use super::value::Param;
+use crate::aside::Aside;
+use crate::failure::Failure;
+use crate::server::Server;
+use crate::session::Ask;
+use crate::value::Param;
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, StoreError, Value};
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::aside::Aside;
-use super::failure::Failure;
-use super::own;
-use super::server::Server;
-use super::session::{Ask, Session};
-use super::value::Bits;
+use crate::aside::Aside;
+use crate::failure::Failure;
+use crate::own;
+use crate::server::Server;
+use crate::session::{Ask, Session};
+use crate::value::{Bits, Param};
 use convoke_core::clock::Clock;
 use convoke_store::{Answerer, Value};
 
@@ -78,6 +78,6 @@ pub(crate) fn answer(session: &mut Session, node: u32, answerer: &Answerer) -> R
     Ok(())
 }
 
-fn number(node: u32) -> super::value::Param {
+fn number(node: u32) -> Param {
     Value::Integer(node.into()).into()
 }

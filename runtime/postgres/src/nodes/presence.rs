@@ -1,5 +1,6 @@
 //! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
@@ -8,15 +9,15 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tracing::warn;
 
-use super::failure::Failure;
-use super::own::{self, LIFETIME_S};
-use super::server::Server;
-use super::session::Session;
-use super::value::Bits;
-use super::writer::Confirmed;
 use super::{buckets, leases, requests, turns};
+use crate::failure::Failure;
+use crate::own::{self, LIFETIME_S};
+use crate::server::Server;
+use crate::session::Session;
+use crate::value::Bits;
+use crate::writer::Confirmed;
 use convoke_core::clock::{Clock as _, Millis, SharedClock};
-use convoke_store::{Answerer, Nodes, Value};
+use convoke_store::{Answerer, Nodes, OpenError, Value};
 
 /// Between two renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
@@ -69,6 +70,17 @@ pub(crate) enum Refused {
     Disagrees(String),
     /// The server's.
     Failed(Failure),
+}
+
+impl Refused {
+    /// The reason why this node cannot open the database, for the data folder of this installation.
+    pub(crate) fn into_open_error(self, data: &Path) -> OpenError {
+        match self {
+            Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
+            Refused::Disagrees(other) => OpenError::Disagrees { other },
+            Refused::Failed(failure) => failure.into(),
+        }
+    }
 }
 
 impl From<Failure> for Refused {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::failure::Failure;
-use super::own::{self, LIFETIME_S};
-use super::session::{Ask, Session, Told};
-use super::sessions::Sessions;
-use super::value::Param;
+use crate::failure::Failure;
+use crate::own::{self, LIFETIME_S};
+use crate::session::{Ask, Session, Told};
+use crate::sessions::Sessions;
+use crate::value::Param;
 use convoke_store::{StoreError, TurnName, TurnRow, TurnRows, Value};
 
 /// How long one waits for the server.

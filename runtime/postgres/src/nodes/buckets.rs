@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::aside::Aside;
-use super::failure::Failure;
-use super::own;
-use super::server::Server;
-use super::session::Ask;
+use crate::aside::Aside;
+use crate::failure::Failure;
+use crate::own;
+use crate::server::Server;
+use crate::session::Ask;
 use convoke_store::{Draw, Drawn, Value};
 
 /// $1 the bucket, $2 now, $3 what it holds at most, $4 what comes a millisecond, $5 needed, $6 cost, $7 a block. The clocks of

@@ -27,11 +27,11 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client};
 use tracing::warn;
 
-use super::failure::{Failure, STANDBY};
-use super::own;
-use super::server::Server;
-use super::sql::quoted;
-use super::value::Bits;
+use crate::failure::{Failure, STANDBY};
+use crate::own;
+use crate::server::Server;
+use crate::sql::{create_index, quoted};
+use crate::value::{Bits, Param};
 use convoke_core::clock::Clock;
 use convoke_store::{ChangeSet, Commits, RowChange, TableDef};
 
@@ -336,7 +336,7 @@ fn channel(schema: &str) -> String {
 fn fingerprint(table: &TableDef) -> u32 {
     let mut hasher = FxHasher::default();
     for index in table.indexes {
-        hasher.write(super::sql::create_index(table, index).as_bytes());
+        hasher.write(create_index(table, index).as_bytes());
         hasher.write_u8(0);
     }
     // Half of it is enough, and a number in JSON.
@@ -401,6 +401,6 @@ fn decode_rows(table: &'static TableDef, rows: &Json) -> Option<Vec<RowChange>> 
 pub(crate) const MARK: &str = "INSERT INTO _commits (id, xid, node, changes) VALUES ($1, pg_current_xact_id(), $2, $3)";
 
 /// The parameters of [`MARK`].
-pub(crate) fn mark(id: u128, node: u128, changes: String) -> Vec<super::value::Param> {
+pub(crate) fn mark(id: u128, node: u128, changes: String) -> Vec<Param> {
     vec![own::id(id), own::id(node), convoke_store::Value::Text(changes).into()]
 }
