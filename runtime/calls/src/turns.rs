@@ -2,7 +2,7 @@
 //! that one has left.
 //!
 //! In the memory of a process that serves alone. Where several nodes serve the database, a turn is also a row
-//! ([`convoke_store::shared`]): a node that has it and is not heard of loses it to another one, and what it then still wants
+//! ([`convoke_store::nodes`]): a node that has it and is not heard of loses it to another one, and what it then still wants
 //! to write under it is refused ([`crate::ActionCtx::under`]).
 
 use std::collections::HashMap;

@@ -11,25 +11,21 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::Postgres;
-use super::buckets::Buckets;
 use super::checks;
 use super::counters::Counters;
 use super::failure::Failure;
-use super::follower::{Follower, Following, HISTORY, History};
-use super::installation::Snapshot;
-use super::leases::Leases;
+use super::folder;
 use super::line::{Line, closed};
+use super::nodes::{Buckets, Company, Follower, Following, HISTORY, History, Leases, Presence, Requests, Turns};
 use super::own;
 use super::pauses::Pauses;
-use super::presence::{Company, Presence, Refused};
-use super::requests::Requests;
 use super::schema;
 use super::server::Server;
 use super::session::Session;
 use super::sessions::Sessions;
+use super::settings::{BACKED_UP_BY, Postgres};
+use super::snapshot::Snapshot;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
-use super::turns::Turns;
 use super::writer::{Confirmed, Home, Writers};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::engine::{OnProgress, Read, Seal};
@@ -91,7 +87,7 @@ impl PgEngine {
     pub(crate) fn open(settings: &Postgres, start: EngineStart<'_>) -> Result<Self, OpenError> {
         let EngineStart { data, agreed, tables, limits, clock, stuck, gate, commits, on_opening, .. } = start;
         schema::require_free_names(&tables)?;
-        super::make_folder(data)?;
+        folder::make(data)?;
         let tables: Arc<[_]> = tables.into();
         // A node that stands still must not hold others up for long; one that thinks may take its time.
         let idle = (2 * limits.mutation_timeout.max(limits.query_timeout)).max(Duration::from_secs(10));
@@ -103,7 +99,7 @@ impl PgEngine {
         let clock: Arc<dyn Clock> = shared.clone();
         let confirmed = Arc::<Confirmed>::default();
         let presence = Presence::enter(&mut session, &server, Company::Nodes { agreed }, &shared, Some(&confirmed))
-            .map_err(|refused| locked(data, refused))?;
+            .map_err(|refused| refused.into_open_error(data))?;
         let by = (presence.id(), &on_opening);
         let (difference, mut session) =
             schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), by)?;
@@ -195,15 +191,6 @@ impl PgEngine {
                 let _ = reply.send(Err(error));
             }
         }
-    }
-}
-
-/// Why this node may not come in, or nobody may.
-pub(crate) fn locked(data: &Path, refused: Refused) -> OpenError {
-    match refused {
-        Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
-        Refused::Disagrees(other) => OpenError::Disagrees { other },
-        Refused::Failed(failure) => failure.into(),
     }
 }
 
@@ -444,7 +431,7 @@ impl Engine for PgEngine {
     }
 
     fn backup(&self, _: &Path, _: OnProgress, _: &mut Seal<'_>) -> Result<(), StoreError> {
-        Err(StoreError::BackedUpBy(super::BACKED_UP_BY))
+        Err(StoreError::BackedUpBy(BACKED_UP_BY))
     }
 
     fn snapshot(&self, mut progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {

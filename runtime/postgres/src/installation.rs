@@ -1,4 +1,4 @@
-//! A database that nobody serves, or as of one moment: read, made anew beside it, and put in its place as a whole.
+//! A database that no node serves: read, and replaced as a whole by one that is built beside it.
 //!
 //! The tables lie in a schema of the server's. Another one is made beside it, and takes its name.
 
@@ -8,20 +8,21 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::checks;
-use super::engine::locked;
 use super::failure::Failure;
-use super::own::{self, LIFETIME_S};
-use super::presence::{Company, Presence, enter_row};
+use super::folder;
+use super::nodes::{Company, Presence, enter_row};
+use super::own;
 use super::schema;
 use super::server::Server;
 use super::session::Session;
+use super::snapshot::Snapshot;
 use super::sql::{NAME_MAX, quoted};
 use super::transaction::{Committed, Death, PgTransaction, Purpose};
 use convoke_core::clock::{Clock, SharedClock};
 use convoke_store::schema::Extent;
 use convoke_store::{
-    Commits, DatabaseBuilder, Inspected, Installation, NamedStat, NewRow, OfflineDatabase, OfflineError, OnOpening,
-    OpenError, Reader, StoreError, TableDef, Thoroughness, Value, Writer as _,
+    Commits, DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, OnOpening, OpenError, StoreError,
+    TableDef, Value, Writer as _,
 };
 
 /// An installation that nobody else uses as long as this lives.
@@ -37,14 +38,14 @@ impl PgInstallation {
     /// # Errors
     /// [`OpenError::Locked`] if nodes serve it; the server's.
     pub(crate) fn lock(server: &Server, data: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        super::make_folder(data)?;
+        folder::make(data)?;
         let server = Arc::new(server.clone());
         let mut session = Session::open(&server)?;
         checks::require(&mut session, &server)?;
         own::make(&mut session, &server)?;
         let shared = Arc::new(SharedClock::over(clock));
         let presence = Presence::enter(&mut session, &server, Company::None, &shared, None)
-            .map_err(|refused| locked(data, refused))?;
+            .map_err(|refused| refused.into_open_error(data))?;
         let clock: Arc<dyn Clock> = shared;
         Ok(Self { server, clock, presence })
     }
@@ -72,8 +73,7 @@ impl Installation for PgInstallation {
     fn database(&self) -> Result<Option<Box<dyn OfflineDatabase>>, OfflineError> {
         let commits = Arc::new(Commits::new(self.clock.clone(), &[]));
         let snapshot = Snapshot::open(&self.server, &self.clock, &commits)?;
-        let exists = snapshot.transaction.own_rows("SELECT 1 FROM _schema LIMIT 1", Vec::new())?;
-        Ok((!exists.is_empty()).then(|| Box::new(snapshot) as Box<dyn OfflineDatabase>))
+        Ok(snapshot.has_schema()?.then(|| Box::new(snapshot) as Box<dyn OfflineDatabase>))
     }
 
     fn build(&self, tables: &[&'static TableDef]) -> Result<Box<dyn DatabaseBuilder>, OfflineError> {
@@ -136,78 +136,6 @@ fn free_name(session: &mut Session, plain: &str) -> Result<String, Failure> {
         name = format!("{plain}-{number}");
     }
     Ok(name)
-}
-
-/// A database as of one moment: a snapshot that the server holds.
-pub(crate) struct Snapshot {
-    server: Arc<Server>,
-    transaction: PgTransaction,
-}
-
-impl Snapshot {
-    /// Opens one that fits into the order of the mutations.
-    ///
-    /// # Errors
-    /// The server's.
-    pub(crate) fn open(
-        server: &Arc<Server>,
-        clock: &Arc<dyn Clock>,
-        commits: &Arc<Commits>,
-    ) -> Result<Self, StoreError> {
-        let mut session = Session::open(server).map_err(|failure| failure.into_store(0))?;
-        session.run("SET idle_in_transaction_session_timeout = 0").map_err(|failure| failure.into_store(0))?;
-        let transaction = PgTransaction::new(session, Purpose::ReadLong, schema::frame(clock, commits));
-        transaction.run("SELECT 1")?;
-        Ok(Self { server: server.clone(), transaction })
-    }
-}
-
-impl OfflineDatabase for Snapshot {
-    fn reader(&self) -> &dyn Reader {
-        &self.transaction
-    }
-
-    fn check(&self, _: Thoroughness) -> Result<Vec<String>, OfflineError> {
-        // Whether pages are whole is for the server's own tools to say (pg_amcheck).
-        Ok(Vec::new())
-    }
-
-    fn require_whole(&self, _: Thoroughness) -> Result<(), OfflineError> {
-        Ok(())
-    }
-
-    fn description(&self) -> Result<String, OfflineError> {
-        let nodes = format!(
-            "SELECT current_setting('server_version'), current_database(), coalesce(string_agg(name, ', ' ORDER BY name), '') \
-             FROM _nodes WHERE NOT alone AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"
-        );
-        let rows = self.transaction.own_rows(&nodes, Vec::new())?;
-        let text = |column| rows.first().and_then(|row| row.try_get::<_, String>(column).ok()).unwrap_or_default();
-        let (version, database, nodes) = (text(0), text(1), text(2));
-        let served = if nodes.is_empty() { "no node serves it".to_owned() } else { format!("nodes: {nodes}") };
-        let (hosts, schema) = (self.server.hosts(), &self.server.schema);
-        Ok(format!("PostgreSQL {version} at {hosts}, database {database}, schema {schema}; {served}"))
-    }
-
-    fn checked_by(&self) -> Option<&'static str> {
-        Some("pg_amcheck")
-    }
-
-    fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError> {
-        Ok(schema::inspect(&self.transaction, tables)?)
-    }
-
-    fn stats(&self) -> Result<Vec<NamedStat>, OfflineError> {
-        let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c \
-                   JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = $1";
-        let rows = self.transaction.own_rows(sql, vec![Value::Text(self.server.schema.clone()).into()])?;
-        let bytes: i64 = rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(0);
-        Ok(vec![NamedStat::gauge("database_bytes", "Bytes of the tables and their indexes.", bytes.unsigned_abs())])
-    }
-
-    fn greatest_id(&self) -> Result<u128, OfflineError> {
-        Ok(schema::greatest_id(&self.transaction)?)
-    }
 }
 
 /// A new database that is being filled, in a schema of its own and one transaction.

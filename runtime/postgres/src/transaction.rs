@@ -18,14 +18,15 @@ use rustc_hash::FxHashMap;
 use tokio_postgres::Row as Raw;
 
 use super::failure::{Failure, STANDBY, UNCONFIRMED};
+use super::nodes::turns;
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
-use super::turns;
 use super::value::{self, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
+use convoke_store::query::LIST_MAX;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::{LIST_MAX, Visit};
+use convoke_store::transaction::Visit;
 use convoke_store::{
     Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value, Writer,
 };

@@ -17,8 +17,8 @@ use tracing::{error, warn};
 
 use super::counters::Counters;
 use super::failure::{Failure, UNCONFIRMED};
-use super::follower::{self, MARK, Signals};
 use super::line::Line;
+use super::nodes::follower::{self, MARK, Signals};
 use super::own;
 use super::pauses::Pauses;
 use super::session::{Ask, BARRIER, Session};

@@ -9,20 +9,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::Sqlite;
-use super::backup::{self, BackupJob};
-use super::connection::{Common, Connection, Purpose};
+use super::cache::{Changed, Newest, page_cache};
+use super::connection::{Common, Connection, Purpose, Readers};
 use super::counters::Counters;
-use super::data_dir::DataDir;
-use super::database_file::DatabaseFile;
-use super::disk_watch::Watched;
-use super::newest::{Changed, Newest};
-use super::page_cache;
+use super::file::{BackupJob, Bounds, DataDir, DatabaseFile, Watched, backup, schema};
 use super::queue::{NotQueued, Queue, Whole};
-use super::readers::Readers;
-use super::schema;
-use super::shared::{Current, Shared, Switch};
-use super::wal::Bounds;
+use super::read;
+use super::settings::Sqlite;
+use super::switch::Switch;
+use super::threads::{Current, Shared};
 use super::watchdog;
 use super::writer::{self, Writer};
 use convoke_core::clock::Clock;
@@ -84,7 +79,7 @@ impl SqliteEngine {
         let greatest_id = schema::greatest_id(&connection)?;
         let connection = Rc::into_inner(connection)
             .ok_or_else(|| OpenError::Engine("the schema is still being applied".to_owned()))?;
-        let readers = Arc::new(Readers::open(&common, limits)?);
+        let readers = Arc::new(Readers::open(&common, limits, read::run)?);
         let bounds =
             Bounds { checkpoint_bytes: settings.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
         let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), connection)?;
@@ -97,7 +92,8 @@ impl SqliteEngine {
             folder: folder.path().to_owned(),
             disk,
             floor: Floor::of(limits),
-            shared: shared.clone(),
+            gate: shared.gate.clone(),
+            reads: shared.reads.clone(),
             probe: move || Connection::probe(&probed),
             clock: clock.clone(),
         };
@@ -151,11 +147,11 @@ impl SqliteEngine {
 
 impl Engine for SqliteEngine {
     fn read_at_once(&self, flow: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError> {
-        Ok(self.readers.lease_at_once(flow)?.map(|lease| lease.run(read)))
+        Ok(self.readers.lease_at_once(flow)?.map(|lease| read::run(lease, read)))
     }
 
     fn read_blocking(&self, flow: Flow, read: &mut Read<'_>) -> Result<Ran, StoreError> {
-        Ok(self.readers.lease_blocking(flow)?.run(read))
+        Ok(read::run(self.readers.lease_blocking(flow)?, read))
     }
 
     fn read_in_turn(&self, flow: Flow, job: Box<dyn ReadJob>) -> Result<(), StoreError> {

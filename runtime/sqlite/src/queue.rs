@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::backup::BackupJob;
 use super::connection::Connection;
+use super::file::BackupJob;
 use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, WriteJob};
 

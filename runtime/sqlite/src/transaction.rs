@@ -12,18 +12,14 @@ use std::time::Duration;
 
 use rusqlite::CachedStatement;
 
-use super::connection::Connection;
+use super::cache::{KnownRow, RowMemory};
+use super::connection::{Connection, Lease, Stop};
 use super::failure;
-use super::interrupt::Stop;
-use super::known_rows::{KnownRow, unique_index};
-use super::readers::Lease;
-use super::row::{self, SqliteRow};
-use super::row_memory::RowMemory;
-use super::sql;
-use super::statement_key::{Fields, StatementKey, places};
+use super::sql::{self, Fields, SqliteRow, StatementKey, places, row, unique_index};
 use convoke_store::changes::{Change, Changes};
+use convoke_store::query::LIST_MAX;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::{LIST_MAX, Visit};
+use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
 
 /// What a transaction runs on.

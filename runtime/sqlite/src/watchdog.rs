@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tracing::error;
 
-use super::shared::{Shared, Switch};
+use super::switch::Switch;
+use super::threads::Shared;
 use convoke_core::clock::Clock;
 use convoke_store::Stuck;
 

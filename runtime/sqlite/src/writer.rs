@@ -13,15 +13,13 @@ use std::time::Duration;
 
 use tracing::{debug, error, warn};
 
-use super::connection::{Common, Connection, Purpose};
+use super::cache::{Changed, RowMemory};
+use super::connection::{Common, Connection, Purpose, Readers};
 use super::failure::{self, Opening as _};
-use super::newest::Changed;
+use super::file::{Bounds, Wal};
 use super::queue::{Next, Taken, Whole, Work};
-use super::readers::Readers;
-use super::row_memory::RowMemory;
-use super::shared::Shared;
+use super::threads::Shared;
 use super::transaction::{Source, SqliteTransaction};
-use super::wal::{Bounds, Wal};
 use convoke_store::{Flow, OpenError, StoreError, WriteJob};
 
 /// The first and the longest pause between two attempts to reopen the database.

@@ -4,7 +4,7 @@
 
 pub use convoke_core::__private::*;
 
-pub use crate::table::{
+pub use crate::schema::table::{
     Column, Condition, Field, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, Table, TableDef, TextColumn, Unique,
     choice_from_value, field_schema, json_from_value, json_to_value, text_to_value,
 };

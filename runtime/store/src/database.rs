@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::engine::{Access, WriteJob};
+use super::engine::WriteJob;
 use super::error::StoreError;
-use super::flow::Flow;
-use super::latency_class::LatencyClass;
+use super::fairness::Flow;
+use super::fairness::latency_class::LatencyClass;
+use super::gate::Access;
 use super::query::{Db, DbMut, ReadLimits};
+use super::schema::table::Table;
 use super::store::Store;
-use super::table::Table;
 use super::transaction::{Reader, Writer};
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::{Error, Result};

@@ -14,13 +14,13 @@ use std::time::Duration;
 use super::commits::{ChangeSet, Commits};
 use super::disk::Disk;
 use super::error::{OpenError, StoreError};
-use super::flow::Flow;
-use super::gate::Gate;
+use super::fairness::Flow;
+use super::gate::{Access, Gate};
+use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{Installation, OfflineDatabase};
 use super::schema::Extent;
-use super::shared::{LeaseRows, TurnRows};
+use super::schema::table::TableDef;
 use super::stats::{NamedStat, Stats};
-use super::table::TableDef;
 use super::transaction::{Reader, Writer};
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::limits::Limits;
@@ -377,17 +377,6 @@ pub struct Ran {
     pub outcome: Result<(), StoreError>,
     /// How long it took, with the opening of its snapshot.
     pub elapsed: Duration,
-}
-
-/// Who is served while the store is closed to some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Any call: refused while the schema does not fit, and a write also while the disk has too little room.
-    Everyone,
-    /// The runtime's own work, and calls of the operator: refused while the schema does not fit.
-    System,
-    /// Calls of the operator, such as a migration.
-    Admin,
 }
 
 /// A read that waits for its turn.

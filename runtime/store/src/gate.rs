@@ -4,7 +4,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 
-use super::engine::Access;
+/// Who is served while the store is closed to some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Any call: refused while the schema does not fit, and a write also while the disk has too little room.
+    Everyone,
+    /// The runtime's own work, and calls of the operator: refused while the schema does not fit.
+    System,
+    /// Calls of the operator, such as a migration.
+    Admin,
+}
 
 /// Whether the store serves, and why not.
 #[derive(Default)]

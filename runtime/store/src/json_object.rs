@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::error::StoreError;
-use super::table::{Column, json, json_from_value, json_to_value};
+use super::schema::table::{Column, json, json_from_value, json_to_value};
 use super::value::{ColumnType, Value, ValueRef};
 use convoke_core::wire::Invalid;
 use convoke_core::wire::free_form::{KEY_CHARS_MAX, Reading};

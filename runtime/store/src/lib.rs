@@ -1,8 +1,9 @@
 //! The store: typed tables over a transactional engine.
 //!
-//! No engine stands in this crate, and nothing above it knows which one there is. In reading order: the values a column
-//! holds, what a table is, how a query is typed, what a transaction can do, the seam to the engine, the handle that the
-//! runtime holds, that with ids and the time, and how a database follows the tables in code.
+//! No engine stands in this crate, and nothing above it knows which one there is. In reading order: the values that a column
+//! holds, the tables in code and the schema of a database (`schema/`), queries (`query/`), what a transaction can do,
+//! commits (`commits/`), the seam to the engine, the queues that are fair to callers (`fairness/`), the handle that the
+//! runtime holds, and that with ids and the time.
 
 // The attributes emit absolute paths (`::convoke::…`): a crate of tables depends on this one under that name.
 extern crate self as convoke;
@@ -10,35 +11,26 @@ extern crate self as convoke;
 #[doc(hidden)]
 pub mod __private;
 mod admission;
-mod change_recorder;
-pub mod changes;
 pub mod commits;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod database;
-mod definition;
 pub mod disk;
 pub mod engine;
 mod engines;
 pub mod error;
-pub mod fair_queue;
+mod error_codes;
+mod fairness;
 pub mod files;
-mod flow;
 pub mod gate;
-pub mod index_key;
 mod json_object;
-pub mod latency_class;
-mod misuse;
+pub mod nodes;
 pub mod offline;
-mod pages;
 pub mod query;
-pub mod read_set;
+mod row;
 pub mod schema;
-pub mod shape;
-pub mod shared;
 pub mod stats;
 pub mod store;
-pub mod table;
 pub mod transaction;
 pub mod value;
 
@@ -47,30 +39,34 @@ pub use convoke_core::{Error, Id, Invalid, Millis, Result, rate_class, section, 
 pub use convoke_macros::{table, value};
 
 pub use admission::Admission;
-pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange};
+pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange, changes, read_set};
 pub use database::Database;
 pub use disk::{Disk, Floor, HeldDisk, Room, SystemDisk};
 pub use engine::{
-    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob,
-    Stuck, WriteJob,
+    Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob, Stuck,
+    WriteJob,
 };
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};
+pub use fairness::{Flow, fair_queue, latency_class};
 pub use files::{private_file, sync_folder};
-pub use flow::Flow;
+pub use gate::Access;
 pub use json_object::JsonObject;
 pub use latency_class::LatencyClass;
+pub use nodes::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRow, TurnRows};
 pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, Thoroughness};
-pub use pages::{AtMost, PageEnds, PageStart, PageStatus, PaginationOpts, PaginationResult};
-pub use query::{Cursor, Db, DbMut, Encoded, Inserted, Order, Page, Query, ReadLimits};
+pub use query::{
+    AtMost, Cursor, Db, DbMut, Encoded, Inserted, Order, Page, PageEnds, PageStart, PageStatus, PaginationOpts,
+    PaginationResult, Plan, Query, ReadLimits, index_key,
+};
 pub use read_set::{ReadSet, RecordingReader};
-pub use schema::Inspected;
-pub use shared::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRow, TurnRows};
+pub use row::Row;
+pub use schema::{Inspected, shape, table};
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};
 pub use table::{
     Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, SubmittedTable, Table, TableDef,
     Unique,
 };
-pub use transaction::{Plan, Reader, Row, Writer};
+pub use transaction::{Reader, Writer};
 pub use value::{ColumnType, Value, ValueRef};

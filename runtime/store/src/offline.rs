@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{OpenError, StoreError};
+use super::query::Plan;
 use super::schema::Inspected;
+use super::schema::table::TableDef;
 use super::stats::NamedStat;
-use super::table::TableDef;
-use super::transaction::{Plan, Reader};
+use super::transaction::Reader;
 use super::value::Value;
 
 /// Why work on a database that nobody serves failed.

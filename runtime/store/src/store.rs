@@ -10,22 +10,21 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::change_recorder::RecordedJob;
-use super::commits::Commits;
+use super::commits::{Commits, RecordedJob};
 use super::disk::{Disk, SystemDisk};
 use super::engine::{
-    Access, Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob,
-    Stuck, WriteJob,
+    Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob, Stuck,
+    WriteJob,
 };
 use super::error::{OpenError, StoreError};
-use super::flow::Flow;
-use super::gate::Gate;
-use super::latency_class::LatencyClass;
+use super::fairness::Flow;
+use super::fairness::latency_class::LatencyClass;
+use super::gate::{Access, Gate};
+use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{OfflineDatabase, OfflineError};
+use super::schema::table::TableDef;
 use super::schema::{self, Extent};
-use super::shared::{LeaseRows, TurnRows};
 use super::stats::{NamedStat, Stats};
-use super::table::TableDef;
 use super::transaction::Reader;
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::core_wait::CoreWait;

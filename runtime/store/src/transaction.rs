@@ -4,70 +4,16 @@
 //! engine-made (SQL, threads, savepoints) is below them. Who holds a reader cannot write, by type; and every change of a
 //! row, a migration's too, passes a writer.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 use super::commits::Commit;
-use super::definition::Schemas;
 use super::error::StoreError;
-use super::shared::TurnName;
-use super::table::{IndexDef, TableDef};
-use super::value::{Value, ValueRef};
-
-/// A row that lies in the engine while it is visited.
-pub trait Row {
-    /// The bits of `_id`.
-    fn id(&self) -> Result<u128, StoreError>;
-
-    /// `_creationTime`, in milliseconds.
-    fn creation_time(&self) -> Result<i64, StoreError>;
-
-    /// The value of the field at this place of [`TableDef::fields`].
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError>;
-}
-
-/// Which rows, in which order.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The table.
-    pub table: &'static TableDef,
-    /// The index that is read; none = by `_id`.
-    pub index: Option<&'static IndexDef>,
-    /// The values of the first keys.
-    pub eq: Vec<Value>,
-    /// The values of which the next key has one, each once; rows come in the index's order.
-    pub any: Option<Vec<Value>>,
-    /// The bounds of the next key.
-    pub range: Option<(Bound<Value>, Bound<Value>)>,
-    /// Backward through the index.
-    pub reverse: bool,
-    /// At most so many rows.
-    pub limit: Option<u64>,
-    /// Of each row only its id and the keys of the index, everything else reads as null: then the rows themselves are not
-    /// touched, where the index holds the id.
-    pub keys_only: bool,
-    /// Only rows behind this place: the values of all keys of the index and the id, as [`Plan`] orders them.
-    pub after: Option<(Vec<Value>, u128)>,
-}
-
-/// Values of one list in one plan at most.
-pub const LIST_MAX: usize = 16_384;
-
-impl Plan {
-    /// Whether it has no rows by its form.
-    ///
-    /// # Errors
-    /// [`StoreError::Engine`] for a list that no statement takes: more than [`LIST_MAX`] values.
-    pub fn is_empty(&self) -> Result<bool, StoreError> {
-        match &self.any {
-            Some(values) if values.len() > LIST_MAX => {
-                let count = values.len();
-                Err(StoreError::Engine(format!("a list of keys has {count} values; {LIST_MAX} are the most")))
-            }
-            Some(values) => Ok(values.is_empty()),
-            None => Ok(self.limit == Some(0)),
-        }
-    }
-}
+use super::nodes::TurnName;
+use super::query::Plan;
+use super::row::Row;
+use super::schema::Schemas;
+use super::schema::table::TableDef;
+use super::value::Value;
 
 /// What a visitor says after each row.
 pub type Visit<'a> = dyn FnMut(&dyn Row) -> Result<ControlFlow<()>, StoreError> + 'a;

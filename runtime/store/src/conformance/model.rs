@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use super::support::{Account, Factory, TestStore, down, field, key, start, together};
-use crate::table::Bytes;
+use crate::schema::table::Bytes;
 use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
 
 const A: usize = 0;

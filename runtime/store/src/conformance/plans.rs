@@ -5,8 +5,8 @@ use std::ops::{Bound, ControlFlow};
 use schemars::JsonSchema;
 
 use super::support::{Factory, TestStore, down, field, key, start};
-use crate::table::Bytes;
-use crate::transaction::LIST_MAX;
+use crate::query::LIST_MAX;
+use crate::schema::table::Bytes;
 use crate::{Column, FieldDef, IndexDef, Plan, Reader, StoreError, TableDef, Value};
 
 /// A table of one field, with an index that lies upward and one that lies downward.

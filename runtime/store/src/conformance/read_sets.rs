@@ -11,7 +11,7 @@ use proptest::sample::subsequence;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
 use super::support::{Account, ByOwner, Factory, TestStore, balance, db, field, open, reads, start};
-use crate::table::Bytes;
+use crate::schema::table::Bytes;
 use crate::{
     Access, Commit, Condition, DbMut, FieldDef, Id, IndexDef, KeyDef, Literal, Plan, ReadSet, Reader, RecordingReader,
     Row, StoreError, Table as _, TableDef, Value, Writer,

@@ -84,7 +84,7 @@ impl Table for Account {
 #[derive(Clone, Copy)]
 pub struct ByOwner;
 pub struct Owner;
-impl crate::table::Field for Owner {
+impl crate::schema::table::Field for Owner {
     type Type = String;
     const NAME: &'static str = "owner";
 }
@@ -98,7 +98,7 @@ impl Unique for ByOwner {}
 #[derive(Clone, Copy)]
 pub struct ByBalance;
 pub struct Balance;
-impl crate::table::Field for Balance {
+impl crate::schema::table::Field for Balance {
     type Type = i64;
     const NAME: &'static str = "balance";
 }

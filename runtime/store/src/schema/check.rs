@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::table::{Condition, FIELDS_MAX, FieldDef, IndexDef, KEYS_MAX, Literal, TableDef};
 use crate::error::OpenError;
-use crate::table::{Condition, FIELDS_MAX, FieldDef, IndexDef, KEYS_MAX, Literal, TableDef};
 use crate::value::ColumnType;
 
 /// The table in which the schema itself is kept.

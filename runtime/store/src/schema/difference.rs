@@ -1,12 +1,12 @@
 //! The way from the schema in the database to the one in code: steps where nothing is lost, words where something would
 //! be.
 
+use super::catalog::{Catalog, Extent};
+use super::definition::{Definition, FieldShape, TableShape};
 use super::misfit::misfits;
 use super::releases::needs_value;
-use super::{Catalog, Extent};
-use crate::definition::{Definition, FieldShape, TableShape};
+use super::table::{Condition, FieldDef, IndexDef, TableDef};
 use crate::error::OpenError;
-use crate::table::{Condition, FieldDef, IndexDef, TableDef};
 
 /// What there is to do, or why it is not done.
 #[derive(Debug, Default)]

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use tracing::info;
 
-use super::Catalog;
+use super::catalog::Catalog;
+use super::shape::Shape;
+use super::table::{FieldDef, TableDef};
 use crate::error::OpenError;
-use crate::shape::Shape;
-use crate::table::{FieldDef, TableDef};
 use crate::value::{ColumnType, ValueRef};
 use convoke_core::id;
 

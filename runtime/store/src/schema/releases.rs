@@ -4,11 +4,11 @@
 //! letter, has been there before. It serves as long as it can read every row and write rows that the newer one can read,
 //! and changes nothing.
 
-use super::Catalog;
+use super::catalog::Catalog;
+use super::definition::{Definition, FieldShape, TableShape};
 use super::misfit::misfits;
-use crate::definition::{Definition, FieldShape, TableShape};
+use super::table::TableDef;
 use crate::error::OpenError;
-use crate::table::TableDef;
 
 /// Whether the code is that of a former version of the database's schema.
 ///

@@ -1,0 +1,393 @@
+//! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use tracing::warn;
+
+use super::{buckets, leases, requests, turns};
+use crate::failure::Failure;
+use crate::own::{self, LIFETIME_S};
+use crate::server::Server;
+use crate::session::Session;
+use crate::value::Bits;
+use crate::writer::Confirmed;
+use convoke_core::clock::{Clock as _, Millis, SharedClock};
+use convoke_store::{Answerer, Nodes, OpenError, Value};
+
+/// Between two renewals.
+const RENEWAL: Duration = Duration::from_secs(1);
+/// A node whose clock is further from the database's is not ready: it is corrected by no more, and jobs would run at another
+/// time, and what nodes write would not follow what they have seen.
+const DEVIATION_MAX_MS: u64 = SharedClock::OFFSET_MAX_MS.unsigned_abs();
+/// How long what was committed is known by its own id: longer than anybody asks for it.
+const COMMITS_KEPT_S: u32 = 3_600;
+
+/// How many may use the database beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company<'a> {
+    /// Other nodes, if they have this alike.
+    Nodes {
+        /// See [`convoke_store::EngineStart::agreed`].
+        agreed: Option<&'a str>,
+    },
+    /// Nobody.
+    None,
+}
+
+/// A row of `_nodes`, for as long as this lives.
+pub(crate) struct Presence {
+    id: u128,
+    name: Arc<str>,
+    server: Arc<Server>,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    ended: Mutex<bool>,
+    wake: Condvar,
+    /// The numbers of those who lived at the last renewal.
+    living: Mutex<Vec<u32>>,
+    /// Why the last renewal failed.
+    trouble: Mutex<Option<Failure>>,
+    /// By how many milliseconds the database's clock was ahead of this node's at the last renewal.
+    deviation_ms: AtomicI64,
+    /// What answers other nodes.
+    answerer: OnceLock<Answerer>,
+}
+
+/// Why nobody else may come.
+pub(crate) enum Refused {
+    /// These are there.
+    Others(String),
+    /// This one, who serves with something else that all must have alike.
+    Disagrees(String),
+    /// The server's.
+    Failed(Failure),
+}
+
+impl Refused {
+    /// The reason why this node cannot open the database, for the data folder of this installation.
+    pub(crate) fn into_open_error(self, data: &Path) -> OpenError {
+        match self {
+            Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
+            Refused::Disagrees(other) => OpenError::Disagrees { other },
+            Refused::Failed(failure) => failure.into(),
+        }
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refused::Failed(failure)
+    }
+}
+
+impl Presence {
+    /// Enters a row, if those who are there allow it.
+    ///
+    /// # Errors
+    /// Who is there; the server's.
+    pub(crate) fn enter(
+        session: &mut Session,
+        server: &Arc<Server>,
+        company: Company<'_>,
+        clock: &Arc<SharedClock>,
+        confirmed: Option<&Arc<Confirmed>>,
+    ) -> Result<Self, Refused> {
+        let id = own::random_id()?;
+        // A row that is lost is entered again: it waits for no standby.
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; ";
+        session.run(begin.to_owned() + &own::hold("nodes"))?;
+        let others = session.rows(
+            &format!(
+                "SELECT name, extract(epoch from clock_timestamp() - seen_at)::bigint FROM _nodes \
+                 WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds' AND (alone OR $1) ORDER BY name"
+            ),
+            vec![Value::Bool(company == Company::None).into()],
+        )?;
+        if !others.is_empty() {
+            session.run("ROLLBACK")?;
+            let names: Vec<&str> = others.iter().filter_map(|row| row.try_get(0).ok()).collect();
+            return Err(Refused::Others(names.join(", ")));
+        }
+        if let Company::Nodes { agreed } = company
+            && let Some(other) = who_disagrees(session, agreed)?
+        {
+            session.run("ROLLBACK")?;
+            return Err(Refused::Disagrees(other));
+        }
+        enter_row(session, id, company)?;
+        let living = Mutex::new(living(session)?);
+        session.run("COMMIT")?;
+        let shared = Arc::new(Shared { living, ..Shared::default() });
+        let mut keeper = Keeper {
+            id,
+            server: server.clone(),
+            shared: shared.clone(),
+            clock: clock.clone(),
+            confirmed: confirmed.cloned(),
+            agreed: match company {
+                Company::Nodes { agreed } => Some(agreed.map(str::to_owned)),
+                Company::None => None,
+            },
+            history: server.history(),
+            session: None,
+            cleaned: 0,
+        };
+        keeper.renew_over(session)?;
+        let thread = thread::Builder::new().name("convoke-presence".to_owned()).spawn(move || keeper.work());
+        let thread = thread.map_err(|error| Failure::Other(format!("no thread for a presence: {error}")))?;
+        Ok(Self { id, name: name().into(), server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> u128 {
+        self.id
+    }
+
+    /// Its number and its name, and the numbers of all who live.
+    pub(crate) fn nodes(&self) -> Nodes {
+        let living = self.shared.living.lock().clone();
+        Nodes::Many { own: number(self.id), name: self.name.clone(), living }
+    }
+
+    /// Has other nodes answered; the first answerer stays.
+    pub(crate) fn answer_by(&self, answerer: Answerer) {
+        let _ = self.shared.answerer.set(answerer);
+    }
+
+    /// By how many milliseconds the database's clock is ahead of this node's.
+    pub(crate) fn deviation_ms(&self) -> i64 {
+        self.shared.deviation_ms.load(Relaxed)
+    }
+
+    /// Whether this node can serve.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn health(&self) -> Result<(), String> {
+        let trouble = self.trouble().map(Failure::reason);
+        trouble.or_else(|| deviates(self.deviation_ms())).map_or(Ok(()), Err)
+    }
+
+    /// Returns why the row cannot be renewed, if that is so: the server does not answer, or accepts no writes.
+    pub(crate) fn trouble(&self) -> Option<Failure> {
+        self.shared.trouble.lock().clone()
+    }
+
+    /// Removes the row. A second call does nothing.
+    pub(crate) fn leave(&self) {
+        let Some(thread) = self.thread.lock().take() else { return };
+        *self.shared.ended.lock() = true;
+        self.shared.wake.notify_all();
+        let _ = thread.join();
+        // A row that cannot be removed grows old.
+        if let Ok(mut session) = Session::open(&self.server) {
+            let _ = session.run("SET synchronous_commit = off");
+            let _ = session.change("DELETE FROM _nodes WHERE id = $1", vec![own::id(self.id)]);
+        }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// The number of a node, which tells it from others.
+fn number(id: u128) -> u32 {
+    u32::try_from(id & u128::from(u32::MAX)).unwrap_or(0)
+}
+
+/// A node that lives and has something else that all must have alike.
+fn who_disagrees(session: &mut Session, agreed: Option<&str>) -> Result<Option<String>, Failure> {
+    let sql = format!(
+        "SELECT name FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds' AND NOT alone \
+         AND agreed IS DISTINCT FROM nullif($1, '') ORDER BY name LIMIT 1"
+    );
+    let rows = session.rows(&sql, vec![Value::Text(agreed.unwrap_or_default().to_owned()).into()])?;
+    Ok(rows.first().and_then(|row| row.try_get(0).ok()))
+}
+
+fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
+    let sql = format!("SELECT id FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'");
+    let rows = session.rows(&sql, Vec::new())?;
+    Ok(rows.iter().filter_map(|row| row.try_get::<_, Bits>(0).ok()).map(|id| number(id.0)).collect())
+}
+
+/// What this process is called, for people.
+fn name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} on {}", std::process::id(), host.trim())
+}
+
+/// Writes the row.
+///
+/// # Errors
+/// The server's.
+pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
+    let agreed = match company {
+        Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),
+        Company::None => String::new(),
+    };
+    let is_alone = Value::Bool(company == Company::None);
+    let params = vec![own::id(id), Value::Text(name()).into(), is_alone.into(), Value::Text(agreed).into()];
+    let sql = "INSERT INTO _nodes (id, name, alone, agreed) VALUES ($1, $2, $3, nullif($4, ''))";
+    session.change(sql, params).map(drop)
+}
+
+/// What renews the row, on a thread of its own.
+struct Keeper {
+    id: u128,
+    server: Arc<Server>,
+    shared: Arc<Shared>,
+    clock: Arc<SharedClock>,
+    /// For a node: the state of the server's confirmations, which is tried while it is bad.
+    confirmed: Option<Arc<Confirmed>>,
+    /// For a node: the value of [`Company::Nodes`] in its row.
+    agreed: Option<Option<String>>,
+    /// The database's history at the last renewal.
+    history: u64,
+    session: Option<Session>,
+    cleaned: u32,
+}
+
+impl Keeper {
+    fn work(mut self) {
+        loop {
+            let mut ended = self.shared.ended.lock();
+            if !*ended {
+                self.shared.wake.wait_for(&mut ended, RENEWAL);
+            }
+            if *ended {
+                return;
+            }
+            drop(ended);
+            let trouble = self.renew().err();
+            let mut known = self.shared.trouble.lock();
+            if let Some(failure) = trouble.clone().filter(|_| known.is_none()) {
+                warn!("this node is not ready: {}", failure.reason());
+            }
+            *known = trouble;
+            drop(known);
+            self.try_to_confirm();
+        }
+    }
+
+    /// Has mutations begun again once a commit is confirmed.
+    fn try_to_confirm(&self) {
+        let Some(confirmed) = self.confirmed.as_ref().filter(|confirmed| confirmed.refused().is_some()) else { return };
+        if Session::open(&self.server).and_then(|mut session| session.confirm(RENEWAL)).is_ok() {
+            confirmed.restore();
+        }
+    }
+
+    fn renew(&mut self) -> Result<(), Failure> {
+        let mut session = match self.session.take().filter(Session::is_sound) {
+            Some(session) => session,
+            None => {
+                let mut session = Session::open(&self.server)?;
+                // Another node must hear of this one while a standby does not answer, too.
+                session.run("SET synchronous_commit = off")?;
+                session
+            }
+        };
+        self.renew_over(&mut session)?;
+        if let Some(answerer) = self.shared.answerer.get() {
+            requests::answer(&mut session, number(self.id), answerer)?;
+        }
+        self.cleaned += 1;
+        if self.cleaned.is_multiple_of(60) {
+            session.run(format!(
+                "DELETE FROM _commits WHERE at < now() - interval '{COMMITS_KEPT_S} seconds'; \
+                 DELETE FROM _nodes WHERE seen_at < now() - interval '1 hour'; {}; {}; {}",
+                buckets::CLEAN,
+                requests::CLEAN,
+                turns::CLEAN
+            ))?;
+            // Leases go by the time that somebody holds still.
+            if !self.clock.is_held() {
+                session.run(leases::CLEAN)?;
+            }
+        }
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// Renews the row, and sees who else is there and how late it is.
+    fn renew_over(&mut self, session: &mut Session) -> Result<(), Failure> {
+        const RENEW: &str = "UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1 \
+                             RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
+        let machine = self.clock.machine();
+        let (asked, began) = (machine.now(), machine.monotonic());
+        let history = self.server.history();
+        let mut rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        if rows.is_empty()
+            && self.history != history
+            && let Some(agreed) = &self.agreed
+        {
+            // A history without it.
+            enter_row(session, self.id, Company::Nodes { agreed: agreed.as_deref() })?;
+            rows = session.rows(RENEW, vec![own::id(self.id)])?;
+        }
+        let answered = asked + machine.monotonic().saturating_sub(began);
+        let Some(row) = rows.first() else {
+            // Others have taken over what it had.
+            let reason = "this node was not heard of for an hour, and is forgotten: restart it";
+            return Err(Failure::Other(reason.to_owned()));
+        };
+        self.history = history;
+        let theirs = row.try_get::<_, i64>(0).ok();
+        if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
+            self.clock.measure(Millis(theirs), asked, answered);
+            self.set_deviation(beyond(theirs, asked.0, answered.0));
+        }
+        *self.shared.living.lock() = living(session)?;
+        Ok(())
+    }
+
+    fn set_deviation(&self, deviation_ms: i64) {
+        let before = self.shared.deviation_ms.swap(deviation_ms, Relaxed);
+        if let Some(reason) = deviates(deviation_ms).filter(|_| deviates(before).is_none()) {
+            warn!("{reason}");
+        }
+    }
+}
+
+/// How far `theirs` is beyond the time between question and answer: at some moment between both the database looked.
+fn beyond(theirs: i64, asked: i64, answered: i64) -> i64 {
+    theirs - theirs.clamp(asked, answered.max(asked))
+}
+
+/// Why a clock that is so far behind the database's is too wrong, if it is.
+fn deviates(ms: i64) -> Option<String> {
+    let side = if ms < 0 { "ahead of" } else { "behind" };
+    (ms.unsigned_abs() > DEVIATION_MAX_MS).then(|| {
+        let ms = ms.unsigned_abs();
+        format!("the clock of this node is {ms} ms {side} the database's, more than {DEVIATION_MAX_MS} ms: set it right (NTP)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_deviates_by_what_the_way_to_the_database_and_back_does_not_explain() {
+        assert_eq!(beyond(1_000, 990, 1_010), 0);
+        assert_eq!(beyond(1_000, 400, 450), 550);
+        assert_eq!(beyond(1_000, 1_501, 1_501), -501);
+        assert_eq!(beyond(1_000, 1_501, 1_400), -501);
+        assert_eq!((deviates(500), deviates(-500)), (None, None));
+        assert!(deviates(501).unwrap().contains("501 ms behind"));
+        assert!(deviates(-60_000).unwrap().contains("60000 ms ahead of"));
+    }
+}

@@ -1,0 +1,107 @@
+//! Turns over all nodes: a row each with the node that has it and a fencing token. A node that is not heard of
+//! ([`super::presence`]) has none any more; so no turn is renewed by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::failure::Failure;
+use crate::own::{self, LIFETIME_S};
+use crate::session::{Ask, Session, Told};
+use crate::sessions::Sessions;
+use crate::value::Param;
+use convoke_store::{StoreError, TurnName, TurnRow, TurnRows, Value};
+
+/// How long one waits for the server.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the turn $1, $2 is still the one that was taken under the number $3. Whoever else wants it waits until the
+/// transaction that asks has ended.
+pub(crate) const HAS: &str = "SELECT 1 FROM _turns WHERE kind = $1 AND id = $2 AND number = $3 FOR SHARE";
+
+/// Removes turns that nobody has, and what was left with them, when nobody asks for it any more.
+pub(crate) const CLEAN: &str = "DELETE FROM _turns WHERE at < now() - interval '10 minutes' \
+    AND NOT EXISTS (SELECT 1 FROM _nodes WHERE _nodes.id = _turns.node)";
+
+/// The turns, as this node takes them.
+pub(crate) struct Turns {
+    node: u128,
+    sessions: Arc<Sessions>,
+    /// Held by whoever asks: so that they are one connection more, and not one each.
+    asking: Mutex<()>,
+}
+
+impl Turns {
+    /// Those of this database, for this node.
+    pub(crate) fn of(node: u128, sessions: Arc<Sessions>) -> Self {
+        Self { node, sessions, asking: Mutex::default() }
+    }
+
+    /// Sends statements, each its own transaction, and tells what each came to; once more where the connection was cut.
+    fn ask(&self, asks: &[Ask]) -> Result<Vec<Told>, StoreError> {
+        let late = || StoreError::Unreachable("a turn was not told in time".to_owned());
+        let _asking = self.asking.try_lock_for(PATIENCE).ok_or_else(late)?;
+        let first = self.sessions.take().and_then(|session| self.fly(session, asks));
+        let told = match first {
+            Err(Failure::Cut(_)) => self.sessions.open().and_then(|session| self.fly(session, asks)),
+            told => told,
+        };
+        told.map_err(|failure| match failure {
+            Failure::Late => late(),
+            failure => failure.into_store(0),
+        })
+    }
+
+    fn fly(&self, mut session: Session, asks: &[Ask]) -> Result<Vec<Told>, Failure> {
+        let told = session.fly(asks, PATIENCE).into_iter().collect();
+        self.sessions.give_back(Some(session).filter(Session::is_sound));
+        told
+    }
+}
+
+impl TurnRows for Turns {
+    fn take(&self, turn: &TurnName) -> Result<Option<TurnRow>, StoreError> {
+        // One that a transaction rests on is passed over ([`HAS`]): its end is not waited for here.
+        let free = format!(
+            "UPDATE _turns AS turn SET node = $3::uuid, number = DEFAULT, former = turn.number, at = clock_timestamp() \
+             WHERE kind = $1 AND id = $2 AND EXISTS (SELECT 1 FROM _turns AS free WHERE free.kind = $1 AND free.id = $2 \
+               AND (free.node IS NULL OR free.node = $3::uuid OR NOT EXISTS (SELECT 1 FROM _nodes WHERE _nodes.id = free.node \
+                 AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds')) FOR UPDATE SKIP LOCKED) \
+             RETURNING {TAKEN}"
+        );
+        let new = format!(
+            "INSERT INTO _turns AS turn (kind, id, node) VALUES ($1, $2, $3::uuid) ON CONFLICT (kind, id) DO NOTHING \
+             RETURNING {TAKEN}"
+        );
+        let own = || name(turn, own::id(self.node));
+        let told = self.ask(&[Ask::Rows(free, own()), Ask::Rows(new, own())])?;
+        let row = told.into_iter().flat_map(Told::rows).next();
+        let read = |row: &tokio_postgres::Row| -> Result<TurnRow, tokio_postgres::Error> {
+            Ok(TurnRow { number: row.try_get(0)?, left: row.try_get(1)?, is_interrupted: row.try_get(2)? })
+        };
+        row.as_ref().map(read).transpose().map_err(|error| Failure::of(&error).into_store(0))
+    }
+
+    fn leave(&self, turn: &TurnName, number: i64, value: Option<&str>) -> Result<(), StoreError> {
+        const LEAVE: &str = "UPDATE _turns SET (node, done, value, at) = (NULL, number, $4, clock_timestamp()) \
+                             WHERE kind = $1 AND id = $2 AND number = $3";
+        let mut params = name(turn, Value::Integer(number).into());
+        params.push(value.map_or(Value::Null, |text| Value::Text(text.to_owned())).into());
+        self.ask(&[Ask::Change(LEAVE.to_owned(), params)]).map(drop)
+    }
+
+    fn give_up(&self, turn: &TurnName) -> Result<(), StoreError> {
+        const GIVE_UP: &str =
+            "UPDATE _turns SET (node, at) = (NULL, clock_timestamp()) WHERE kind = $1 AND id = $2 AND node = $3";
+        self.ask(&[Ask::Change(GIVE_UP.to_owned(), name(turn, own::id(self.node)))]).map(drop)
+    }
+}
+
+/// What is told of a turn that was taken.
+const TAKEN: &str = "turn.number, turn.value, turn.former <> turn.done";
+
+/// The parameters of a statement about a turn, and one more.
+pub(crate) fn name(turn: &TurnName, also: Param) -> Vec<Param> {
+    vec![Value::Text(turn.kind.to_owned()).into(), Value::Text(turn.id.clone()).into(), also]
+}

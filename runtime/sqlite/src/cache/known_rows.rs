@@ -1,0 +1,145 @@
+//! Rows that are kept in memory, found by id or by the keys of a unique index: the writer's ([`RowMemory`]) and those of
+//! the readers ([`Newest`]).
+//!
+//! [`RowMemory`]: super::row_memory::RowMemory
+//! [`Newest`]: super::newest::Newest
+
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
+
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use rustc_hash::FxBuildHasher;
+
+use super::packed_row::PackedRow;
+use convoke_store::table::IndexDef;
+use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
+
+/// What a row takes beside itself, and a key that finds a row, about, in bytes.
+const ROW_BYTES: u64 = 128;
+const KEY_BYTES: u64 = 48;
+/// Of the memory, this part is for keys.
+const KEYS_PART: u64 = 8;
+
+/// A row's table, by name, and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowKey {
+    id: u128,
+    table: &'static str,
+}
+
+impl RowKey {
+    /// The row of a table with this id.
+    pub(crate) fn new(table: &'static TableDef, id: u128) -> Self {
+        Self { id, table: table.name }
+    }
+
+    /// Its id.
+    pub(crate) fn id(self) -> u128 {
+        self.id
+    }
+}
+
+impl Hash for RowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Ids are unique but in tests.
+        self.id.hash(state);
+    }
+}
+
+/// A row that is kept in memory, as a row of the engine.
+pub(crate) struct KnownRow {
+    /// Its id.
+    pub id: u128,
+    /// Its columns.
+    pub columns: PackedRow,
+}
+
+impl KnownRow {
+    /// Whether it has these keys of an index.
+    pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
+        index.keys.iter().zip(keys).all(|(key, value)| self.columns.value(key.field) == value.as_ref())
+    }
+}
+
+impl Row for KnownRow {
+    fn id(&self) -> Result<u128, StoreError> {
+        Ok(self.id)
+    }
+
+    fn creation_time(&self) -> Result<i64, StoreError> {
+        Ok(self.columns.creation_time())
+    }
+
+    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
+        Ok(self.columns.value(place))
+    }
+}
+
+/// Bytes are what is bounded.
+#[derive(Clone)]
+pub(crate) struct Weight;
+
+impl Weighter<RowKey, PackedRow> for Weight {
+    fn weight(&self, _: &RowKey, row: &PackedRow) -> u64 {
+        ROW_BYTES + row.bytes() as u64
+    }
+}
+
+/// Rows within a bound.
+pub(crate) struct KnownRows {
+    /// The rows.
+    pub rows: Cache<RowKey, PackedRow, Weight, FxBuildHasher>,
+    /// By the place of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
+    pub ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
+}
+
+impl KnownRows {
+    /// No rows yet, and at most about so many bytes.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
+        let row_bytes = bytes_max - bytes_max / KEYS_PART;
+        Self {
+            rows: Cache::with(keys, row_bytes, Weight, FxBuildHasher, Default::default()),
+            ids: Cache::with(keys, keys as u64, Default::default(), FxBuildHasher, Default::default()),
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.ids.clear();
+    }
+}
+
+/// Where the keys of unique indexes are kept. They come from callers: nobody can choose them so that they fall together.
+#[derive(Default)]
+pub(crate) struct Places(RandomState);
+
+impl Places {
+    /// The place of a unique index with these keys.
+    pub(crate) fn of<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = ValueRef<'a>>) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        (table.name, index.name).hash(&mut hasher);
+        for value in keys {
+            match value {
+                // What is equal may have several forms: 0 and -0.
+                ValueRef::Null | ValueRef::Float(_) => {}
+                ValueRef::Bool(truth) => truth.hash(&mut hasher),
+                ValueRef::Integer(number) => number.hash(&mut hasher),
+                ValueRef::Text(text) => text.hash(&mut hasher),
+                ValueRef::Bytes(bytes) => bytes.hash(&mut hasher),
+                ValueRef::Id(bits) => bits.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
+    }
+
+    /// The places at which a row is found.
+    pub(crate) fn of_row(&self, table: &TableDef, row: &PackedRow) -> impl Iterator<Item = u64> {
+        let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
+        unique.filter_map(|index| {
+            let keys = || index.keys.iter().map(|key| row.value(key.field));
+            keys().all(|value| value != ValueRef::Null).then(|| self.of(table, index, keys()))
+        })
+    }
+}

@@ -1,0 +1,379 @@
+//! Rows as the writer knows them: those that it has read or written lately, and of those what is still to be stored.
+//!
+//! One connection writes, so nobody changes a row behind the writer's back: what it remembers of a row is what SQLite
+//! would find, by id or by the keys of a unique index. Values that stand in no index are not even written when a mutation
+//! sets them, but once before the commit, however many mutations of the batch have set them; until then they are laid over
+//! whatever SQLite finds. A rollback goes back along the journal. What a transaction that is given up, a schema's change
+//! or another connection leaves behind is not known here: then everything is forgotten.
+
+use std::cell::RefCell;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use super::known_rows::{KnownRow, KnownRows, Places, RowKey};
+use super::newest::Changed;
+use super::packed_row::PackedRow;
+use crate::sql::{Fields, SqliteRow, unique_index};
+use convoke_store::table::{FieldDef, IndexDef};
+use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
+
+/// Steps that the journal has room for: a mutation that does more tells SQLite at once, within its own time.
+const STEPS_MAX: usize = 256;
+/// What waits for one commit: that many rows are written in some milliseconds.
+const WAITING_ROWS_MAX: usize = 2_048;
+const WAITING_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+
+/// The writer's rows.
+pub(crate) struct RowMemory(RefCell<Rows>);
+
+struct Rows {
+    kept: KnownRows,
+    places: Places,
+    unwritten: FxHashMap<RowKey, Unwritten>,
+    /// What the unwritten rows take.
+    waiting_bytes: usize,
+    journal: Vec<Undo>,
+    /// What was changed since the last commit, also where it was rolled back.
+    changed: Changed,
+    is_writing_through: bool,
+}
+
+/// A row with values that SQLite has not been told.
+struct Unwritten {
+    table: &'static TableDef,
+    columns: PackedRow,
+    fields: Fields,
+}
+
+/// What a rollback does to a row.
+enum Undo {
+    /// Its values were read after something was written.
+    Forget(RowKey),
+    /// It was not told to SQLite, and has been, or was removed.
+    Restore(RowKey, Unwritten),
+    /// Values were set: the row as it was, and the fields that were unwritten.
+    Reset(RowKey, PackedRow, Fields),
+}
+
+impl RowMemory {
+    /// Remembers nothing yet, and at most about so many bytes.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Self(RefCell::new(Rows {
+            kept: KnownRows::new(bytes_max),
+            places: Places::default(),
+            unwritten: FxHashMap::default(),
+            waiting_bytes: 0,
+            journal: Vec::new(),
+            changed: Changed::default(),
+            is_writing_through: false,
+        }))
+    }
+
+    /// The row with this id, if it is remembered.
+    pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
+        self.0.borrow().row(RowKey::new(table, id)).map(|columns| KnownRow { id, columns })
+    }
+
+    /// The only row of a plan that asks for all keys of a unique index, if it is remembered.
+    pub(crate) fn only(&self, plan: &Plan) -> Option<KnownRow> {
+        let index = unique_index(plan)?;
+        let rows = self.0.borrow();
+        let id = *rows.kept.ids.get(&rows.places.of(plan.table, index, plan.eq.iter().map(Value::as_ref)))?;
+        let row = KnownRow { id, columns: rows.row(RowKey::new(plan.table, id))? };
+        row.has_keys(index, &plan.eq).then_some(row)
+    }
+
+    /// As SQLite has the row, or as it is to be.
+    pub(crate) fn unwritten(&self, row: &SqliteRow<'_>) -> Result<Option<KnownRow>, StoreError> {
+        let rows = self.0.borrow();
+        if rows.unwritten.is_empty() {
+            return Ok(None);
+        }
+        let id = row.id()?;
+        let columns = rows.unwritten.get(&RowKey::new(row.table, id)).map(|row| row.columns.clone());
+        Ok(columns.map(|columns| KnownRow { id, columns }))
+    }
+
+    /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
+    /// A row that cannot be read is none to be remembered.
+    pub(crate) fn remember(&self, row: &SqliteRow<'_>, is_changed: bool) {
+        let (Ok(id), Ok(Some(packed))) = (row.id(), PackedRow::read(row)) else { return };
+        self.remember_packed(row.table, id, packed, is_changed);
+    }
+
+    fn remember_packed(&self, table: &'static TableDef, id: u128, row: PackedRow, is_changed: bool) {
+        let rows = &mut *self.0.borrow_mut();
+        if is_changed && rows.journal.len() >= STEPS_MAX {
+            return;
+        }
+        let key = RowKey::new(table, id);
+        for place in rows.places.of_row(table, &row) {
+            rows.kept.ids.insert(place, id);
+        }
+        if is_changed {
+            rows.journal.push(Undo::Forget(key));
+        }
+        rows.kept.rows.insert(key, row);
+    }
+
+    /// Sets values of a row, to be written before the commit; not done if the row is not remembered, or SQLite has to be
+    /// told at once. `changes` are in order, each place once.
+    pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
+        let key = RowKey::new(table, id);
+        let rows = &mut *self.0.borrow_mut();
+        let may_wait =
+            |(place, value): &(usize, Value)| is_of(&table.fields[*place], value) && !is_indexed(table, *place);
+        let has_room = rows.journal.len() < STEPS_MAX
+            && rows.unwritten.len() < WAITING_ROWS_MAX
+            && rows.waiting_bytes < WAITING_BYTES_MAX;
+        if rows.is_writing_through || !has_room || !changes.iter().all(may_wait) {
+            return false;
+        }
+        let Some(former) = rows.row(key) else { return false };
+        let Some(columns) = former.with(table, changes) else { return false };
+        rows.waiting_bytes += columns.bytes();
+        let before = match rows.unwritten.entry(key) {
+            Entry::Occupied(row) => {
+                let row = row.into_mut();
+                let before = row.fields;
+                (row.columns, row.fields) = (columns, before.and(Fields::of(changes)));
+                rows.waiting_bytes -= former.bytes();
+                before
+            }
+            Entry::Vacant(place) => {
+                rows.kept.rows.remove(&key);
+                place.insert(Unwritten { table, columns, fields: Fields::of(changes) });
+                Fields::default()
+            }
+        };
+        rows.journal.push(Undo::Reset(key, former, before));
+        true
+    }
+
+    /// What SQLite has not been told of a row: the fields, and the whole row as it is to be.
+    pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, PackedRow)> {
+        let rows = self.0.borrow();
+        let row = rows.unwritten.get(&RowKey::new(table, id))?;
+        (row.fields != Fields::default()).then(|| (row.fields, row.columns.clone()))
+    }
+
+    /// SQLite has been told of all that waits of a row and changed it beside, or has removed it.
+    pub(crate) fn forget(&self, table: &'static TableDef, id: u128) {
+        let key = RowKey::new(table, id);
+        let rows = &mut *self.0.borrow_mut();
+        rows.kept.rows.remove(&key);
+        rows.changed.add(key);
+        if let Some(row) = rows.unwritten.remove(&key) {
+            rows.waiting_bytes -= row.columns.bytes();
+            rows.journal.push(Undo::Restore(key, row));
+        }
+    }
+
+    /// Where a rollback from here on would go back to.
+    pub(crate) fn mark(&self) -> usize {
+        self.0.borrow().journal.len()
+    }
+
+    /// Goes back to a mark.
+    pub(crate) fn roll_back(&self, mark: usize) {
+        let rows = &mut *self.0.borrow_mut();
+        while rows.journal.len() > mark {
+            match rows.journal.pop() {
+                Some(Undo::Forget(key)) => {
+                    rows.kept.rows.remove(&key);
+                    // Where values were set since, they are reset, and the row still stands here.
+                    if let Some(row) = rows.unwritten.remove(&key) {
+                        rows.waiting_bytes -= row.columns.bytes();
+                    }
+                }
+                Some(Undo::Restore(key, row)) => {
+                    rows.waiting_bytes += row.columns.bytes();
+                    if let Some(other) = rows.unwritten.insert(key, row) {
+                        rows.waiting_bytes -= other.columns.bytes();
+                    }
+                }
+                Some(Undo::Reset(key, former, fields)) => {
+                    if let Some(row) = rows.unwritten.get_mut(&key) {
+                        rows.waiting_bytes += former.bytes();
+                        rows.waiting_bytes -= row.columns.bytes();
+                        (row.columns, row.fields) = (former, fields);
+                    }
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// What was done so far stays.
+    pub(crate) fn keep(&self) {
+        self.0.borrow_mut().journal.clear();
+    }
+
+    /// Hands over what SQLite has not been told, row by row: its fields, and the whole row. It counts as written then.
+    pub(crate) fn write<E>(
+        &self,
+        mut write: impl FnMut(&'static TableDef, u128, Fields, &PackedRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let rows = &mut *self.0.borrow_mut();
+        for (key, row) in rows.unwritten.drain() {
+            if row.fields != Fields::default() {
+                rows.changed.add(key);
+                write(row.table, key.id(), row.fields, &row.columns)?;
+            }
+            rows.kept.rows.insert(key, row.columns);
+        }
+        rows.waiting_bytes = 0;
+        Ok(())
+    }
+
+    /// What was changed since this was asked before.
+    pub(crate) fn take_changed(&self) -> Changed {
+        std::mem::take(&mut self.0.borrow_mut().changed)
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        let rows = &mut *self.0.borrow_mut();
+        rows.kept.clear();
+        rows.unwritten.clear();
+        rows.waiting_bytes = 0;
+        rows.journal.clear();
+    }
+
+    /// Whether SQLite is to be told each value at once.
+    pub(crate) fn write_through(&self, is_so: bool) {
+        self.0.borrow_mut().is_writing_through = is_so;
+    }
+}
+
+impl Rows {
+    fn row(&self, key: RowKey) -> Option<PackedRow> {
+        if !self.unwritten.is_empty()
+            && let Some(row) = self.unwritten.get(&key)
+        {
+            return Some(row.columns.clone());
+        }
+        self.kept.rows.get(&key).cloned()
+    }
+}
+
+/// Whether a field takes a value without SQLite being asked, and gives it back as it is.
+fn is_of(field: &FieldDef, value: &Value) -> bool {
+    match value {
+        Value::Null => field.nullable,
+        Value::Bool(_) => field.column == ColumnType::Bool,
+        Value::Integer(_) => field.column == ColumnType::Integer,
+        // SQLite knows no -0.
+        Value::Float(number) => field.column == ColumnType::Float && !(*number == 0.0 && number.is_sign_negative()),
+        Value::Text(_) => matches!(field.column, ColumnType::Text | ColumnType::Json),
+        Value::Bytes(_) => field.column == ColumnType::Bytes,
+        Value::Id(_) => field.column == ColumnType::Id,
+    }
+}
+
+/// Whether a field decides where in an index a row stands, or whether it does.
+fn is_indexed(table: &TableDef, place: usize) -> bool {
+    let decides = |index: &IndexDef| {
+        index.keys.iter().any(|key| key.field == place)
+            || index.when.is_some_and(|when| table.fields[place].name == when.field())
+    };
+    table.fields[place].retired || table.indexes.iter().any(decides)
+}
+
+#[cfg(test)]
+mod tests {
+    use convoke_store::ValueRef;
+    use convoke_store::conformance::support::field;
+
+    use super::*;
+
+    static NOTES: TableDef = TableDef {
+        name: "notes",
+        prefix: "note",
+        fields: &[field::<String>("text")],
+        indexes: &[],
+        file: file!(),
+        line: line!(),
+    };
+
+    fn remember(memory: &RowMemory, id: u128, text: &str) {
+        memory.remember_packed(&NOTES, id, PackedRow::of(1, &[ValueRef::Text(text)]).unwrap(), false);
+    }
+
+    fn set(memory: &RowMemory, id: u128, bytes: usize) -> bool {
+        memory.set(&NOTES, id, &[(0, Value::Text("x".repeat(bytes)))])
+    }
+
+    /// How many values wait when each mutation sets so many, each of another row and of so many bytes.
+    fn waiting(mutations: u128, sets: u128, bytes: usize) -> usize {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        for mutation in 0..mutations {
+            for id in mutation * sets..(mutation + 1) * sets {
+                remember(&memory, id, "");
+                set(&memory, id, bytes);
+            }
+            memory.keep();
+        }
+        let mut count = 0;
+        memory
+            .write(|_, _, _, _| {
+                count += 1;
+                Ok::<(), StoreError>(())
+            })
+            .unwrap();
+        count
+    }
+
+    #[test]
+    fn what_waits_for_a_commit_is_bounded_by_mutation_by_rows_and_by_bytes() {
+        assert_eq!(waiting(1, 100, 10), 100);
+        assert_eq!(waiting(1, 1_000, 10), STEPS_MAX);
+        assert_eq!(waiting(30, 100, 10), WAITING_ROWS_MAX);
+        assert!(waiting(30, 100, 15_000) < 600);
+        assert_eq!(waiting(1, 1, 20_000), 0);
+    }
+
+    #[test]
+    fn a_row_that_grows_too_large_is_left_to_sqlite_and_waits_again_after_a_rollback() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        remember(&memory, 1, "first");
+        assert!(set(&memory, 1, 10));
+        memory.keep();
+        let taken = memory.0.borrow().waiting_bytes;
+        assert!(!set(&memory, 1, 20_000));
+        // So SQLite is told, of what waited too.
+        assert!(memory.waiting(&NOTES, 1).is_some());
+        memory.forget(&NOTES, 1);
+        assert!(memory.get(&NOTES, 1).is_none());
+        assert_eq!(memory.0.borrow().waiting_bytes, 0);
+        memory.roll_back(0);
+        assert_eq!(memory.waiting(&NOTES, 1).unwrap().1.value(0), ValueRef::Text(&"x".repeat(10)));
+        assert_eq!(memory.0.borrow().waiting_bytes, taken);
+    }
+
+    #[test]
+    fn what_waits_is_as_large_as_its_rows_however_often_they_are_set() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        remember(&memory, 1, "");
+        for _ in 0..10 {
+            let mark = memory.mark();
+            assert!(set(&memory, 1, 1_000) && set(&memory, 1, 2_000));
+            memory.roll_back(mark);
+            assert!(set(&memory, 1, 1_000) && set(&memory, 1, 100));
+        }
+        let rows = memory.0.borrow();
+        assert_eq!(rows.waiting_bytes, rows.unwritten.values().map(|row| row.columns.bytes()).sum::<usize>());
+    }
+
+    #[test]
+    fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
+        let memory = RowMemory::new(64 * 1_024 * 1_024);
+        remember(&memory, 1, "first");
+        let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();
+        assert_eq!(count, STEPS_MAX);
+        memory.roll_back(0);
+        let row = memory.get(&NOTES, 1).unwrap();
+        assert_eq!(row.value(0).unwrap(), ValueRef::Text("first"));
+    }
+}

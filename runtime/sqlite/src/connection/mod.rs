@@ -1,0 +1,14 @@
+//! Connections: how one is opened and bounded, and the readers, which are handed out one query at a time.
+
+mod disk_reads;
+mod handle;
+mod interrupt;
+mod pragmas;
+mod profile;
+mod readers;
+
+pub(crate) use disk_reads::Reads;
+pub(crate) use handle::{BUSY, Connection};
+pub(crate) use interrupt::{Stop, nanos};
+pub(crate) use profile::{Common, Purpose};
+pub(crate) use readers::{Lease, Readers};

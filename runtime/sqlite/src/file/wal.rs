@@ -1,0 +1,198 @@
+//! The write-ahead log: copied back into the database between batches, and kept from growing without bound.
+//!
+//! A snapshot that stays open keeps the log from starting anew. The bounds, in order: past some pages the log is copied
+//! back without waiting for anybody; past four times that, readers are waited for, for a few milliseconds; past
+//! `wal_bytes_interrupt` the oldest reader is told to stop; past `wal_bytes_max` writes are refused (by the store).
+//!
+//! A transaction that is larger than `wal_bytes_interrupt` by itself (an index, an import) is no reason to stop readers: its
+//! bytes do not count until the log restarts, which it does when the readers from before it have ended.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tracing::{debug, warn};
+
+use crate::connection::{BUSY, Connection, Readers};
+use convoke_core::clock::Clock;
+
+/// How long a checkpoint waits for readers of an older state.
+const WAIT_FOR_READERS: Duration = Duration::from_millis(5);
+/// Between two attempts while a reader stands in the way.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
+/// How long the writer may be idle before the log is copied back anyway.
+const IDLE: Duration = Duration::from_secs(1);
+/// Bytes of the log beside each page.
+const FRAME_HEADER: u64 = 24;
+
+thread_local! {
+    /// Pages in the log after the last commit of this thread. SQLite's hook takes a function without state; only the
+    /// writer's thread commits.
+    static PAGES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The bounds of the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Bytes after which it is copied back.
+    pub checkpoint_bytes: u64,
+    /// Bytes above which the oldest reader is told to stop.
+    pub interrupt_bytes: u64,
+}
+
+/// Keeps the log small; lives on the writer's thread.
+pub(crate) struct Wal {
+    bounds: Bounds,
+    page_bytes: u64,
+    clock: Arc<dyn Clock>,
+    readers: Arc<Readers>,
+    /// Pages at which the next attempt is due.
+    due_pages: u64,
+    last_attempt: Duration,
+    /// Pages in the log after the commit before.
+    last_pages: u64,
+    /// Pages of transactions that are larger than the bound by themselves.
+    excused_pages: u64,
+    /// Whether pages stand in the log that are not copied back.
+    dirty: bool,
+}
+
+impl Wal {
+    /// Watches the commits of `connection`.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn watch(
+        connection: &Connection,
+        bounds: Bounds,
+        clock: Arc<dyn Clock>,
+        readers: Arc<Readers>,
+    ) -> rusqlite::Result<Self> {
+        let page_bytes: i64 = connection.sqlite.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        connection.sqlite.wal_hook(Some(|_, pages| {
+            PAGES.set(u64::from(pages.unsigned_abs()));
+            Ok(())
+        }));
+        let mut wal = Self {
+            bounds,
+            page_bytes: page_bytes.unsigned_abs(),
+            clock,
+            readers,
+            due_pages: 0,
+            last_attempt: Duration::ZERO,
+            last_pages: 0,
+            excused_pages: 0,
+            dirty: true,
+        };
+        wal.due_pages = wal.pages_between();
+        Ok(wal)
+    }
+
+    fn pages_between(&self) -> u64 {
+        (self.bounds.checkpoint_bytes / (self.page_bytes + FRAME_HEADER)).max(1)
+    }
+
+    fn bytes(&self, pages: u64) -> u64 {
+        pages * (self.page_bytes + FRAME_HEADER)
+    }
+
+    /// After every commit, when the mutations are answered. Says whether the log was tended, which it is now and then.
+    pub(crate) fn committed(&mut self, connection: &Connection) -> bool {
+        self.dirty = true;
+        let pages = PAGES.get();
+        connection.counters.wal_bytes.store(self.bytes(pages), Relaxed);
+        self.excuse(pages);
+        let is_due = pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested());
+        if is_due {
+            self.tend(connection, pages);
+        }
+        is_due
+    }
+
+    /// Takes note of a commit after which the log has so many pages.
+    fn excuse(&mut self, pages: u64) {
+        if pages < self.last_pages {
+            // The log has restarted.
+            (self.last_pages, self.excused_pages) = (0, 0);
+        }
+        let written = pages - self.last_pages;
+        if self.bytes(written) > self.bounds.interrupt_bytes {
+            self.excused_pages += written;
+        }
+        self.last_pages = pages;
+    }
+
+    /// When nothing waited for a while.
+    pub(crate) fn idle(&mut self, connection: &Connection) {
+        if self.dirty && self.rested() {
+            self.tend(connection, PAGES.get());
+        }
+    }
+
+    /// How long the writer may wait for work before [`Wal::idle`] is due.
+    pub(crate) fn patience(&self, connection: &Connection) -> Option<Duration> {
+        if connection.counters.wal_bytes.load(Relaxed) > self.bounds.interrupt_bytes {
+            Some(BETWEEN_ATTEMPTS)
+        } else {
+            self.dirty.then_some(IDLE)
+        }
+    }
+
+    fn rested(&self) -> bool {
+        self.clock.monotonic().saturating_sub(self.last_attempt) >= BETWEEN_ATTEMPTS
+    }
+
+    fn tend(&mut self, connection: &Connection, pages: u64) {
+        self.last_attempt = self.clock.monotonic();
+        self.readers.release_snapshots();
+        let mut whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+        if !whole && pages > 4 * self.pages_between() {
+            whole = self.wait_for_readers(connection);
+        }
+        if whole {
+            PAGES.set(0);
+            (self.last_pages, self.excused_pages) = (0, 0);
+            self.dirty = false;
+            self.due_pages = self.pages_between();
+            connection.counters.wal_bytes.store(0, Relaxed);
+            return;
+        }
+        self.due_pages = pages + self.pages_between();
+        let counted = pages.saturating_sub(self.excused_pages);
+        if self.bytes(counted) > self.bounds.interrupt_bytes && self.readers.stop_oldest() {
+            connection.counters.readers_stopped.fetch_add(1, Relaxed);
+            warn!("the oldest reader was told to stop: the log has {} bytes", self.bytes(pages));
+        }
+    }
+
+    fn wait_for_readers(&self, connection: &Connection) -> bool {
+        let patient = connection.sqlite.busy_timeout(WAIT_FOR_READERS);
+        let whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(RESTART)");
+        let restored = connection.sqlite.busy_timeout(BUSY);
+        whole && patient.is_ok() && restored.is_ok()
+    }
+
+    /// Copies back what it can; says whether that was everything.
+    fn checkpoint(&self, connection: &Connection, sql: &'static str) -> bool {
+        connection.counters.checkpoints.fetch_add(1, Relaxed);
+        let result = connection.sqlite.prepare_cached(sql).and_then(|mut statement| {
+            statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
+        });
+        match result {
+            Ok((busy, in_log, copied)) => busy == 0 && in_log == copied,
+            Err(error) => {
+                debug!("the log was not copied back: {error}");
+                false
+            }
+        }
+    }
+
+    /// Copies everything back and empties the log, at the end.
+    pub(crate) fn finish(&self, connection: &Connection) {
+        self.readers.release_snapshots();
+        if !self.checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)") {
+            debug!("the log was not emptied: a reader is open");
+        }
+    }
+}

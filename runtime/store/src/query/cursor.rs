@@ -1,0 +1,137 @@
+//! Cursors: places in the order of a query's rows.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use crate::error::StoreError;
+use crate::row::Row;
+use crate::value::Value;
+
+/// Where a page ended: opaque to clients, bound to its query.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Cursor(String);
+
+/// What a cursor holds, before base64.
+#[derive(Serialize, Deserialize)]
+struct Place(u64, Vec<PlaceValue>, String);
+
+/// Stands in the place of an id: behind all rows.
+const END: &str = "end";
+
+/// Where a cursor stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stop {
+    /// Behind the row with these keys and this id.
+    At(Vec<Value>, u128),
+    /// Behind all rows, also those that come later.
+    End,
+}
+
+#[derive(Serialize, Deserialize)]
+enum PlaceValue {
+    #[serde(rename = "n")]
+    Null,
+    #[serde(rename = "b")]
+    Bool(bool),
+    #[serde(rename = "i")]
+    Integer(i64),
+    #[serde(rename = "f")]
+    Float(f64),
+    #[serde(rename = "t")]
+    Text(String),
+    #[serde(rename = "x")]
+    Bytes(Vec<u8>),
+    #[serde(rename = "d")]
+    Id(String),
+}
+
+impl Cursor {
+    /// Behind this row of a plan's, for readers that have no types.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn behind(plan: &Plan, row: &dyn Row) -> Result<Self, StoreError> {
+        Self::at(plan, plan.fingerprint(), row)
+    }
+
+    /// Where it stands in a plan, as [`Plan::after`] has it.
+    ///
+    /// # Errors
+    /// [`StoreError::BadCursor`] if it belongs to another one.
+    pub fn place_in(&self, plan: &Plan) -> Result<(Vec<Value>, u128), StoreError> {
+        self.place(plan, plan.fingerprint())
+    }
+
+    pub(super) fn at(plan: &Plan, fingerprint: u64, row: &dyn Row) -> Result<Self, StoreError> {
+        let keys = plan.index.map_or(&[][..], |index| index.keys);
+        let values = keys
+            .iter()
+            .map(|key| row.value(key.field).map(|value| PlaceValue::from(value.to_value())))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::of(&Place(fingerprint, values, format!("{:x}", row.id()?))))
+    }
+
+    /// Behind all rows.
+    pub(super) fn end(fingerprint: u64) -> Self {
+        Self::of(&Place(fingerprint, Vec::new(), END.to_owned()))
+    }
+
+    fn of(place: &Place) -> Self {
+        Self(URL_SAFE_NO_PAD.encode(serde_json::to_vec(place).expect("a place is JSON")))
+    }
+
+    pub(super) fn place(&self, plan: &Plan, fingerprint: u64) -> Result<(Vec<Value>, u128), StoreError> {
+        match self.stop(plan, fingerprint)? {
+            Stop::At(values, id) => Ok((values, id)),
+            Stop::End => Err(StoreError::BadCursor),
+        }
+    }
+
+    pub(super) fn stop(&self, plan: &Plan, fingerprint: u64) -> Result<Stop, StoreError> {
+        let json = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| StoreError::BadCursor)?;
+        let Place(made_by, values, id) = serde_json::from_slice(&json).map_err(|_| StoreError::BadCursor)?;
+        if made_by == fingerprint && values.is_empty() && id == END {
+            return Ok(Stop::End);
+        }
+        let keys = plan.index.map_or(0, |index| index.keys.len());
+        if made_by != fingerprint || values.len() != keys {
+            return Err(StoreError::BadCursor);
+        }
+        let id = u128::from_str_radix(&id, 16).map_err(|_| StoreError::BadCursor)?;
+        let values = values.into_iter().map(Value::try_from).collect::<Result<_, _>>()?;
+        Ok(Stop::At(values, id))
+    }
+}
+
+impl From<Value> for PlaceValue {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => PlaceValue::Null,
+            Value::Bool(value) => PlaceValue::Bool(value),
+            Value::Integer(value) => PlaceValue::Integer(value),
+            Value::Float(value) => PlaceValue::Float(value),
+            Value::Text(value) => PlaceValue::Text(value),
+            Value::Bytes(value) => PlaceValue::Bytes(value),
+            Value::Id(value) => PlaceValue::Id(format!("{value:x}")),
+        }
+    }
+}
+
+impl TryFrom<PlaceValue> for Value {
+    type Error = StoreError;
+    fn try_from(value: PlaceValue) -> Result<Self, StoreError> {
+        Ok(match value {
+            PlaceValue::Null => Value::Null,
+            PlaceValue::Bool(value) => Value::Bool(value),
+            PlaceValue::Integer(value) => Value::Integer(value),
+            PlaceValue::Float(value) => Value::Float(value),
+            PlaceValue::Text(value) => Value::Text(value),
+            PlaceValue::Bytes(value) => Value::Bytes(value),
+            PlaceValue::Id(value) => Value::Id(u128::from_str_radix(&value, 16).map_err(|_| StoreError::BadCursor)?),
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! The database as a function sees it: reads of single rows, queries, and writes.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::page_ends::PageEnds;
+use super::plan::Plan;
+use crate::error::StoreError;
+use crate::schema::table::{Doc, Table, Unique};
+use crate::transaction::{Reader, Writer};
+use crate::value::Value;
+use convoke_core::clock::Millis;
+use convoke_core::id::{Id, IdGenerator};
+use convoke_core::limits::Limits;
+
+/// For so many rows there is room before the first is read, if that many may come.
+const ROWS_FORESEEN: u64 = 64;
+
+/// Reads within one transaction.
+#[derive(Clone)]
+pub struct Db {
+    pub(super) reader: Rc<dyn Reader>,
+    pub(super) limits: ReadLimits,
+    /// Of a query that is run again and again for the same client.
+    pub(super) page_ends: Option<Rc<PageEnds>>,
+}
+
+/// How large a read may become.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadLimits {
+    /// Bytes of JSON after which a page ends.
+    pub page_bytes_max: usize,
+    /// Bytes of JSON beyond which an encoded list fails.
+    pub encoded_bytes_max: usize,
+}
+
+impl From<&Limits> for ReadLimits {
+    fn from(limits: &Limits) -> Self {
+        Self { page_bytes_max: limits.page_bytes_max, encoded_bytes_max: limits.response_bytes_max }
+    }
+}
+
+/// Reads and writes within one transaction. Writes take `&mut self`: nothing can be written while rows are visited.
+pub struct DbMut {
+    db: Db,
+    writer: Rc<dyn Writer>,
+    ids: Arc<IdGenerator>,
+    now: Millis,
+}
+
+/// What [`DbMut::insert_unique`] did.
+#[derive(Clone, Debug)]
+pub enum Inserted<T: Table> {
+    /// The row is new.
+    New(Doc<T>),
+    /// A row with the same unique keys stood there.
+    Existing(Doc<T>),
+}
+
+impl<T: Table> Inserted<T> {
+    /// The row that stands there now.
+    pub fn into_doc(self) -> Doc<T> {
+        match self {
+            Inserted::New(doc) | Inserted::Existing(doc) => doc,
+        }
+    }
+}
+
+impl Db {
+    /// Reads through `reader`, within these bounds.
+    pub fn new(reader: Rc<dyn Reader>, limits: ReadLimits) -> Self {
+        Self { reader, limits, page_ends: None }
+    }
+
+    /// The same reads; pages end where they ended in the query's first run.
+    #[must_use]
+    pub fn with_page_ends(self, ends: Rc<PageEnds>) -> Self {
+        Self { page_ends: Some(ends), ..self }
+    }
+
+    /// The transaction itself, beneath the types: values and plans, to read.
+    pub fn reader(&self) -> &dyn Reader {
+        &*self.reader
+    }
+
+    /// The row with this id.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn get<T: Table>(&self, id: Id<T>) -> Result<Option<Doc<T>>, StoreError> {
+        let mut found = None;
+        self.reader.get(T::DEF, id.bits(), &mut |row| {
+            found = Some(Doc::read(row)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// The rows with these ids, each at the place of its id; one statement.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn get_many<T: Table>(&self, ids: &[Id<T>]) -> Result<Vec<Option<Doc<T>>>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bits: Vec<u128> = ids.iter().map(|id| id.bits()).collect();
+        let mut found: HashMap<u128, Doc<T>> = HashMap::with_capacity(bits.len());
+        self.reader.get_many(T::DEF, &bits, &mut |row| {
+            let doc: Doc<T> = Doc::read(row)?;
+            found.insert(doc.id().bits(), doc);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(bits.iter().map(|id| found.get(id).cloned()).collect())
+    }
+
+    /// How many statements ran in this transaction so far: for tests of what a function costs.
+    pub fn statements(&self) -> u64 {
+        self.reader.statements()
+    }
+
+    /// How many rows were read whole in this transaction so far, not those that were counted or of which an index was
+    /// read: for tests of what a function costs.
+    pub fn rows_read(&self) -> u64 {
+        self.reader.rows_visited()
+    }
+
+    /// Of how many rows an index was read in this transaction so far, and not the rows themselves: for tests of what a
+    /// function costs.
+    pub fn keys_read(&self) -> u64 {
+        self.reader.keys_visited()
+    }
+}
+
+impl std::ops::Deref for DbMut {
+    type Target = Db;
+    fn deref(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl DbMut {
+    /// Reads and writes through `writer`; new rows have ids of `ids` and were made at `now`.
+    pub fn new(writer: Rc<dyn Writer>, limits: ReadLimits, ids: Arc<IdGenerator>, now: Millis) -> Self {
+        Self { db: Db::new(writer.clone(), limits), writer, ids, now }
+    }
+
+    /// The transaction itself, beneath the types: values and plans, to write.
+    pub fn writer(&mut self) -> &dyn Writer {
+        &*self.writer
+    }
+
+    /// Adds a row and returns its id.
+    ///
+    /// # Errors
+    /// [`StoreError::UniqueViolation`] if a unique index refuses it.
+    pub fn insert<T: Table>(&mut self, row: T) -> Result<Id<T>, StoreError> {
+        let id = self.ids.next(self.now);
+        self.writer.insert(T::DEF, id, self.now.0, &row.encode())?;
+        Ok(Id::from_bits(id))
+    }
+
+    /// Adds a row, or returns the one that stands there with the same keys of the unique index `index`.
+    ///
+    /// # Errors
+    /// [`StoreError::UniqueViolation`] if another unique index refuses it.
+    pub fn insert_unique<I: Unique>(&mut self, index: I, row: I::Table) -> Result<Inserted<I::Table>, StoreError> {
+        let _ = index;
+        let def = <I::Table as Table>::DEF;
+        let values = row.encode();
+        let mut plan = Plan::new(def, Some(I::DEF));
+        plan.eq = I::DEF.keys.iter().map(|key| values[key.field].clone()).collect();
+        plan.limit = Some(1);
+        // A row that is not in the index collides with none that is.
+        if !plan.eq.contains(&Value::Null)
+            && I::DEF.when.is_none_or(|when| when.holds(def, &values))
+            && let Some(existing) = self.db.rows(&plan)?.pop()
+        {
+            return Ok(Inserted::Existing(existing));
+        }
+        let id = self.ids.next(self.now);
+        self.writer.insert(def, id, self.now.0, &values)?;
+        Ok(Inserted::New(Doc::new(Id::from_bits(id), self.now, row)))
+    }
+
+    /// Changes fields of a row; writes only what differs. Returns the row as it is now.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is no such row; [`StoreError::UniqueViolation`].
+    pub fn patch<T: Table>(&mut self, id: Id<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
+        let old = self.db.get(id)?.ok_or_else(|| missing(id))?;
+        self.patch_doc(old, change)
+    }
+
+    /// As [`DbMut::patch`], for a row that was just read in this transaction: saves reading it again.
+    ///
+    /// # Errors
+    /// As [`DbMut::patch`].
+    pub fn patch_doc<T: Table>(&mut self, mut doc: Doc<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
+        let before = doc.encode();
+        change(doc.fields_mut());
+        let changes = doc.changes(&before);
+        if !changes.is_empty() && !self.writer.update(T::DEF, doc.id().bits(), &before, &changes)? {
+            return Err(missing(doc.id()));
+        }
+        Ok(doc)
+    }
+
+    /// Writes all fields of a row anew.
+    ///
+    /// # Errors
+    /// As [`DbMut::patch`].
+    pub fn replace<T: Table>(&mut self, id: Id<T>, row: T) -> Result<(), StoreError> {
+        self.patch(id, |old| *old = row).map(|_| ())
+    }
+
+    /// Removes a row; says whether there was one.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub fn delete<T: Table>(&mut self, id: Id<T>) -> Result<bool, StoreError> {
+        self.writer.delete(T::DEF, id.bits())
+    }
+}
+
+impl Db {
+    /// The rows of a plan.
+    pub(super) fn rows<T: Table>(&self, plan: &Plan) -> Result<Vec<Doc<T>>, StoreError> {
+        let mut rows = Vec::with_capacity(plan.limit.map_or(0, |limit| limit.min(ROWS_FORESEEN) as usize));
+        self.reader.select(plan, &mut |row| {
+            rows.push(Doc::read(row)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(rows)
+    }
+}
+
+fn missing<T: Table>(id: Id<T>) -> StoreError {
+    StoreError::Missing { table: T::DEF.name, id: id.to_string() }
+}

@@ -1,0 +1,248 @@
+//! A row's place in an index, as bytes whose order is the index's order.
+//!
+//! The values of the index's keys one after the other, each encoded so that none is the beginning of another one, and the
+//! id at the end. A key that goes down has its bytes inverted. Every engine orders its rows so, whatever it stores; here
+//! places are compared without asking it.
+
+use std::ops::Bound;
+
+use super::plan::Plan;
+use crate::error::StoreError;
+use crate::row::Row;
+use crate::schema::table::{IndexDef, TableDef};
+use crate::value::{ColumnType, Value};
+
+/// One end of a [`Range`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Edge {
+    /// At this place.
+    At(Box<[u8]>),
+    /// Behind all places.
+    End,
+}
+
+/// Places from `start` on and before `end`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The first place in it.
+    pub start: Edge,
+    /// The first place behind it.
+    pub end: Edge,
+}
+
+impl Range {
+    /// All places.
+    pub fn whole() -> Self {
+        Self { start: at(&[]), end: Edge::End }
+    }
+
+    /// Whether no place is in it.
+    pub fn is_empty(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Whether `place` is in it.
+    pub fn has(&self, place: &[u8]) -> bool {
+        let reaches = match &self.end {
+            Edge::At(end) => place < &**end,
+            Edge::End => true,
+        };
+        let begins = match &self.start {
+            Edge::At(start) => place >= &**start,
+            Edge::End => false,
+        };
+        begins && reaches
+    }
+
+    /// The places that both have.
+    pub fn within(self, other: &Range) -> Range {
+        Range { start: self.start.max(other.start.clone()), end: self.end.min(other.end.clone()) }
+    }
+
+    /// The places of rows whose first keys are encoded as `prefix`.
+    fn under(prefix: &[u8]) -> Self {
+        Self { start: at(prefix), end: behind(prefix) }
+    }
+}
+
+fn at(place: &[u8]) -> Edge {
+    Edge::At(place.into())
+}
+
+/// The first place behind all those that begin with `prefix`.
+fn behind(prefix: &[u8]) -> Edge {
+    let Some(last) = prefix.iter().rposition(|byte| *byte != u8::MAX) else { return Edge::End };
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Edge::At(next.into())
+}
+
+/// The first place behind this one.
+pub fn after(place: &[u8]) -> Edge {
+    Edge::At([place, &[0]].concat().into())
+}
+
+/// The place of a row by its id alone.
+pub fn of_id(id: u128) -> [u8; 16] {
+    id.to_be_bytes()
+}
+
+/// The place of a row with these values, by the place of their fields, in an index; none if the index does not hold it.
+pub fn of_row(table: &TableDef, index: &IndexDef, values: &[Value], id: u128) -> Option<Vec<u8>> {
+    if !index.when.is_none_or(|when| when.holds(table, values)) {
+        return None;
+    }
+    let mut place = Vec::with_capacity(16 + 10 * index.keys.len());
+    for key in 0..index.keys.len() {
+        encode(table, index, key, &values[index.keys[key].field], &mut place)?;
+    }
+    place.extend_from_slice(&of_id(id));
+    Some(place)
+}
+
+/// Adds one key of a place; none if the value does not fit the column.
+fn encode(table: &TableDef, index: &IndexDef, key: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {
+    let from = out.len();
+    let key = &index.keys[key];
+    match (value, table.fields[key.field].column) {
+        (Value::Null, _) => out.push(0),
+        (Value::Bool(truth), ColumnType::Bool) => out.extend_from_slice(&[1, u8::from(*truth)]),
+        (Value::Integer(number), ColumnType::Integer) => {
+            out.push(1);
+            out.extend_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
+        }
+        (Value::Float(number), ColumnType::Float) => {
+            // Negative and positive zero are one number to an index.
+            let bits = if *number == 0.0 { 0 } else { number.to_bits() };
+            let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+            out.push(1);
+            out.extend_from_slice(&ordered.to_be_bytes());
+        }
+        (Value::Text(text), ColumnType::Text | ColumnType::Json) => encode_bytes(text.as_bytes(), out),
+        (Value::Bytes(bytes), ColumnType::Bytes) => encode_bytes(bytes, out),
+        (Value::Id(bits), ColumnType::Id) => {
+            out.push(1);
+            out.extend_from_slice(&bits.to_be_bytes());
+        }
+        _ => return None,
+    }
+    if key.descending {
+        out[from..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    Some(())
+}
+
+/// Zero bytes are marked, so that the end is below whatever goes on.
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(1);
+    for byte in bytes {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(u8::MAX);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// The places that a plan looks at if it is carried out to its end, in no order; a superset where the plan's values do
+/// not fit the index.
+pub fn of_plan(plan: &Plan) -> Vec<Range> {
+    let ranges = match plan.index {
+        None => vec![Range::whole()],
+        Some(index) => of_keys(plan, index).unwrap_or_else(|| vec![Range::whole()]),
+    };
+    let behind = place_after(plan).map(|place| match plan.reverse {
+        false => Range { start: after(&place), end: Edge::End },
+        true => Range { start: at(&[]), end: at(&place) },
+    });
+    let cut = |range: Range| behind.iter().fold(range, Range::within);
+    ranges.into_iter().map(cut).filter(|range| !range.is_empty()).collect()
+}
+
+fn place_after(plan: &Plan) -> Option<Vec<u8>> {
+    let (values, id) = plan.after.as_ref()?;
+    of_place(plan, values, *id)
+}
+
+/// The place of a row with these values of a plan's keys; none if they do not fit its index.
+pub fn of_place(plan: &Plan, values: &[Value], id: u128) -> Option<Vec<u8>> {
+    let mut place = Vec::new();
+    if let Some(index) = plan.index {
+        for (key, value) in values.iter().enumerate() {
+            encode(plan.table, index, key, value, &mut place)?;
+        }
+    }
+    place.extend_from_slice(&of_id(id));
+    Some(place)
+}
+
+/// The place of a row that a plan visits; none if it has a value that does not fit the index.
+///
+/// # Errors
+/// A failure of the store.
+pub fn of_visited(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>, StoreError> {
+    let keys = plan.index.map_or(&[][..], |index| index.keys);
+    let values = keys.iter().map(|key| row.value(key.field).map(|value| value.to_value()));
+    Ok(of_place(plan, &values.collect::<Result<Vec<_>, _>>()?, row.id()?))
+}
+
+fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
+    let mut prefix = Vec::new();
+    for (key, value) in plan.eq.iter().enumerate() {
+        encode(plan.table, index, key, value, &mut prefix)?;
+    }
+    let next = plan.eq.len();
+    let with = |value: &Value| {
+        let mut place = prefix.clone();
+        encode(plan.table, index, next, value, &mut place)?;
+        Some(place)
+    };
+    if let Some(values) = &plan.any {
+        return values.iter().map(|value| with(value).map(|prefix| Range::under(&prefix))).collect();
+    }
+    let Some((start, end)) = &plan.range else { return Some(vec![Range::under(&prefix)]) };
+    if matches!(end, Bound::Included(Value::Null) | Bound::Excluded(Value::Null)) {
+        return Some(Vec::new());
+    }
+    let (start, end) = match index.keys[next].descending {
+        false => (lower(start, &with)?, upper(end, &with)?.unwrap_or_else(|| behind(&prefix))),
+        // Downward the bounds change sides, and rows without a value come last.
+        true => {
+            let beyond = |bound: &Bound<Value>| match bound {
+                Bound::Included(value) | Bound::Excluded(value) if *value == Value::Null => Bound::Unbounded,
+                bound => bound.clone(),
+            };
+            let first = match end {
+                Bound::Unbounded => at(&prefix),
+                Bound::Included(value) => at(&with(value)?),
+                Bound::Excluded(value) => behind(&with(value)?),
+            };
+            let last = match beyond(start) {
+                Bound::Unbounded => at(&with(&Value::Null)?),
+                Bound::Included(value) => behind(&with(&value)?),
+                Bound::Excluded(value) => at(&with(&value)?),
+            };
+            (first, last)
+        }
+    };
+    Some(vec![Range { start, end }])
+}
+
+/// The first place of an upward range: rows without a value are before any bound.
+fn lower(bound: &Bound<Value>, with: &impl Fn(&Value) -> Option<Vec<u8>>) -> Option<Edge> {
+    Some(match bound {
+        Bound::Included(value) if *value != Value::Null => at(&with(value)?),
+        Bound::Included(value) | Bound::Excluded(value) => behind(&with(value)?),
+        Bound::Unbounded => behind(&with(&Value::Null)?),
+    })
+}
+
+/// The first place behind an upward range; none within = as far as the keys before it go.
+#[expect(clippy::option_option, reason = "a value that does not fit is one thing, and no bound another")]
+fn upper(bound: &Bound<Value>, with: &impl Fn(&Value) -> Option<Vec<u8>>) -> Option<Option<Edge>> {
+    Some(match bound {
+        Bound::Included(value) => Some(behind(&with(value)?)),
+        Bound::Excluded(value) => Some(at(&with(value)?)),
+        Bound::Unbounded => None,
+    })
+}
