@@ -10,8 +10,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::executor::executor;
+use super::failure::Failure;
 use super::operator_log::OperatorLog;
-use super::{Failure, executor, supervisor};
+use super::supervisor;
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
