@@ -12,10 +12,9 @@ use convoke::value;
 use futures_util::future::join_all;
 use schema::{Insight, Meeting, User};
 
-use super::OfMeeting;
 use super::generator::analysis::{Analysis, GENERATOR};
 use super::generator::insights::Insights;
-use super::inputs::{self, Demand, Gather, Gathered, Origin, Reader, Version};
+use super::inputs::{self, Demand, Gather, Gathered, OfMeeting, Origin, Reader, Version};
 use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
 use super::repository::{self, Keep, Made};
 use super::settings::{API_KEY, InsightProvider, Model};

@@ -4,9 +4,8 @@ use convoke::prelude::*;
 use convoke::{action, args, value};
 use schema::{Insight, Meeting};
 
-use super::OfMeeting;
 use super::generation;
-use super::inputs::{self, Demand};
+use super::inputs::{self, Demand, OfMeeting};
 
 /// What [`generate_insights`] takes.
 #[args]

@@ -10,7 +10,6 @@ use convoke::{args, query, value};
 use schema::limits::Generation;
 use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, User};
 
-use super::OfMeeting;
 use super::generator::analysis::GENERATOR;
 use crate::meetings::participants::{self, PARTICIPANTS_MAX};
 use crate::notes::history;
@@ -18,6 +17,12 @@ use crate::reading::material::{Chunk, Material, Person};
 use crate::transcripts::said::{Said, held_ms};
 use crate::transcripts::{transcript, window};
 use crate::{access, names, people};
+
+/// Which meeting.
+#[args(name = "InsightsOfMeeting")]
+pub struct OfMeeting {
+    pub meeting_id: Id<Meeting>,
+}
 
 /// The caller has a place in a meeting of which insights can be made.
 ///

@@ -4,9 +4,10 @@
 //! decides (`settings`), who is at work (`single_flight`), what lies in the database (`inputs` reads the material, `repository` the
 //! insights), how one becomes the other (`generation`), when by itself (`scheduling`), and the functions.
 
+use convoke::action;
 use convoke::prelude::*;
-use convoke::{action, args};
-use schema::Meeting;
+
+use inputs::OfMeeting;
 
 pub mod generator;
 pub mod provider;
@@ -19,12 +20,6 @@ pub mod scheduling;
 pub mod index;
 pub mod queries;
 pub mod mutations;
-
-/// Which meeting.
-#[args]
-pub struct OfMeeting {
-    pub meeting_id: Id<Meeting>,
-}
 
 /// Makes the insights of a meeting that is over, of those who have none yet or older ones. Tried again for an hour or two:
 /// where many meetings end at once, some find others at it.

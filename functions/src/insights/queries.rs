@@ -5,7 +5,7 @@ use convoke::store::Cursor;
 use convoke::{args, query, value};
 use schema::{ActionItemDetail, Insight, InsightLink, Limit, Meeting, Recommendation, User};
 
-use super::OfMeeting;
+use super::inputs::OfMeeting;
 use crate::access;
 
 /// What the caller takes from one meeting.

@@ -7,9 +7,8 @@ use schema::{
     RecommendationKind, User,
 };
 
-use super::OfMeeting;
 use super::generator::insights as generated;
-use super::inputs::{self, Version};
+use super::inputs::{self, OfMeeting, Version};
 use crate::meetings::participants;
 use crate::reading::action_items::item::ActionItem;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use convoke::prelude::*;
 use schema::Meeting;
 
-use super::{OfMeeting, after_meeting};
+use super::after_meeting;
+use super::inputs::OfMeeting;
 use crate::events::Event;
 
 /// How long after its end: the last words of a transcript come late.

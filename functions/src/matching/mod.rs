@@ -3,7 +3,8 @@
 //! The first modules below know no context and no database: values in, values out. Reading order: names, levels, fields
 //! and roles say what single words mean; text compares longer ones; candidate, score, conditions and explain judge a
 //! pair; assignment chooses among all pairs. Then a run of the matcher (`waiting` reads who waits, `pairing` chooses
-//! and writes, `scheduling` says when), where a match is (`standing`), who is ahead of whom (`line`), and the functions.
+//! and writes, `pace` and `scheduling` say when), where a match is (`standing`), who is ahead of whom (`line`), and the
+//! functions.
 
 use convoke::prelude::*;
 use convoke::{action, mutation};
@@ -25,6 +26,7 @@ pub mod standing;
 pub mod line;
 pub mod waiting;
 pub mod pairing;
+pub mod pace;
 pub mod scheduling;
 pub mod index;
 pub mod queue;
@@ -41,7 +43,10 @@ pub mod scoring;
 #[action(internal, tries = 3)]
 pub async fn r#match(ctx: &ActionCtx) -> Result<()> {
     let cycle = pairing::run(ctx, None, pairing::Effect::Real).await?;
-    if cycle.waiting > 2 * cycle.matched { scheduling::go_on(ctx).await } else { Ok(()) }
+    if cycle.waiting > 2 * cycle.matched {
+        ctx.schedule_once::<r#match>(pace::CYCLING, pace::CYCLE, NoArgs {}).await?;
+    }
+    Ok(())
 }
 
 /// Rows of each kind that one sweep changes: a few milliseconds.
@@ -69,5 +74,8 @@ pub fn expire(ctx: &mut MutationCtx) -> Result<()> {
     if is_more {
         ctx.schedule_once::<expire>("more", When::now(), NoArgs {})?;
     }
-    if waiting::entries(ctx.db(), now, 1)?.is_empty() { Ok(()) } else { scheduling::keep_going(ctx) }
+    if !waiting::entries(ctx.db(), now, 1)?.is_empty() {
+        ctx.schedule_once::<r#match>(pace::CYCLING, pace::CYCLE, NoArgs {})?;
+    }
+    Ok(())
 }

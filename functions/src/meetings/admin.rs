@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, mutation};
 use schema::{Meeting, Role, UserRef};
 
-use super::participants;
+use super::{participants, roles};
 use crate::access;
 
 /// What [`assign_host`] takes.
@@ -36,5 +36,5 @@ pub fn assign_host(ctx: &mut MutationCtx, args: AssignHost) -> Result<()> {
     let (user, actor) = access::administered(ctx, &args.user_id)?;
     let participant = participants::find(ctx, meeting.id(), user.id())?;
     let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
-    participants::set_role(ctx, &meeting, participant, Role::Host, &actor)
+    roles::set_role(ctx, &meeting, participant, Role::Host, &actor)
 }

@@ -6,7 +6,8 @@ use convoke::prelude::*;
 use schema::limits::{EMPTY_MEETING, LONGEST_MEETING, STALE_SESSION};
 use schema::{Actor, MediaSession, Meeting, MeetingState, SessionState};
 
-use super::{presence, sessions, state};
+use super::presence::register;
+use super::{sessions, state};
 
 /// Empty meetings of one transaction: nobody has to be taken out of them.
 const EMPTY_MAX: usize = 16;
@@ -46,7 +47,7 @@ fn close_stale(ctx: &mut MutationCtx) -> Result<usize> {
     let meetings: BTreeSet<Id<Meeting>> = stale.iter().map(|session| session.meeting_id).collect();
     let count = sessions::close(ctx, stale)?.len();
     for meeting in meetings {
-        presence::settle(ctx, meeting)?;
+        register::settle(ctx, meeting)?;
     }
     Ok(count)
 }

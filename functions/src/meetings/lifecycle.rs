@@ -9,7 +9,7 @@ use schema::{
 
 use super::creation::{self, MeetingCreated, NewMeeting};
 use super::webrtc::connection::{self, ConnectionInfo};
-use super::{invitations, participants, presence, provider, state};
+use super::{invitations, participants, presence, provider, roles, state};
 use crate::access::{self, Membership};
 use crate::audit;
 use crate::events::{self, Event};
@@ -226,7 +226,7 @@ pub fn update_participant_role(ctx: &mut MutationCtx, args: UpdateParticipantRol
     let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
     let target = find_participant(ctx, &user, meeting.id(), &args.user_id)?;
     let actor = access::actor(ctx, Some(&user));
-    participants::set_role(ctx, &meeting, target, args.new_role, &actor)
+    roles::set_role(ctx, &meeting, target, args.new_role, &actor)
 }
 
 /// What [`update_meeting`] takes. Fields that are absent stay as they are.
@@ -420,7 +420,7 @@ pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Res
     match named {
         Named::User(who) => {
             let target = find_participant(ctx, &user, meeting.id(), &who)?;
-            participants::remove(ctx, &meeting, target, &actor)
+            roles::remove(ctx, &meeting, target, &actor)
         }
         Named::Address(email) => {
             if invitations::withdraw(ctx, meeting.id(), &email)? {
@@ -433,7 +433,7 @@ pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Res
             if targets.is_empty() {
                 return Err(not_a_participant());
             }
-            targets.into_iter().try_for_each(|target| participants::remove(ctx, &meeting, target, &actor))
+            targets.into_iter().try_for_each(|target| roles::remove(ctx, &meeting, target, &actor))
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Meetings: their life, the people in them, and (in `webrtc`) the media between them.
 //!
-//! `state`, `presence`, `participants`, `invitations` and `sessions` make the moves; every function that moves something calls
-//! them, so that what belongs together happens in one transaction.
+//! `state`, `presence`, `participants`, `roles`, `invitations` and `sessions` make the moves; every function that moves
+//! something calls them, so that what belongs together happens in one transaction.
 
 use convoke::prelude::*;
 use convoke::scheduler::When;
 use convoke::{action, mutation};
 
+use presence::expiry::{self, EndPresence, Expiry};
 use webrtc::room_service::{self, MediaServer};
 
 pub mod state;
 pub mod presence;
 pub mod sessions;
 pub mod participants;
+pub mod roles;
 pub mod invitations;
 pub mod migrations;
 pub mod creation;
@@ -42,8 +44,11 @@ pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
 /// # Errors
 /// A failure of the store.
 #[mutation(internal)]
-pub fn end_presence(ctx: &mut MutationCtx, args: presence::EndPresence) -> Result<()> {
-    presence::expire(ctx, &args)
+pub fn end_presence(ctx: &mut MutationCtx, args: EndPresence) -> Result<()> {
+    match expiry::expire(ctx, &args)? {
+        Expiry::Left => ctx.cancel_key::<end_presence>(&args.key()).map(drop),
+        Expiry::Lasts(end) => ctx.schedule_debounced::<end_presence>(&end.key(), end.until, end).map(drop),
+    }
 }
 
 /// Brings a LiveKit server in line after a removal, a change of role or the end of a meeting. Tried again for some

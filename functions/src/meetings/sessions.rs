@@ -1,4 +1,4 @@
-//! Open media sessions: which they are, and closing them.
+//! Media sessions: finding them, which are open, and closing them.
 //!
 //! The moves that clients report are the webrtc functions'. Closing here leaves `emptySince` to
 //! `presence::settle`, which anyone who closes calls in the same transaction.
@@ -6,11 +6,21 @@
 use convoke::prelude::*;
 use schema::{ClientToken, MediaSession, Meeting, SessionState, User};
 
+use super::participants::PARTICIPANTS_MAX;
+
 /// The states of [`SessionState::is_open`], to look for.
 pub const OPEN: [SessionState; 3] = [SessionState::Connecting, SessionState::Connected, SessionState::Disconnected];
 
 /// More open sessions than a meeting can have: eight for each of its participants.
-const OPEN_MAX: usize = 8 * super::participants::PARTICIPANTS_MAX;
+const OPEN_MAX: usize = 8 * PARTICIPANTS_MAX;
+
+/// The session of this id in a meeting, of any user.
+///
+/// # Errors
+/// A failure of the store.
+pub fn find(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Doc<MediaSession>>> {
+    Ok(ctx.db().query(MediaSession::by_meeting_session).eq(meeting).eq(session_id).unique()?)
+}
 
 /// The open sessions of a meeting, oldest first.
 ///

@@ -7,8 +7,8 @@ use convoke::prelude::*;
 use schema::limits::NEAR;
 use schema::{Actor, Details, Invitation, Meeting, MeetingState, Participant, Presence};
 
-use super::webrtc::room_service;
-use super::{presence, sessions};
+use super::presence::register;
+use super::sessions;
 use crate::audit;
 use crate::events::{self, Event};
 
@@ -70,11 +70,11 @@ pub fn start(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Res
     })?;
     audit::meeting(ctx, actor, "meeting.started", &meeting, Details::new())?;
     info!("Meeting {} started", meeting.id());
-    presence::settle(ctx, meeting.id())
+    register::settle(ctx, meeting.id())
 }
 
-/// active → concluded: everybody who is there leaves, sessions close, invitations go, insights are made half a minute
-/// later.
+/// active → concluded: everybody who is there leaves, sessions close, invitations go, the room ends, insights are made half
+/// a minute later.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Can only end active meetings".
@@ -83,7 +83,6 @@ pub fn conclude(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> 
         return Err(Error::failed_precondition("Can only end active meetings"));
     }
     let meeting = finish(ctx, meeting, MeetingState::Concluded)?;
-    room_service::end(ctx, &meeting)?;
     events::emit(ctx, &meeting, Event::Concluded)?;
     audit::meeting(ctx, actor, "meeting.ended", &meeting, Details::new())?;
     info!("Meeting {} concluded", meeting.id());
@@ -116,7 +115,7 @@ fn finish(ctx: &mut MutationCtx, meeting: Doc<Meeting>, state: MeetingState) -> 
     })?;
     let joined = ctx.db().query(Participant::by_meeting_presence).eq(id).eq(Presence::Joined).take(ROWS_MAX)?;
     for participant in joined {
-        presence::write(ctx, participant, Presence::Left, None)?;
+        register::write(ctx, participant, Presence::Left, None)?;
     }
     sessions::close_all(ctx, id)?;
     for invitation in ctx.db().query(Invitation::by_meeting_email).eq(id).take(ROWS_MAX)? {

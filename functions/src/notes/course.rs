@@ -9,13 +9,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convoke::prelude::*;
-use schema::limits::Quotas;
 use schema::{Meeting, Note};
 
 use super::chain::{Chain, Committed, Moved, Walked};
-use super::document::Document;
 use super::edits::size;
-use super::log::{self, Ids};
+use super::log::{self, Ids, Since};
 use super::operation::{Rejection, Shape};
 
 /// Entries that are read inside the transaction: to be given up and run again costs about as much.
@@ -48,9 +46,9 @@ pub struct Course {
 }
 
 /// Operations that were moved to where the log ended in a snapshot.
-struct Ahead {
+pub(super) struct Ahead {
     /// Where that was.
-    through: i64,
+    pub(super) through: i64,
     /// What they had to pass up to there.
     passed: Vec<Committed<i64>>,
     ids: Ids,
@@ -77,32 +75,27 @@ impl Start {
         Start { meeting, bridge: Vec::new(), through: base, shapes, steps_max }
     }
 
-    /// Whether the way to the end of the document's log is too long for the writer.
-    pub fn is_far(&self, document: &Document) -> bool {
-        let entries = size(document.sequence() - self.through);
+    /// Whether the way to the log's end at the entry `end` is too long for the writer.
+    pub fn is_far(&self, end: i64) -> bool {
+        let entries = size(end - self.through);
         let steps = (self.bridge.len() + entries).saturating_mul(self.shapes.len());
         entries > ENTRIES_NEAR || steps.min(self.steps_max) > STEPS_NEAR
     }
 }
 
 impl Course {
-    /// Sets out, to the end of the document's log.
-    ///
-    /// # Errors
-    /// `CONFLICT` if the start lies too far behind; a failure of the store.
-    pub fn begin(ctx: &mut MutationCtx, document: &Document, start: Start, quotas: &Quotas) -> Result<Course> {
-        document.require_reach(start.through, quotas)?;
-        if start.is_far(document) {
-            let ahead = ctx.prepared(start, go_ahead)?;
-            let since = document.since(ctx.db(), ahead.through)?;
-            let mut ids = ahead.ids.clone();
-            ids.add(since.ids);
-            let chain = Chain::new(since.entries.clone());
-            let lead = Lead { ahead, next: 0, applied: Vec::new(), since: since.entries };
-            return Ok(Course { chain, ids, lead: Some(lead) });
-        }
-        let since = document.since(ctx.db(), start.through)?;
-        Ok(Course { chain: Chain::new(start.bridge.into_iter().chain(since.entries)), ids: since.ids, lead: None })
+    /// A chain at its start; `since` is what was committed after that.
+    pub(super) fn at(start: Start, since: Since) -> Course {
+        Course { chain: Chain::new(start.bridge.into_iter().chain(since.entries)), ids: since.ids, lead: None }
+    }
+
+    /// A chain that was moved ahead of the transaction; `since` is what was committed after that.
+    pub(super) fn led(ahead: Arc<Ahead>, since: Since) -> Course {
+        let mut ids = ahead.ids.clone();
+        ids.add(since.ids);
+        let chain = Chain::new(since.entries.clone());
+        let lead = Lead { ahead, next: 0, applied: Vec::new(), since: since.entries };
+        Course { chain, ids, lead: Some(lead) }
     }
 
     /// A chain on the log's end.
@@ -186,7 +179,7 @@ impl Course {
 }
 
 /// Moves operations as far as the log goes in a snapshot.
-fn go_ahead(ctx: &QueryCtx, start: &Start) -> Result<Ahead> {
+pub(super) fn go_ahead(ctx: &QueryCtx, start: &Start) -> Result<Ahead> {
     let (db, meeting) = (ctx.db(), start.meeting);
     let note = db.query(Note::by_meeting).eq(meeting).unique()?;
     let (end, units) = note.map_or((0, 0), |note| (note.sequence, note.units));

@@ -8,7 +8,7 @@ use convoke::store::{Db, DbMut};
 use schema::limits::Quotas;
 use schema::{Fingerprint, Meeting, Note, NoteOperation, NotePiece, OperationId, PieceOfNote, User};
 
-use super::course::Course;
+use super::course::{self, Course, Start};
 use super::edits::{self, number, size};
 use super::history::{self, ENTRIES_PER_CHECKPOINT};
 use super::log::{self, Since};
@@ -103,6 +103,21 @@ impl Document {
     /// A failure of the store.
     pub fn since(&self, db: &Db, base: i64) -> Result<Since> {
         log::since(db, self.row.meeting_id, base, size(self.sequence - base))
+    }
+
+    /// Sets out with a chain, to the log's end.
+    ///
+    /// # Errors
+    /// `CONFLICT` if the start lies too far behind; a failure of the store.
+    pub fn begin(&self, ctx: &mut MutationCtx, start: Start, quotas: &Quotas) -> Result<Course> {
+        self.require_reach(start.through, quotas)?;
+        if start.is_far(self.sequence) {
+            let ahead = ctx.prepared(start, course::go_ahead)?;
+            let since = self.since(ctx.db(), ahead.through)?;
+            return Ok(Course::led(ahead, since));
+        }
+        let since = self.since(ctx.db(), start.through)?;
+        Ok(Course::at(start, since))
     }
 
     /// The next operation of a chain: walked, checked, applied and appended, as a whole or not at all.

@@ -231,10 +231,10 @@ impl Walk<'_> {
         let same = rows.iter().take_while(|row| chain(row) == (kind, base));
         let shapes = same.filter_map(|row| row.operation.as_ref().map(edits::shape)).collect();
         let start = self.start(ctx.db(), kind, base, shapes)?;
-        if (drained.has_written || self.has_written()) && start.is_far(&self.document) {
+        if (drained.has_written || self.has_written()) && start.is_far(self.document.sequence()) {
             return Ok(Ready::AnotherTime);
         }
-        match Course::begin(ctx, &self.document, start, self.quotas) {
+        match self.document.begin(ctx, start, self.quotas) {
             Ok(course) => {
                 self.lane = Some(Lane { kind, base, course });
                 Ok(Ready::Yes)

@@ -10,14 +10,25 @@ use schema::{Meeting, NoteEdit, NoteOperation, OperationId, OperationType};
 use super::course::ENTRIES_NEAR;
 use super::document::Signature;
 use super::edits::size;
-use super::index::NoteOperationApplied;
-use super::log::{self, Ids};
+use super::log::{self, Entry, Ids};
 use super::operation::Operation;
 
 /// Entries of one version that are read to compare a batch: a hundred operations, each split many times.
 const ENTRIES_OF_A_BATCH_MAX: usize = 10_000;
 
-/// What was answered to an operation with this id of this author, if there was one.
+/// An operation that is sent again, as it was applied the first time.
+pub struct Repeated {
+    /// The sequence of its last entry in the log.
+    pub sequence: i64,
+    /// The version that it made.
+    pub version: i64,
+    /// The entries that changed it.
+    pub conflicts: Vec<Entry>,
+    /// What was applied: at least one piece.
+    pub pieces: Vec<NoteEdit>,
+}
+
+/// The first application of an operation with this id of this author, if there was one.
 ///
 /// # Errors
 /// `CONFLICT` if it was another operation; a failure of the store.
@@ -26,7 +37,7 @@ pub fn of_one(
     meeting: Id<Meeting>,
     signature: &Signature,
     operation: &Operation,
-) -> Result<Option<NoteOperationApplied>> {
+) -> Result<Option<Repeated>> {
     let Some(id) = &signature.operation_id else { return Ok(None) };
     let db = ctx.db();
     let known =
@@ -44,10 +55,10 @@ pub fn of_one(
         }
     };
     let ids = ids(ctx, meeting, &[entries])?;
-    Ok(answered(entries, &ids, operation))
+    Ok(repeated(entries, &ids, operation))
 }
 
-/// What was answered to these operations as one batch, if they came as one.
+/// The first application of these operations as one batch, if they came as one.
 ///
 /// # Errors
 /// `CONFLICT` if one of their ids is known and the batch was another one; a failure of the store.
@@ -56,7 +67,7 @@ pub fn of_batch(
     meeting: Id<Meeting>,
     signatures: &[Signature],
     sent: &[Operation],
-) -> Result<Option<Vec<NoteOperationApplied>>> {
+) -> Result<Option<Vec<Repeated>>> {
     let known_by: Vec<&OperationId> =
         signatures.iter().filter_map(|signature| signature.operation_id.as_ref()).collect();
     let Some(author) = signatures.first().map(|signature| signature.author) else { return Ok(None) };
@@ -79,7 +90,7 @@ pub fn of_batch(
         (true, _) => {
             let ids = ids(ctx, meeting, &operations)?;
             Ok(Some(
-                operations.into_iter().zip(sent).filter_map(|(entries, sent)| answered(entries, &ids, sent)).collect(),
+                operations.into_iter().zip(sent).filter_map(|(entries, sent)| repeated(entries, &ids, sent)).collect(),
             ))
         }
         (false, Some(id)) => Err(other_content(id)),
@@ -130,16 +141,17 @@ fn operations(mut entries: &[Doc<NoteOperation>]) -> Vec<&[Doc<NoteOperation>]> 
     operations
 }
 
-/// The answer to the operation that these entries are, where it is sent again. The text of an insertion is the one that is
+/// The operation that these entries are, where it is sent again. The text of an insertion is the one that is
 /// sent: that of an old entry is gone, and their fingerprints are the same.
-fn answered(entries: &[Doc<NoteOperation>], ids: &Ids, sent: &Operation) -> Option<NoteOperationApplied> {
+fn repeated(entries: &[Doc<NoteOperation>], ids: &Ids, sent: &Operation) -> Option<Repeated> {
     let (first, last) = (entries.first()?, entries.last()?);
     let edit = |entry: &Doc<NoteOperation>| match entry.operation.kind {
         OperationType::Insert => NoteEdit { content: sent.content.clone(), ..entry.operation.clone() },
         OperationType::Delete | OperationType::Retain => entry.operation.clone(),
     };
     let conflicts = ids.named(&first.conflicts_with);
-    Some(NoteOperationApplied::new(last.sequence, first.version, conflicts, entries.iter().map(edit).collect()))
+    let pieces = entries.iter().map(edit).collect();
+    Some(Repeated { sequence: last.sequence, version: first.version, conflicts, pieces })
 }
 
 fn other_content(id: &OperationId) -> Error {

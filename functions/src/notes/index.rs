@@ -17,7 +17,7 @@ use super::difference::difference;
 use super::document::{Applied, Document, Signature};
 use super::edits;
 use super::history;
-use super::idempotency;
+use super::idempotency::{self, Repeated};
 use super::log::Entry;
 use super::operation::{Operation, Shape};
 use super::texts::Failure;
@@ -80,7 +80,7 @@ pub struct NoteOperationApplied {
 
 impl NoteOperationApplied {
     /// The answer to an operation that became these `pieces` (at least one), up to the entry `sequence`.
-    pub fn new(sequence: i64, version: i64, conflicts: Vec<Entry>, pieces: Vec<NoteEdit>) -> Self {
+    fn new(sequence: i64, version: i64, conflicts: Vec<Entry>, pieces: Vec<NoteEdit>) -> Self {
         Self {
             success: true,
             server_sequence: sequence,
@@ -94,6 +94,10 @@ impl NoteOperationApplied {
     fn of(applied: Applied, version: i64, conflicts: Vec<Entry>) -> Self {
         let pieces = applied.pieces.iter().map(edits::edit).collect();
         Self::new(applied.sequence, version, conflicts, pieces)
+    }
+
+    fn again(first: Repeated) -> Self {
+        Self::new(first.sequence, first.version, first.conflicts, first.pieces)
     }
 }
 
@@ -113,8 +117,8 @@ pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> 
     let operation = formed(&args.operation, "operation", &quotas)?;
     let membership = access::participant(ctx, args.meeting_id)?;
     let signature = signature(membership.user.id(), args.operation_id, &operation);
-    if let Some(answer) = idempotency::of_one(ctx, args.meeting_id, &signature, &operation)? {
-        return Ok(answer);
+    if let Some(first) = idempotency::of_one(ctx, args.meeting_id, &signature, &operation)? {
+        return Ok(NoteOperationApplied::again(first));
     }
     require_editable(&membership.meeting)?;
     let now = ctx.now();
@@ -124,7 +128,7 @@ pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> 
         None => args.client_sequence.get().min(document.sequence()),
     };
     let start = Start::at(args.meeting_id, base, vec![operation.shape], usize::MAX);
-    let mut course = Course::begin(ctx, &document, start, &quotas)?;
+    let mut course = document.begin(ctx, start, &quotas)?;
     let db = ctx.db_mut();
     let applied = document
         .apply(db, &mut course, operation, signature, &quotas)
@@ -192,7 +196,8 @@ pub fn batch_apply_note_operations(
             ..signature(author, sent.operation_id.clone(), operation)
         })
         .collect();
-    if let Some(results) = idempotency::of_batch(ctx, args.meeting_id, &signatures, &operations)? {
+    if let Some(first) = idempotency::of_batch(ctx, args.meeting_id, &signatures, &operations)? {
+        let results: Vec<_> = first.into_iter().map(NoteOperationApplied::again).collect();
         let new_version = results.first().map_or(0, |result| result.new_version);
         return Ok(NoteOperationsApplied { success: true, new_version, results });
     }
@@ -205,7 +210,7 @@ pub fn batch_apply_note_operations(
     };
     let shapes: Vec<Shape> = operations.iter().map(|operation| operation.shape).collect();
     let start = Start::at(args.meeting_id, base, shapes, BATCH_STEPS_MAX);
-    let mut course = Course::begin(ctx, &document, start, &quotas)?;
+    let mut course = document.begin(ctx, start, &quotas)?;
     if course.behind() * operations.len() > BATCH_STEPS_MAX {
         return Err(history::too_far_behind());
     }

@@ -5,9 +5,13 @@
 //! differ. Then what lies in the database (a document and its history), the functions for editing and reading, and the
 //! offline queue with its functions.
 
+use std::time::Duration;
+
 use convoke::prelude::*;
 use convoke::{args, mutation};
 use schema::{ClientToken, Meeting, User};
+
+use queue::Queue;
 
 pub mod units;
 pub mod operation;
@@ -48,7 +52,7 @@ pub struct DrainQueue {
 /// A failure of the store.
 #[mutation(internal)]
 pub fn drain(ctx: &mut MutationCtx, args: DrainQueue) -> Result<()> {
-    let queue = queue::Queue { meeting: args.meeting_id, author: args.author_id, client: args.client_id };
+    let queue = Queue { meeting: args.meeting_id, author: args.author_id, client: args.client_id };
     let mut drained = draining::Drained::default();
     draining::drain(ctx, &queue, draining::OPERATIONS_PER_DRAIN, &mut drained)?;
     for (operation, reason) in &drained.failed {
@@ -57,5 +61,16 @@ pub fn drain(ctx: &mut MutationCtx, args: DrainQueue) -> Result<()> {
     if queue.pending(ctx.db(), 1)?.is_empty() {
         return Ok(());
     }
-    offline::schedule_drain(ctx, queue, std::time::Duration::ZERO)
+    schedule_drain(ctx, queue, Duration::ZERO)
+}
+
+/// Has a queue drained in the background, unless that is about to happen.
+///
+/// # Errors
+/// A failure of the store.
+pub fn schedule_drain(ctx: &mut MutationCtx, queue: Queue, after: Duration) -> Result<()> {
+    let Queue { meeting, author, client } = queue;
+    let key = format!("{meeting}/{author}/{client}");
+    ctx.schedule_once::<drain>(&key, after, DrainQueue { meeting_id: meeting, author_id: author, client_id: client })?;
+    Ok(())
 }

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
-use schema::limits::Quotas;
+use schema::limits::{OFFLINE_OPERATIONS_PER_CALL, Quotas};
 use schema::{
     ClientToken, Limit, Meeting, Natural, Note, NoteOperation, OfflineOperation, OfflineStatus, OperationType,
 };
 
 use super::draining::{self, Drained, OPERATIONS_PER_DRAIN};
-use super::edits::{number, size};
+use super::edits::{self, number, size};
 use super::index::batch_membership;
 use super::queue::{self, Queue};
-use super::queueing::{self, Base};
-use super::{DrainQueue, drain};
+use super::queueing::{self, Base, Formed};
+use super::schedule_drain;
 use crate::access;
 
 /// How long after queueing the drain begins: a client sends what it has in several calls.
@@ -119,7 +119,7 @@ pub fn queue_offline_operations(
     args: QueueOfflineOperations,
 ) -> Result<OfflineOperationsQueued> {
     let quotas = ctx.settings::<Quotas>();
-    let operations = queueing::formed(&args.client_id, &args.operations, &quotas)?;
+    let operations = formed(&args.client_id, &args.operations, &quotas)?;
     let membership = batch_membership(ctx, args.meeting_id, operations.len())?;
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let base = Base { version: args.base_version, sequence: args.base_sequence };
@@ -364,15 +364,38 @@ pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperation
     Ok(FailedOperationsRetried { retried: number(retried) })
 }
 
-/// Has a queue drained in the background, unless that is about to happen.
+/// The operations of a call, if all have the right form.
 ///
 /// # Errors
-/// A failure of the store.
-pub fn schedule_drain(ctx: &mut MutationCtx, queue: Queue, after: Duration) -> Result<()> {
-    let Queue { meeting, author, client } = queue;
-    let key = format!("{meeting}/{author}/{client}");
-    ctx.schedule_once::<drain>(&key, after, DrainQueue { meeting_id: meeting, author_id: author, client_id: client })?;
-    Ok(())
+/// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: …" (its id) with the field.
+fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
+    if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
+        let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");
+        return Err(Error::invalid_argument("operations", message));
+    }
+    sent.iter().enumerate().map(|(place, sent)| formed_one(client, place, sent, quotas)).collect()
+}
+
+fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<Formed> {
+    let invalid = |field: &str| {
+        Error::invalid_argument(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id))
+    };
+    if sent.client_id != *client {
+        return Err(invalid("clientId"));
+    }
+    let operation = edits::operation(sent.kind, sent.position, sent.content.as_deref(), sent.length);
+    operation.check_form(quotas.note_insert_units).map_err(|refused| invalid(refused.field().unwrap_or("type")))?;
+    Ok(Formed {
+        id: sent.id.clone(),
+        sequence: sent.sequence.get(),
+        // What a client calls pending, syncing or failed was not applied, as far as it knows.
+        status: match sent.status {
+            OfflineStatus::Synced => OfflineStatus::Synced,
+            OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,
+        },
+        fingerprint: edits::fingerprint(&operation),
+        operation,
+    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How what a client brings comes into its queue: checked as a whole, told from what is known, put in order.
+//! How what a client brings comes into its queue: told from what is known, put in order.
 //!
 //! Owns the base of a chain, which is the text on which its first operation was made. What a client is answered is
 //! `offline`'s, what happens to the rows is `draining`'s.
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use convoke::prelude::*;
 use convoke::store::Db;
-use schema::limits::{OFFLINE_OPERATIONS_PER_CALL, Quotas};
+use schema::limits::Quotas;
 use schema::{ClientToken, Fingerprint, Natural, OfflineOperation, OfflineStatus};
 
 use super::document::Document;
@@ -16,7 +16,6 @@ use super::draining;
 use super::edits::{self, size};
 use super::history::{require_kept, too_far_behind};
 use super::index::base_of_version;
-use super::offline::SentOfflineOperation;
 use super::operation::Operation;
 use super::queue::{self, Queue};
 
@@ -25,11 +24,11 @@ const ROOM_AFTER: Duration = Duration::from_secs(1);
 
 /// An operation whose form is right.
 pub struct Formed {
-    id: ClientToken,
-    sequence: i64,
-    status: OfflineStatus,
-    operation: Operation,
-    fingerprint: Fingerprint,
+    pub(super) id: ClientToken,
+    pub(super) sequence: i64,
+    pub(super) status: OfflineStatus,
+    pub(super) operation: Operation,
+    pub(super) fingerprint: Fingerprint,
 }
 
 /// On which text the client says that the first operation was made.
@@ -48,40 +47,6 @@ pub struct Queued {
     pub stored: usize,
     /// Whether any of its operations waits for the drain.
     pub waits: bool,
-}
-
-/// The operations of a call, if all have the right form.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: …" (its id) with the field.
-pub fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
-    if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
-        let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");
-        return Err(Error::invalid_argument("operations", message));
-    }
-    sent.iter().enumerate().map(|(place, sent)| formed_one(client, place, sent, quotas)).collect()
-}
-
-fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<Formed> {
-    let invalid = |field: &str| {
-        Error::invalid_argument(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id))
-    };
-    if sent.client_id != *client {
-        return Err(invalid("clientId"));
-    }
-    let operation = edits::operation(sent.kind, sent.position, sent.content.as_deref(), sent.length);
-    operation.check_form(quotas.note_insert_units).map_err(|refused| invalid(refused.field().unwrap_or("type")))?;
-    Ok(Formed {
-        id: sent.id.clone(),
-        sequence: sent.sequence.get(),
-        // What a client calls pending, syncing or failed was not applied, as far as it knows.
-        status: match sent.status {
-            OfflineStatus::Synced => OfflineStatus::Synced,
-            OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,
-        },
-        fingerprint: edits::fingerprint(&operation),
-        operation,
-    })
 }
 
 /// Stores those operations that are not known.

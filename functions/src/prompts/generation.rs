@@ -4,9 +4,8 @@ use convoke::prelude::*;
 use convoke::{action, args};
 use schema::{Meeting, PromptKind, User};
 
-use super::OfMeeting;
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
-use super::inputs::{self, Before, During, MayGenerate, OfReader};
+use super::inputs::{self, Before, During, MayGenerate, OfMeeting, OfReader};
 use super::repository::{self, FoundPrompt, Keep, Kept, Older};
 use crate::generation::{self, Pass};
 use crate::reading::material::{Chunk, Person};

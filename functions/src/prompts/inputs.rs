@@ -10,7 +10,6 @@ use convoke::{args, query, value};
 use schema::limits::Generation;
 use schema::{Insight, Match, Meeting, MeetingState, Participant, Presence, PromptKind, QueueEntry, User};
 
-use super::OfMeeting;
 use super::generator::{EarlierMeeting, Guest, is_lull};
 use super::repository::{self, Older};
 use crate::meetings::{participants, state};
@@ -30,6 +29,12 @@ const SEARCHED_MAX: usize = 30;
 const EARLIER_MAX: usize = 5;
 /// Queue entries of the people of a meeting that are looked at.
 const ENTRIES_MAX: usize = 5_000;
+
+/// What the jobs take: which meeting.
+#[args(name = "PromptsOfMeeting")]
+pub struct OfMeeting {
+    pub meeting_id: Id<Meeting>,
+}
 
 /// What [`may_generate`] takes.
 #[args]

@@ -3,9 +3,10 @@
 //! `generator` knows no context and no database: evidence in, prompts out. Then what lies in the database (`inputs`
 //! reads the evidence, `repository` the prompts), when prompts are made by themselves (`scheduling`), and the functions.
 
+use convoke::action;
 use convoke::prelude::*;
-use convoke::{action, args};
-use schema::Meeting;
+
+pub use inputs::OfMeeting;
 
 pub mod generator;
 pub mod inputs;
@@ -14,12 +15,6 @@ pub mod scheduling;
 pub mod generation;
 pub mod queries;
 pub mod mutations;
-
-/// What the jobs take: which meeting.
-#[args]
-pub struct OfMeeting {
-    pub meeting_id: Id<Meeting>,
-}
 
 /// Makes the pre-call prompts of everybody in a scheduled meeting. Nothing happens in another one.
 ///

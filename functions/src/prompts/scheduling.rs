@@ -6,7 +6,8 @@ use convoke::prelude::*;
 use schema::{Meeting, MeetingState};
 
 use super::generator::LULL_MS;
-use super::{OfMeeting, before_meeting, watch_lull};
+use super::inputs::OfMeeting;
+use super::{before_meeting, watch_lull};
 use crate::events::Event;
 
 /// How long a meeting's people must stay as they are before prompts are made for them.

@@ -6,13 +6,15 @@
 //! before and speaks next, whether they ask, call somebody by name, agree or give thanks; where in its turn and in the
 //! meeting it stands.
 
+use super::classes::{Class, Classes};
 use super::commitments::clauses::is_question;
 use super::material::Material;
+use super::meanings::{Meaning, Pronoun};
 use super::people::{Named, Names};
-use super::phrases::{Class, Classes, Meaning, Phrases, Pronoun};
+use super::phrases::Phrases;
 use super::tellings::Hints;
 use super::text::{Sentence, Source, Text};
-use super::tokens::Token;
+use super::token::Token;
 use super::weights::{Teller, step};
 
 /// Steps in which the words of a sentence are counted.

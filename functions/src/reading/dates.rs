@@ -7,7 +7,7 @@ use chrono::{Datelike as _, Days, Months, NaiveDate, Weekday};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::tokens::{Break, Token};
+use super::token::{Break, Token};
 
 /// A deadline, or a time at which something is to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -551,7 +551,7 @@ impl Calendar {
         }
         let is_day = marked && (start > 0 && self.day_markers.contains(&tokens[start - 1].lower));
         // "the first thing", "el primer borrador": a noun follows.
-        use super::phrases::Class;
+        use super::classes::Class;
         let stands_alone = tokens.get(at).is_none_or(|next| {
             next.before != Break::None
                 || [Class::Joint, Class::Pronoun, Class::Between].iter().any(|class| next.has(*class))

@@ -6,10 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::classes::Class;
 use super::commitments::clauses::is_question;
 use super::likelihood::Likelihood;
 use super::lines::{LINE_CHARS_MAX, clipped};
-use super::phrases::{Class, Found, Meaning, Phrases};
+use super::meanings::{Found, Meaning};
+use super::phrases::Phrases;
 use super::tellings::Telling;
 use super::text::{Sentence, Source, Text, WordClass, normalized};
 
@@ -183,7 +185,7 @@ fn opens_agreeing(text: &Text, index: usize) -> bool {
     let Some(phrases) = sentence.language.phrases() else { return false };
     let opens = phrases
         .at(&sentence.tokens, 0, |meaning| meaning == Meaning::Agreed)
-        .is_some_and(|found| sentence.tokens.get(found.end).is_some_and(super::tokens::Token::is_after_break));
+        .is_some_and(|found| sentence.tokens.get(found.end).is_some_and(super::token::Token::is_after_break));
     opens
         && !takes_on(sentence, phrases)
         && !phrases.has(&sentence.tokens, Meaning::Undecided)
@@ -347,7 +349,7 @@ fn proposal(text: &Text, index: usize, found: &[usize]) -> Option<usize> {
 /// The terms of a sentence's words with a meaning.
 fn content(sentence: &Sentence, phrases: &Phrases) -> HashSet<u32> {
     let says = |word: &&super::text::Word| {
-        let classes = phrases.classes(&super::text::lowered(&word.surface));
+        let classes = phrases.classes(&super::token::lowered(&word.surface));
         word.class == WordClass::Content
             && !classes.has(Class::Interjection)
             && !classes.has(Class::Empty)

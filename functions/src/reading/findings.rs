@@ -4,14 +4,14 @@
 
 use super::action_items::hearing::Heard;
 use super::action_items::item::ActionItem;
+use super::classes::Class;
 use super::decisions::{Decision, decisions};
 use super::likelihood::likelihoods;
 use super::material::Material;
 use super::people::Names;
-use super::phrases::Class;
 use super::questions::open_questions;
 use super::text::Text;
-use super::tokens::Break;
+use super::token::Break;
 use super::topics::{Topic, topics};
 use super::weights::Learned;
 

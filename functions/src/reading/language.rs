@@ -12,8 +12,9 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation as _;
 use whatlang::Lang;
 
+use super::classes::Class;
 use super::material::Material;
-use super::phrases::{CODES, Class, Phrases};
+use super::phrases::{CODES, Phrases};
 
 /// Words of the stop word lists that do say something about what people do: nouns of English and Portuguese.
 pub const MEANINGFUL: &[&str] = &[

@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use super::classes::{Class, Classes};
 use super::dates::Due;
-use super::phrases::{Class, Classes, Phrases, Pronoun};
+use super::meanings::Pronoun;
+use super::phrases::Phrases;
 use super::text::{Sentence, Word, WordClass};
-use super::tokens::{Break, Token, is_determined};
+use super::token::{Break, Token};
+use super::tokens::is_determined;
 
 /// The most words of a noun phrase without what a preposition adds to it.
 const WORDS_MAX: usize = 5;

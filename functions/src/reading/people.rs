@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::classes::Class;
 use super::material::Person;
-use super::phrases::{Class, Phrases};
-use super::text::lowered;
-use super::tokens::{Break, Token, tokens};
+use super::phrases::Phrases;
+use super::token::{Break, Token, lowered};
+use super::tokens::tokens;
 
 /// Somebody who is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Names {
                 return Some(found);
             }
             let is_written_small = !sentence.chars().any(char::is_uppercase);
-            let is_word = next.classes == super::phrases::Classes::default();
+            let is_word = next.classes == super::classes::Classes::default();
             let is_name = next.before == Break::None && (next.has_capital || (is_written_small && is_word));
             let mut end = at + 2;
             while end < tokens.len().min(at + 4)
@@ -133,7 +134,7 @@ impl Names {
     /// A title, a determiner or nothing before it: a noun is not taken for a name.
     fn can_be_name(&self, tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         let token = &tokens[at];
-        let odd = token.classes != super::phrases::Classes::default() && !token.has(Class::Role);
+        let odd = token.classes != super::classes::Classes::default() && !token.has(Class::Role);
         if odd || token.lower.chars().count() < 2 || token.lower.chars().any(|c| !c.is_alphabetic()) {
             return false;
         }
@@ -146,7 +147,7 @@ impl Names {
     }
 
     fn is_further_name(&self, token: &Token) -> bool {
-        token.has_capital && token.classes == super::phrases::Classes::default()
+        token.has_capital && token.classes == super::classes::Classes::default()
     }
 }
 

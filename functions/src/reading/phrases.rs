@@ -18,12 +18,13 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use strum::{IntoStaticStr, VariantArray};
 
+use super::classes::{Class, Classes};
 use super::dates::{Calendar, CalendarFile};
 use super::frames::Frames;
+use super::meanings::{Found, Meaning, Pronoun};
 use super::senses::{Sense, Senses};
-use super::tokens::Token;
+use super::token::Token;
 
 /// The languages that there is a file for.
 pub const CODES: [&str; 7] = ["en", "de", "fr", "es", "pt", "it", "nl"];
@@ -32,281 +33,6 @@ pub const CODES: [&str; 7] = ["en", "de", "fr", "es", "pt", "it", "nl"];
 const BETWEEN_MAX: usize = 4;
 /// The most words that `...` stands for.
 const GAP_MAX: usize = 8;
-
-/// A class of words. A word can be of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u32)]
-pub enum Class {
-    /// Adverbs, fillers and pronouns that may stand between the words of a phrase, and around a task.
-    Between,
-    /// Words by which a sentence denies what it says.
-    Negation,
-    /// Words that begin a condition.
-    Condition,
-    /// Words that begin one where a clause begins, and mean something else elsewhere ("se", "als").
-    ConditionFirst,
-    /// Verbs after which a word of the class `condition` only asks ("check if").
-    Whether,
-    /// Words that begin a clause of time ("before", "until"): what somebody does in it is no task.
-    Temporal,
-    /// Words that join two clauses.
-    Joint,
-    /// Words behind which the opposite follows ("but").
-    Contrary,
-    /// Words behind which a consequence follows ("then").
-    Consequence,
-    /// Words behind which somebody's wish or opinion follows ("that").
-    Complement,
-    /// Words that begin a clause that belongs to no task any more.
-    Opener,
-    Determiner,
-    Preposition,
-    /// Pronouns that can be a subject.
-    Pronoun,
-    /// Pronouns that stand for a thing that was spoken of, as what is done something with ("it").
-    Object,
-    /// Verbs behind which another verb stands ("can", "will").
-    Modal,
-    /// A third person's pronoun, which stands for the one who was named last.
-    ThirdPronoun,
-    /// Verbs by which somebody's words are told.
-    Report,
-    /// Words that put a sentence into the past.
-    Past,
-    /// Words that say nothing of what is to be done.
-    Empty,
-    /// Words that a sentence does not end with.
-    Dangling,
-    /// Nouns for people outside of the meeting.
-    Role,
-    /// What stands before a surname.
-    Title,
-    /// Words that are no topic, although they mean something.
-    NoTopic,
-    /// Words that say too little to be a topic alone ("team"), and can be part of one.
-    Vague,
-    /// Words that name no person, although a verb may follow them.
-    NoName,
-    /// Words that stand alone before a clause ("okay", "great").
-    Interjection,
-    Infinitive,
-    /// "I send".
-    Me,
-    /// "She sends".
-    Third,
-    /// "Send!"
-    Order,
-    /// "You send".
-    You,
-    /// "We send".
-    We,
-    /// "I shall send", in one word.
-    MeLater,
-    ThirdLater,
-    WeLater,
-    /// "Sending".
-    Going,
-    /// "Printed".
-    Done,
-}
-
-/// Classes of one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Classes(u64);
-
-impl Classes {
-    const ALL_VERBS: u64 = bit(Class::Infinitive)
-        | bit(Class::Me)
-        | bit(Class::Third)
-        | bit(Class::Order)
-        | bit(Class::You)
-        | bit(Class::We)
-        | bit(Class::MeLater)
-        | bit(Class::ThirdLater)
-        | bit(Class::WeLater)
-        | bit(Class::Going)
-        | bit(Class::Done);
-
-    #[must_use]
-    pub fn has(self, class: Class) -> bool {
-        self.0 & bit(class) != 0
-    }
-
-    /// Whether the word is a form of a verb of the file.
-    #[must_use]
-    pub fn is_verb(self) -> bool {
-        self.0 & Classes::ALL_VERBS != 0
-    }
-
-    /// Each of them, in order.
-    pub fn iter(self) -> impl Iterator<Item = Class> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let first = Class::VARIANTS.get(left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(*first)
-        })
-    }
-
-    /// Those of several words together.
-    #[must_use]
-    pub fn of_all(tokens: &[Token]) -> Classes {
-        Classes(tokens.iter().fold(0, |all, token| all | token.classes.0))
-    }
-
-    fn add(&mut self, class: Class) {
-        self.0 |= bit(class);
-    }
-
-    fn remove_verbs(&mut self) {
-        self.0 &= !Classes::ALL_VERBS;
-    }
-}
-
-const fn bit(class: Class) -> u64 {
-    1 << class as u32
-}
-
-/// Whom or what a pronoun stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pronoun {
-    /// "I", "my".
-    Speaker,
-    /// "You".
-    Addressed,
-    /// "We".
-    Everybody,
-    /// "It", "that".
-    Thing,
-    /// "Somebody", "who".
-    Somebody,
-}
-
-/// What a phrase means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, IntoStaticStr)]
-#[serde(rename_all = "kebab-case")]
-pub enum Meaning {
-    /// The speaker takes on what was spoken of just before.
-    Claim,
-    /// The speaker takes on what follows.
-    Speaker,
-    /// The speaker says that they can do it: it is theirs unless somebody objects.
-    SpeakerCan,
-    /// The speaker offers it.
-    SpeakerOffers,
-    /// The speaker was to do it: what follows says whether that is still so.
-    Intended,
-    /// The speaker does what follows: if a time stands beside it, it is still to be done.
-    SpeakerSoon,
-    /// It is everybody's.
-    Everybody,
-    /// Everybody is called to it at once, which is often a step of the meeting itself ("let's").
-    Together,
-    /// It is proposed for everybody.
-    EverybodyMaybe,
-    /// It is somebody's, who is still to be found.
-    Somebody,
-    /// Behind a name: that person's.
-    Person,
-    /// Behind a name: that person could do it.
-    PersonOffers,
-    /// Behind a name: that person was to do it.
-    PersonIntended,
-    /// Behind somebody's trade: they come, if a time stands beside it.
-    PersonComes,
-    /// The one addressed is asked for it.
-    Request,
-    /// The same, if the sentence is a question.
-    RequestInQuestion,
-    /// What makes a request of a few words without a verb ("a second reminder, please").
-    Please,
-    /// Somebody is asked for who takes it.
-    Volunteer,
-    /// Something is to be done, by nobody in particular; the phrase is the verb of its sentence.
-    Need,
-    /// The same, if a day until which stands beside it.
-    NeedSoon,
-    /// "Action item:".
-    Label,
-    /// "Open question:".
-    QuestionLabel,
-    Yes,
-    No,
-    Thanks,
-    /// What was taken on is not done by the speaker after all.
-    TakeBack,
-    /// What was said last does not count.
-    NeverMind,
-    /// What is asked for is done already.
-    AlreadyDone,
-    /// "By when?"
-    When,
-    Joke,
-    /// A condition that is only polite.
-    PoliteCondition,
-    Habit,
-    /// Behind the words of a commitment: it is none.
-    Talk,
-    /// Behind the words of a commitment: it is one, although it looks like talk.
-    TaskAnyway,
-    /// Words before a clause that do not belong to it ("I think").
-    LeadIn,
-    /// Words with which another clause begins.
-    Clause,
-    /// A hope, a doubt, a guess: what follows is no commitment.
-    Hope,
-    /// A decision is told.
-    Decided,
-    /// What was talked about is closed, unless somebody takes something on with the same words ("okay, one week then").
-    Concluded,
-    /// What was discussed is decided, if a proposal or a question stands before it ("so we take the bus").
-    Resolved,
-    /// What was proposed just before is decided.
-    Agreed,
-    /// A decision for all times to come, which may tell what is always done ("from now on").
-    Henceforth,
-    /// What makes a statement a question at its end ("right?").
-    Tag,
-    /// The others are asked whether they agree to what was said just before.
-    Consent,
-    Proposal,
-    /// A sentence with it tells no decision.
-    Undecided,
-    Greeting,
-}
-
-impl Meaning {
-    /// Whether it says behind a name what that person does.
-    #[must_use]
-    pub fn is_person(self) -> bool {
-        matches!(self, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended | Meaning::PersonComes)
-    }
-
-    /// Whether a task may follow.
-    #[must_use]
-    pub fn announces(self) -> bool {
-        matches!(
-            self,
-            Meaning::Speaker
-                | Meaning::SpeakerSoon
-                | Meaning::SpeakerCan
-                | Meaning::SpeakerOffers
-                | Meaning::Intended
-                | Meaning::Everybody
-                | Meaning::Together
-                | Meaning::EverybodyMaybe
-                | Meaning::Somebody
-                | Meaning::Request
-                | Meaning::RequestInQuestion
-                | Meaning::Volunteer
-                | Meaning::Claim
-                | Meaning::Need
-                | Meaning::NeedSoon
-        )
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -451,19 +177,6 @@ impl Piece {
             Piece::Gap | Piece::Begin | Piece::End => false,
         }
     }
-}
-
-/// A phrase that was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    pub meaning: Meaning,
-    /// The tokens that it covers.
-    pub start: usize,
-    pub end: usize,
-    /// Whether a form of a verb is part of it: the task is then its whole clause.
-    pub has_verb: bool,
-    /// Whether all its words stand in the file, so that it says nothing of a meeting's matter.
-    pub is_fixed: bool,
 }
 
 macro_rules! files {
@@ -905,7 +618,7 @@ fn rule(meaning: Meaning, phrase: &str) -> Rule {
         })
         .collect();
     let is_form = |piece: &Piece| match piece {
-        Piece::Of(class) => bit(*class) & Classes::ALL_VERBS != 0,
+        Piece::Of(class) => class.is_verb(),
         Piece::Ending(_) => true,
         _ => false,
     };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::commitments::clauses::is_question;
 use super::lines::{LINE_CHARS_MAX, clipped};
 use super::material::{Chunk, Material};
-use super::phrases::Meaning;
+use super::meanings::Meaning;
 use super::text::{Sentence, Source, Text, normalized};
 
 /// After this time without another voice a question counts as open, ms.

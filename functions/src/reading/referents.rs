@@ -8,9 +8,10 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
+use super::classes::{Class, Classes};
 use super::commitments::clauses::is_question;
+use super::meanings::Meaning;
 use super::noun_phrases::noun_phrases;
-use super::phrases::{Class, Classes, Meaning};
 use super::text::{Sentence, Source, Text, WordClass};
 use super::weights::{Teller, Weights};
 

@@ -51,7 +51,7 @@ impl Senses {
 #[cfg(test)]
 mod tests {
     use super::super::phrases::{FILES, Phrases};
-    use super::super::text::lowered;
+    use super::super::token::lowered;
     use super::*;
 
     const VERBS: &str = "give contact make change check arrange get pay handle finish put remove come go decide keep think \

@@ -12,10 +12,12 @@ use icu_segmenter::options::WordBreakInvariantOptions;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::addresses;
+use super::classes::Class;
 use super::language::{Language, Languages};
 use super::material::Material;
-use super::phrases::{Class, Phrases};
-use super::tokens::{Break, Token, tokens};
+use super::phrases::Phrases;
+use super::token::{Break, Token, lowered};
+use super::tokens::tokens;
 use super::turns::{Turn, turns};
 
 /// A meeting's words.
@@ -179,12 +181,6 @@ impl Text {
             .filter_map(|lower| self.vocabulary.terms.get(language.stem(&lower).as_ref()).copied())
             .collect()
     }
-}
-
-/// Letters in which two words are compared: lower case, one kind of apostrophe.
-#[must_use]
-pub fn lowered(word: &str) -> String {
-    word.to_lowercase().replace('’', "'")
 }
 
 /// A text by which repetitions are known: its words in lower case, nothing between them but one space.

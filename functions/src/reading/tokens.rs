@@ -1,54 +1,14 @@
-//! The words of one sentence, as phrases are found in them.
+//! Cutting a sentence into words, and finding the phrases in it.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::addresses;
-use super::phrases::{Class, Classes, Found, Phrases};
-use super::text::lowered;
-
-/// A word of a sentence.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Token {
-    /// In lower case, with one kind of apostrophe.
-    pub lower: String,
-    /// Where it stands in its sentence, in bytes.
-    pub place: Range<usize>,
-    pub classes: Classes,
-    pub has_capital: bool,
-    pub before: Break,
-    /// Of every meaning the longest phrase that begins here.
-    pub phrases: Vec<Found>,
-}
-
-/// What stands between a word and the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Break {
-    None,
-    /// The border of two chunks, where nothing tells whether a sentence ends.
-    Pause,
-    Comma,
-    /// A colon, a dash, a bracket, quotation marks, the end of a sentence.
-    Stop,
-}
-
-impl Token {
-    #[must_use]
-    pub fn has(&self, class: Class) -> bool {
-        self.classes.has(class)
-    }
-
-    #[must_use]
-    pub fn is_after_stop(&self) -> bool {
-        self.before == Break::Stop
-    }
-
-    #[must_use]
-    pub fn is_after_break(&self) -> bool {
-        self.before != Break::None
-    }
-}
+use super::classes::{Class, Classes};
+use super::meanings::Found;
+use super::phrases::Phrases;
+use super::token::{Break, Token, lowered};
 
 /// Whether a word is a noun because an article or the like stands before it. In front of a form of a verb the same words
 /// are often pronouns ("lo hago", "das mache ich").

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::classes::Class;
 use super::material::Chunk;
-use super::phrases::{Class, Phrases};
-use super::text::lowered;
+use super::phrases::Phrases;
+use super::token::lowered;
 
 /// A silence after which even an unfinished sentence is over, ms.
 const SILENCE_MS: i64 = 10_000;
@@ -123,7 +124,7 @@ fn starts_anew(text: &str, phrases: &Phrases) -> bool {
     let is_capital = first.chars().next().is_some_and(char::is_uppercase);
     let classes = phrases.classes(lower.split('\'').next().unwrap_or(&lower));
     let is_name = lower == "i" || lower.starts_with("i'") || classes.has(Class::Title);
-    is_capital && !is_name && classes != super::phrases::Classes::default()
+    is_capital && !is_name && classes != super::classes::Classes::default()
 }
 
 fn ends_sentence(text: &str) -> bool {

@@ -2,12 +2,15 @@
 //!
 //! The row of a user comes from verified claims only (`claims`); what users say of themselves is their profile's.
 
-use convoke::mutation;
 use convoke::prelude::*;
+use convoke::{When, mutation};
+
+use leaving::LeaveMeetings;
 
 pub mod claims;
 pub mod migrations;
 pub mod onboarding;
+pub mod leaving;
 pub mod accounts;
 pub mod mutations;
 pub mod queries;
@@ -17,12 +20,15 @@ pub mod queries;
 /// # Errors
 /// A failure of the store.
 #[mutation(internal)]
-pub fn leave_meetings(ctx: &mut MutationCtx, args: accounts::LeaveMeetings) -> Result<()> {
+pub fn leave_meetings(ctx: &mut MutationCtx, args: LeaveMeetings) -> Result<()> {
     let user = ctx.db().get(args.user_id)?;
     if user.is_none_or(|user| user.is_active) {
         return Ok(());
     }
-    accounts::leave_meetings(ctx, args.user_id, Some(args.before))
+    if let Some(rest) = leaving::leave_next(ctx, args.user_id, Some(args.before))? {
+        ctx.schedule::<leave_meetings>(When::now(), rest)?;
+    }
+    Ok(())
 }
 
 /// Keeps the row of a user in step with the verified claims of their newest token, and turns invitations to their verified

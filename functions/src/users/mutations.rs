@@ -8,8 +8,8 @@ use schema::{
 };
 
 use super::{accounts, onboarding};
-use crate::interests::chosen;
 use crate::interests::resolve::SentInterest;
+use crate::interests::{chosen, resolve};
 use crate::profiles::record;
 use crate::{access, audit, names};
 
@@ -72,8 +72,30 @@ pub fn save_onboarding(ctx: &mut MutationCtx, args: SaveOnboarding) -> Result<On
     let key = args.idempotency_key.clone();
     ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {
         audit::by_key(ctx, &user)?;
-        onboarding::apply(ctx, user, args)
+        onboard(ctx, user, args)
     })
+}
+
+/// Applies an onboarding of `user` as a whole; without `linkedinUrl` the profile has none afterwards.
+fn onboard(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboarding) -> Result<OnboardingSaved> {
+    let interests = resolve::keys(ctx, user.id(), &args.interests)?;
+    let profile = onboarding::profile(ctx, &user, &args.job_title)?;
+    let now = ctx.now();
+    let profile = ctx.db_mut().patch_doc(profile, |row| {
+        row.age = Some(args.age);
+        row.gender = Some(args.gender);
+        row.field = Some(args.field);
+        row.job_title = Some(args.job_title);
+        row.company = Some(args.company);
+        row.bio = Some(args.bio.into());
+        row.linkedin_url = args.linkedin_url.and_then(UrlOrEmpty::into_url);
+        row.updated_at = now;
+    })?;
+    let (user_id, interests_count) = (user.id(), interests.len());
+    chosen::replace(ctx, user_id, interests)?;
+    onboarding::complete(ctx, user)?;
+    info!("Onboarding of {user_id} with {interests_count} interests");
+    Ok(OnboardingSaved { user_id, profile_id: profile.id(), interests_count, onboarding_completed: true })
 }
 
 /// What [`update_user_profile`] takes. Fields that are absent stay as they are.

@@ -6,9 +6,17 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{LitStr, Type};
 
-use super::Direction;
 use super::check::{Member, Object, Presence};
 use crate::{defaults, types};
+
+/// Which ways a struct travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// In and out.
+    Both,
+    /// Out only: its fields need no reading.
+    Out,
+}
 
 /// `impl JsonSchema`.
 pub(crate) fn expand(object: &Object, direction: Direction) -> TokenStream {

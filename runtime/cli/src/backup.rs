@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::Failure;
 use super::connect::{ConnectArgs, Connection};
+use super::failure::Failure;
 use super::progress::Progress;
 use convoke_server::archive::space::human;
 use convoke_server::backup::secrets;

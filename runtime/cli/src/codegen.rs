@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Failure, program};
+use super::failure::Failure;
+use super::program;
 use convoke_calls::registry::Registry;
 use convoke_codegen::model::Interface;
 use convoke_codegen::rust;

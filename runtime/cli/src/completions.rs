@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
-use super::{Failure, command, program};
+use super::failure::Failure;
+use super::program;
 use convoke_calls::registry::Registry;
 
 /// Set by the shell's script when it asks for completions.
@@ -41,7 +42,7 @@ pub(super) struct Man {
 }
 
 /// Answers a shell that asks for completions, and ends the process then.
-pub(super) fn answer_shell() {
+pub(super) fn answer_shell(command: fn() -> clap::Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
@@ -60,9 +61,9 @@ impl Completions {
 }
 
 impl Man {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, command: clap::Command) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.folder)?;
-        clap_mangen::generate_to(command(), &self.folder)?;
+        clap_mangen::generate_to(command, &self.folder)?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::Failure;
+use super::failure::Failure;
 use super::local::require_folder;
 use convoke_calls::outbound::secret;
 use convoke_calls::services::section_problems;

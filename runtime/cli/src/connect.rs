@@ -15,9 +15,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use super::executor::executor;
+use super::failure::Failure;
 use super::local::{development_without_a_provider, require_folder};
 use super::operator_log::OperatorLog;
-use super::{Failure, executor};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret_file::open_to_others;
 use convoke_calls::runtime::{Runtime, StartError};

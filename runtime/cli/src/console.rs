@@ -7,7 +7,8 @@ use hyper::Method;
 use serde::Deserialize;
 
 use super::connect::ConnectArgs;
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_store::Engines;
 
 /// Open the console of a running server in a browser

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::Failure;
 use super::connect::{ConnectArgs, Connection};
 use super::data_change::{self, Change};
+use super::failure::Failure;
 use super::table::aligned;
 use super::table::encoded;
 use convoke_server::archive::space::human;

@@ -4,8 +4,8 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Failure;
 use super::connect::Connection;
+use super::failure::Failure;
 use super::table::encoded;
 
 /// What is done to a table's rows.

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connect::{ConnectArgs, Connection};
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_server::auth::Environment;
 use convoke_server::auth::deploy_key::Scope;
 use convoke_store::Engines;

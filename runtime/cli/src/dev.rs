@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::failure::Failure;
 use super::operator_log::OperatorLog;
+use super::program;
 use super::serve::{Hangup, Serving, in_force, open_issuer, use_small_pages};
-use super::{Failure, program};
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;

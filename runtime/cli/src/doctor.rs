@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::connect::ConnectArgs;
+use super::executor::executor;
+use super::failure::Failure;
 use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
 use super::progress::Progress;
-use super::{Failure, executor};
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
 use convoke_server::config::Config;

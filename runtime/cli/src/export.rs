@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use hyper::Method;
 
-use super::Failure;
 use super::connect::{ConnectArgs, Connection};
+use super::failure::Failure;
 use super::progress::Progress;
 use convoke_server::archive::members::{MANIFEST, Manifest};
 use convoke_server::archive::space::human;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use super::Failure;
+use super::failure::Failure;
 use convoke_calls::registry::{Registered, Registry};
 
 /// List the functions of this program: path, kind, visibility, what it does

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Failure, executor};
+use super::executor::executor;
+use super::failure::Failure;
 use convoke_server::auth::Environment;
 use convoke_server::config::{Config, Flags};
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use super::Failure;
+use super::failure::Failure;
 use super::local::{LocalArgs, require_folder, tables};
 use super::progress::Progress;
 use convoke_server::archive::{is_system, leaves, reader, space};

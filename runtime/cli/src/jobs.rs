@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::connect::{ConnectArgs, Connection};
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_calls::scheduler::JobState;
 use convoke_store::Engines;
 

@@ -13,7 +13,9 @@ pub mod data;
 mod data_change;
 pub mod dev;
 pub mod doctor;
+mod executor;
 pub mod export;
+mod failure;
 pub mod functions;
 pub mod jobs;
 pub mod migrate;
@@ -35,12 +37,14 @@ mod supervisor;
 pub(crate) mod table;
 pub mod token;
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use convoke_store::Engines;
+
+use failure::Failure;
 
 pub use program::Program;
 
@@ -149,7 +153,7 @@ enum Command {
 
 /// Runs the command line of this process with these engines.
 pub fn main_with(engines: Engines, program: Program) -> ExitCode {
-    completions::answer_shell();
+    completions::answer_shell(command);
     let version = program::version(program, &engines);
     let matches = command().version(version).try_get_matches();
     let matches = matches.unwrap_or_else(|error| with_one_suggestion(error).exit());
@@ -185,7 +189,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        Command::Man(man) => man.run(self::command()),
         Command::DeployKey(key) => key.run(engines),
         Command::Secret(secret) => secret.run(engines),
         Command::Jobs(jobs) => jobs.run(engines),
@@ -193,36 +197,6 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Logs(logs) => logs.run(engines),
         Command::Live(live) => live.run(engines),
     }
-}
-
-/// Why a command failed: one sentence, or a few lines that say what to do.
-pub(crate) struct Failure(String);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        let mut text = error.to_string();
-        let mut next = error.source();
-        while let Some(cause) = next {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            next = cause.source();
-        }
-        Self(text)
-    }
-}
-
-/// The multi-threaded executor of a serving process.
-fn executor() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("convoke").build()
 }
 
 #[cfg(test)]

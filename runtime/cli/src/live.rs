@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_calls::live::ConnectionName;
 use convoke_store::Engines;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Failure;
+use super::failure::Failure;
 use convoke_core::clock::{Clock, SystemClock};
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::KEY_FILE;

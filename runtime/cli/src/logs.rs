@@ -8,9 +8,9 @@ use chrono::DateTime;
 use hyper::Method;
 use serde::Deserialize;
 
-use super::Failure;
 use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
+use super::failure::Failure;
 use super::local::clock;
 use super::operator_log::visible;
 use convoke_calls::recent_calls::Wanted;

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connect::{ConnectArgs, Connection};
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_store::Engines;
 
 /// Between two changes of the line that shows how far it is.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use super::Failure;
+use super::failure::Failure;
 use convoke_calls::registry::Registry;
 use convoke_server::openapi::{About, Document, Options};
 

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::Failure;
 use super::backup::require_own;
+use super::failure::Failure;
 use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
 use convoke_core::clock::stamp;

@@ -6,7 +6,8 @@ use clap_complete::ArgValueCompleter;
 use hyper::Method;
 
 use super::connect::{ConnectArgs, Connection};
-use super::{Failure, program};
+use super::failure::Failure;
+use super::program;
 use convoke_server::auth::acting_as::ActingAs;
 use convoke_store::Engines;
 

@@ -10,7 +10,8 @@ use zeroize::Zeroizing;
 
 use super::asked_node::AskedNode;
 use super::connect::{ConnectArgs, Connection};
-use super::{Failure, table};
+use super::failure::Failure;
+use super::table;
 use convoke_store::Engines;
 
 /// List, set and remove the secrets that functions use

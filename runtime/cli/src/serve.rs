@@ -10,14 +10,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::executor::executor;
+use super::failure::Failure;
 use super::operator_log::OperatorLog;
-use super::{Failure, executor, supervisor};
+use super::supervisor;
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
 use convoke_http::{CONTROL, HttpOptions, Listening, Server};
 use convoke_server::admin::Admin;
-use convoke_server::admin::settings::{self, SettingInForce};
 use convoke_server::auth::development::DevelopmentIssuer;
 use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
@@ -26,6 +27,7 @@ use convoke_server::gateway::Gateway;
 use convoke_server::opening::Opening;
 use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::rows;
+use convoke_server::settings::in_force::{self, SettingInForce};
 use convoke_store::{Engines, OnOpening, Stuck};
 
 /// Longest wait for connections from while the database was opened.
@@ -276,7 +278,7 @@ pub(super) fn in_force(
     let (_, file) = config::read_table(flags.config.as_deref())?;
     let given = |id: &str| super::config::given(matches?, id);
     let described = describe();
-    let mut shown = settings::in_force(&described, &rows(&described, &file, &given));
+    let mut shown = in_force::in_force(&described, &rows(&described, &file, &given));
     for setting in shown.iter_mut().filter(|setting| setting.from == "default") {
         if let Some((_, value)) = own.iter().find(|(name, _)| *name == setting.name) {
             (setting.value, setting.from) = (Some((*value).to_owned()), "convoke dev".to_owned());

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Failure;
+use super::failure::Failure;
 
 /// Rows as lines, each column as wide as its widest cell; the last one as it is.
 pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {

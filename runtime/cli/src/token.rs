@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Failure;
+use super::failure::Failure;
 use super::local::require_folder;
 use super::serve::open_issuer;
 use convoke_server::auth::Environment;

@@ -10,7 +10,7 @@ use hyper::header::{ALLOW, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use tracing::Instrument as _;
 
-use crate::admin::audit::KeyUse;
+use crate::admin::key_uses::KeyUse;
 use crate::admin::{Admin, AdminRequest, operator};
 use crate::auth::deploy_key::Scope;
 use crate::auth::{AuthError, Authenticator, acting_as};

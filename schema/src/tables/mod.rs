@@ -22,8 +22,8 @@ pub use interests::{Interest, UserInterest};
 pub use matching::{Match, MatchOutcome, QueueCount, QueueEntry};
 pub use media::{MediaSession, Signal};
 pub use meetings::{Invitation, InvitationCount, Meeting, Participant};
-pub use notes::{Note, NoteCheckpoint, NoteOperation, NotePiece};
-pub use offline::{OfflineChain, OfflineOperation};
+pub use notes::{ChangedBy, Note, NoteCheckpoint, NoteOperation, NotePiece, PieceOfNote};
+pub use offline::{BridgeEntry, OfflineChain, OfflineOperation, RetriedChain};
 pub use transcripts::{TranscriptChunk, TranscriptStats};
 pub use users::{Profile, User};
 

@@ -2,11 +2,13 @@
 //!
 //! Lengths and positions are UTF-16 code units. Sequences and versions begin at 1; 0 is the empty document.
 
-use convoke::{Id, Millis, table};
+use convoke::{Id, Millis, table, value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::meetings::Meeting;
 use super::users::User;
-use crate::values::{ChangedBy, Fingerprint, NoteEdit, OperationId, OperationType, PieceOfNote};
+use crate::values::{Fingerprint, NoteEdit, OperationId, OperationType};
 
 /// The notes of a meeting as they are now.
 #[table(name = "notes", prefix = "note")]
@@ -48,6 +50,16 @@ pub struct NotePiece {
     pub text: String,
 }
 
+/// A piece of a note's text and how long it is, at its place in the list.
+#[value(name = "PieceOfNote")]
+#[derive(Eq)]
+pub struct PieceOfNote {
+    /// The row that holds its text.
+    pub id: Id<NotePiece>,
+    /// UTF-16 code units; at least one.
+    pub units: i64,
+}
+
 /// An entry of the log. The log only grows; entries that are old lose their text, and nothing else.
 #[table(name = "noteOperations", prefix = "noteop")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
@@ -82,6 +94,21 @@ pub struct NoteOperation {
     pub pieces: i64,
 }
 
+/// Entries of the log that changed an operation on its way. An operation far behind the log may be changed by thousands,
+/// mostly one after the other: as a range they take some bytes instead of hundreds of kilobytes.
+///
+/// ```json
+/// [102, 9801]
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ChangedBy {
+    /// All entries from one sequence to another, both included.
+    Entries(i64, i64),
+    /// One entry, as earlier releases named it.
+    Entry(Id<NoteOperation>),
+}
+
 /// The text at an earlier place of the log: from there it is replayed.
 #[table(name = "noteCheckpoints", prefix = "checkpoint")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
@@ -94,4 +121,19 @@ pub struct NoteCheckpoint {
     pub version: i64,
     /// The whole text there.
     pub content: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn range_of_entries_is_short_and_one_that_was_written_long_is_still_read() {
+        let id = "noteop_01kdvws5r2a4n8w7k0q3d6m9vt";
+        let changed: Vec<ChangedBy> = from_value(json!([[102, 9801], id])).unwrap();
+        assert_eq!(changed, [ChangedBy::Entries(102, 9_801), ChangedBy::Entry(id.parse().unwrap())]);
+        assert_eq!(serde_json::to_string(&changed[..1]).unwrap(), "[[102,9801]]");
+    }
 }

@@ -1,10 +1,13 @@
 //! What clients did to notes while they were offline, on its way into the log.
 
-use convoke::{Id, Millis, table};
+use convoke::{Id, Millis, table, value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::meetings::Meeting;
+use super::notes::NoteOperation;
 use super::users::User;
-use crate::values::{BridgeEntry, ClientToken, Fingerprint, NoteEdit, OfflineStatus, RetriedChain};
+use crate::values::{ClientToken, Fingerprint, NoteEdit, OfflineStatus, OperationType};
 
 /// An operation of a client's offline queue.
 #[table(name = "offlineOperations", prefix = "offlineop")]
@@ -70,4 +73,58 @@ pub struct OfflineChain {
     pub touched_at: Millis,
     /// How far those of its client's operations have come that are retried.
     pub retried: Option<RetriedChain>,
+}
+
+/// An entry of the log that inserts or deletes, carried past the operations of an offline chain so far. There may be
+/// thousands, and each drain writes all of them: so they are as short as can be.
+///
+/// ```json
+/// [102, 4096, -12]
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BridgeEntry {
+    /// Its sequence; where it acts now, in UTF-16 code units; how many of them it inserts, or, below 0, takes away.
+    Carried(i64, i64, i64),
+    /// As earlier releases wrote it.
+    Named {
+        /// The entry it was.
+        id: Id<NoteOperation>,
+        /// What it does.
+        #[serde(rename = "type")]
+        kind: OperationType,
+        /// Where it does it now, in UTF-16 code units.
+        position: i64,
+        /// On how many of them.
+        length: i64,
+    },
+}
+
+/// How far the operations of a client that are retried have come: a chain of their own.
+#[value(name = "RetriedChain")]
+#[derive(Eq)]
+pub struct RetriedChain {
+    /// The sequence of the log on which it was made.
+    pub base_sequence: i64,
+    /// Up to which sequence the log is in the bridge.
+    pub through_sequence: i64,
+    /// What others committed since the base, carried past the chain so far.
+    pub bridge: Vec<BridgeEntry>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn entry_of_a_bridge_is_short_and_one_that_was_written_long_is_still_read() {
+        let id = "noteop_01kdvws5r2a4n8w7k0q3d6m9vt";
+        let bridge: Vec<BridgeEntry> =
+            from_value(json!([[102, 4096, -12], {"id": id, "type": "insert", "position": 3, "length": 2}])).unwrap();
+        assert_eq!(serde_json::to_string(&bridge[..1]).unwrap(), "[[102,4096,-12]]");
+        let kind = OperationType::Insert;
+        assert_eq!(bridge[1], BridgeEntry::Named { id: id.parse().unwrap(), kind, position: 3, length: 2 });
+    }
 }

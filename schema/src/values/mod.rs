@@ -36,10 +36,7 @@ pub use meetings::{
 };
 pub use metadata::{Metadata, MetadataValue};
 pub use monitoring::{BucketSize, FunctionName, ResourceId, ResourceType, TimeWindow};
-pub use notes::{
-    BridgeEntry, ChangedBy, NoteEdit, NoteEditInput, OfflineStatus, OperationId, OperationType, PieceOfNote,
-    RetriedChain, RollbackReason,
-};
+pub use notes::{NoteEdit, NoteEditInput, OfflineStatus, OperationId, OperationType, RollbackReason};
 pub use numbers::{Confidence, Natural, Rating, Score};
 pub use paging::{Limit, Offset};
 pub use people::{

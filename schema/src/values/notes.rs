@@ -2,13 +2,10 @@
 //!
 //! When an edit is valid and how two pass each other are rules of the notes, not of these types.
 
-use convoke::{Id, value};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use convoke::value;
 
 use super::numbers::Natural;
 use super::tokens::ClientToken;
-use crate::tables::{NoteOperation, NotePiece};
 
 /// What an edit does.
 #[value(name = "OperationType")]
@@ -75,68 +72,6 @@ impl OperationId {
     }
 }
 
-/// A piece of a note's text and how long it is, at its place in the list.
-#[value(name = "PieceOfNote")]
-#[derive(Eq)]
-pub struct PieceOfNote {
-    /// The row that holds its text.
-    pub id: Id<NotePiece>,
-    /// UTF-16 code units; at least one.
-    pub units: i64,
-}
-
-/// Entries of the log that changed an operation on its way. An operation far behind the log may be changed by thousands,
-/// mostly one after the other: as a range they take some bytes instead of hundreds of kilobytes.
-///
-/// ```json
-/// [102, 9801]
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ChangedBy {
-    /// All entries from one sequence to another, both included.
-    Entries(i64, i64),
-    /// One entry, as earlier releases named it.
-    Entry(Id<NoteOperation>),
-}
-
-/// An entry of the log that inserts or deletes, carried past the operations of an offline chain so far. There may be
-/// thousands, and each drain writes all of them: so they are as short as can be.
-///
-/// ```json
-/// [102, 4096, -12]
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum BridgeEntry {
-    /// Its sequence; where it acts now, in UTF-16 code units; how many of them it inserts, or, below 0, takes away.
-    Carried(i64, i64, i64),
-    /// As earlier releases wrote it.
-    Named {
-        /// The entry it was.
-        id: Id<NoteOperation>,
-        /// What it does.
-        #[serde(rename = "type")]
-        kind: OperationType,
-        /// Where it does it now, in UTF-16 code units.
-        position: i64,
-        /// On how many of them.
-        length: i64,
-    },
-}
-
-/// How far the operations of a client that are retried have come: a chain of their own.
-#[value(name = "RetriedChain")]
-#[derive(Eq)]
-pub struct RetriedChain {
-    /// The sequence of the log on which it was made.
-    pub base_sequence: i64,
-    /// Up to which sequence the log is in the bridge.
-    pub through_sequence: i64,
-    /// What others committed since the base, carried past the chain so far.
-    pub bridge: Vec<BridgeEntry>,
-}
-
 /// Where an operation of the offline queue is.
 #[value(name = "OfflineStatus")]
 pub enum OfflineStatus {
@@ -201,19 +136,6 @@ mod tests {
         let id = OperationId::offline(&token(&longest), &token(&longest));
         assert_eq!(OperationId::new(id.as_str()).unwrap(), id);
         assert!(OperationId::new("a/b/c").is_err());
-    }
-
-    #[test]
-    fn what_there_are_thousands_of_is_short_and_what_was_written_long_is_still_read() {
-        let id = "noteop_01kdvws5r2a4n8w7k0q3d6m9vt";
-        let changed: Vec<ChangedBy> = from_value(json!([[102, 9801], id])).unwrap();
-        assert_eq!(changed, [ChangedBy::Entries(102, 9_801), ChangedBy::Entry(id.parse().unwrap())]);
-        assert_eq!(serde_json::to_string(&changed[..1]).unwrap(), "[[102,9801]]");
-        let bridge: Vec<BridgeEntry> =
-            from_value(json!([[102, 4096, -12], {"id": id, "type": "insert", "position": 3, "length": 2}])).unwrap();
-        assert_eq!(serde_json::to_string(&bridge[..1]).unwrap(), "[[102,4096,-12]]");
-        let kind = OperationType::Insert;
-        assert_eq!(bridge[1], BridgeEntry::Named { id: id.parse().unwrap(), kind, position: 3, length: 2 });
     }
 
     #[test]

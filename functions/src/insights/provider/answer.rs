@@ -17,8 +17,9 @@ use crate::reading::action_items::item::{ACTION_ITEMS_MAX, ActionItem, Owner};
 use crate::reading::addresses::spans;
 use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
 use crate::reading::material::Material;
+use crate::reading::meanings::Meaning;
 use crate::reading::people::{Named, Names};
-use crate::reading::phrases::{Meaning, Phrases};
+use crate::reading::phrases::Phrases;
 use crate::reading::text::{Text, normalized};
 use crate::reading::tokens::tokens;
 

@@ -5,6 +5,7 @@ use convoke::{args, mutation};
 use schema::{ClientToken, MediaSession, Meeting, Metadata, SessionState};
 
 use super::session::{self, Report};
+use crate::meetings::sessions;
 use crate::{access, audit};
 
 /// What [`update_session_state`] takes.
@@ -37,7 +38,7 @@ pub struct UpdateSessionState {
 pub fn update_session_state(ctx: &mut MutationCtx, args: UpdateSessionState) -> Result<Id<MediaSession>> {
     let membership = access::participant(ctx, args.meeting_id)?;
     let user = membership.user.clone();
-    let session = match session::find(ctx, args.meeting_id, &args.session_id)? {
+    let session = match sessions::find(ctx, args.meeting_id, &args.session_id)? {
         Some(foreign) if foreign.user_id != user.id() => session::close_foreign(ctx, &membership, foreign, args.state)?,
         own => {
             let report = Report { state: args.state, metadata: args.metadata };

@@ -2,7 +2,7 @@
 //! is.
 //!
 //! `quality`, `tokens` and `turn` are plain rules; `session` makes the moves of a session; `room_service` speaks to a
-//! LiveKit server. The rest is what clients call.
+//! LiveKit server, and `media_server` has it do so. The rest is what clients call.
 
 pub mod quality;
 pub mod tokens;
@@ -15,3 +15,4 @@ pub mod index;
 pub mod signaling;
 pub mod connection;
 pub mod room_service;
+pub mod media_server;

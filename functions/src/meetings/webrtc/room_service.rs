@@ -1,72 +1,27 @@
 //! Bringing a LiveKit server in line with what the rows say: who is out, who may do what, which room is over.
 //!
-//! [`follow_up`], [`evict`] and [`end`] ask for it in the transaction that changes the rows; `meetings/mediaServer`
-//! does it afterwards, as often as it takes. It goes by the rows as they are then, so that doing it twice, or in
-//! another order, ends the same. Rooms of the built-in provider need none of this.
+//! `media_server` asks for it in the transaction that changes the rows; `meetings/mediaServer` does it afterwards, as often
+//! as it takes. It goes by the rows as they are then, so that doing it twice, or in another order, ends the same.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use convoke::outbound::{Reply, Secret};
 use convoke::prelude::*;
-use convoke::{When, args, query, value};
-use schema::{ClientToken, Meeting, MeetingState, MeetingType, Role, SessionState, User, VideoProvider};
+use convoke::{args, query, value};
+use schema::{ClientToken, Meeting, MeetingType, Role, SessionState, User};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::keys;
 use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
-use crate::meetings::participants;
 use crate::meetings::provider::{LiveKit, Server};
+use crate::meetings::{participants, sessions};
 
 /// Bytes of the server's list of who is in a room: some kilobytes for each of its people.
 const INSIDE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How long one call of the server may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Lets the server follow what happened to these sessions.
-///
-/// # Errors
-/// A failure of the store.
-pub fn follow_up(
-    ctx: &mut MutationCtx,
-    meeting: &Doc<Meeting>,
-    session_ids: impl IntoIterator<Item = ClientToken>,
-) -> Result<()> {
-    let session_ids: Vec<ClientToken> = session_ids.into_iter().collect();
-    if meeting.video_provider == VideoProvider::LiveKit && !session_ids.is_empty() {
-        let args = MediaServer { meeting_id: meeting.id(), session_ids, evicted: None };
-        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
-    }
-    Ok(())
-}
-
-/// Puts a user out of the room: with the sessions that were `closed` just now, and with every other client of theirs that
-/// the server has in it, whatever its session says of itself: a client may be in without telling.
-///
-/// # Errors
-/// A failure of the store.
-pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>, closed: Vec<ClientToken>) -> Result<()> {
-    // Nobody is in the room of a meeting that has not begun, or is over.
-    let may_be_in = meeting.state == MeetingState::Active || !closed.is_empty();
-    if meeting.video_provider == VideoProvider::LiveKit && may_be_in {
-        let args = MediaServer { meeting_id: meeting.id(), session_ids: closed, evicted: Some(user) };
-        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
-    }
-    Ok(())
-}
-
-/// Ends the room of a meeting that is over.
-///
-/// # Errors
-/// A failure of the store.
-pub fn end(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
-    if meeting.video_provider == VideoProvider::LiveKit {
-        let args = MediaServer { meeting_id: meeting.id(), session_ids: Vec::new(), evicted: None };
-        ctx.schedule::<crate::meetings::media_server>(When::now(), args)?;
-    }
-    Ok(())
-}
 
 /// What `meetings/mediaServer` takes.
 #[args]
@@ -125,7 +80,7 @@ pub fn room(ctx: &QueryCtx, args: MediaServer) -> Result<Option<Room>> {
 }
 
 fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Holder>> {
-    let session = super::session::find(ctx, meeting, session_id)?;
+    let session = sessions::find(ctx, meeting, session_id)?;
     // One that has failed may come back, and one that is closed may not.
     let Some(session) = session.filter(|session| session.state != SessionState::Closed) else { return Ok(None) };
     let participant = participants::find(ctx, meeting, session.user_id)?;
@@ -157,7 +112,7 @@ pub struct PlacesOf {
 pub fn places_of(ctx: &QueryCtx, args: PlacesOf) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     for Client { session_id, user_id } in args.inside {
-        let session = super::session::find(ctx, args.meeting_id, &session_id)?;
+        let session = sessions::find(ctx, args.meeting_id, &session_id)?;
         let owner = session.map(|session| session.user_id).or(user_id);
         if owner == Some(args.user_id) {
             let holder = holder(ctx, args.meeting_id, &session_id)?;

@@ -7,30 +7,22 @@
 use convoke::prelude::*;
 use schema::limits::Quotas;
 use schema::{
-    ClientToken, ConnectionQuality, Details, MediaSession, Meeting, MeetingState, Metadata, Presence, Role,
-    SessionState,
+    ClientToken, ConnectionQuality, Details, MediaSession, MeetingState, Metadata, Presence, Role, SessionState,
 };
 
+use super::media_server;
 use super::quality::{self, Metrics, Quality};
-use super::room_service;
 use crate::access::{self, Membership};
 use crate::audit;
-use crate::meetings::{presence, sessions, state};
-
-/// The session of this id in a meeting, of any user.
-///
-/// # Errors
-/// A failure of the store.
-pub fn find(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Doc<MediaSession>>> {
-    Ok(ctx.db().query(MediaSession::by_meeting_session).eq(meeting).eq(session_id).unique()?)
-}
+use crate::meetings::presence::{moves, register};
+use crate::meetings::{sessions, state};
 
 /// The caller's own session of this id.
 ///
 /// # Errors
 /// `NOT_FOUND` "Media session not found", also for somebody else's.
 pub fn own(ctx: &impl Read, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
-    let session = find(ctx, membership.meeting.id(), session_id)?;
+    let session = sessions::find(ctx, membership.meeting.id(), session_id)?;
     session.filter(|session| session.user_id == membership.user.id()).ok_or_else(not_found)
 }
 
@@ -41,7 +33,7 @@ pub fn own(ctx: &impl Read, membership: &Membership, session_id: &ClientToken) -
 /// `CONFLICT` "Session ID is already in use" by somebody else; `FAILED_PRECONDITION` "Too many open sessions".
 pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
     let now = ctx.now();
-    match find(ctx, membership.meeting.id(), session_id)? {
+    match sessions::find(ctx, membership.meeting.id(), session_id)? {
         Some(session) if session.user_id != membership.user.id() => Err(in_use()),
         Some(session) if session.state.is_open() => Ok(ctx.db_mut().patch_doc(session, |row| row.updated_at = now)?),
         Some(session) => {
@@ -50,13 +42,13 @@ pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientT
                 row.state = SessionState::Connecting;
                 row.updated_at = now;
             })?;
-            presence::settle(ctx, membership.meeting.id())?;
+            register::settle(ctx, membership.meeting.id())?;
             Ok(session)
         }
         None => {
             make_room(ctx, membership)?;
             let session = insert(ctx, membership, session_id, SessionState::Connecting)?;
-            presence::settle(ctx, membership.meeting.id())?;
+            register::settle(ctx, membership.meeting.id())?;
             Ok(session)
         }
     }
@@ -92,7 +84,7 @@ pub fn report(
     }
     if to.is_open() && !was_open {
         state::require_open(&membership.meeting)?;
-        presence::require_room(ctx, &membership)?;
+        register::require_room(ctx, &membership)?;
         make_room(ctx, &membership)?;
     }
     let session = match session {
@@ -103,10 +95,10 @@ pub fn report(
     let session = write(ctx, session, report)?;
     let meeting = membership.meeting.id();
     if to == SessionState::Connected && brings_in(&membership) {
-        presence::join(ctx, membership, None)?;
+        moves::join(ctx, membership, None)?;
     }
     if to.is_open() != was_open {
-        presence::settle(ctx, meeting)?;
+        register::settle(ctx, meeting)?;
     }
     Ok(session)
 }
@@ -137,7 +129,7 @@ pub fn close_foreign(
         return Ok(session);
     }
     let session = close(ctx, session)?;
-    room_service::follow_up(ctx, &membership.meeting, [session.session_id.clone()])?;
+    media_server::follow_up(ctx, &membership.meeting, [session.session_id.clone()])?;
     let actor = access::actor(ctx, Some(&membership.user));
     let details = Details::new().with("sessionId", &session.session_id).with("userId", session.user_id);
     audit::meeting(ctx, &actor, "session.closed", &membership.meeting, details)?;
@@ -159,7 +151,7 @@ pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<Me
         row.updated_at = now;
     })?;
     if was_open {
-        presence::settle(ctx, session.meeting_id)?;
+        register::settle(ctx, session.meeting_id)?;
     }
     Ok(session)
 }

@@ -6,11 +6,13 @@ use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;
 use super::listener::Listener;
 use super::wording::words_of;
+use crate::reading::classes::Class;
 use crate::reading::commitments::clauses::is_question;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
+use crate::reading::meanings::Meaning;
 use crate::reading::noun_phrases::word_at;
-use crate::reading::phrases::{Class, Meaning, Phrases};
+use crate::reading::phrases::Phrases;
 use crate::reading::text::Sentence;
 
 /// How many words behind a task a time may stand that nothing else claims.

@@ -7,9 +7,9 @@ use super::draft::{Draft, Here, draft, set_due};
 use super::item::Owner;
 use super::listener::{Listener, REPLY_TURNS};
 use super::wording::words_of;
+use crate::reading::classes::Class;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
-use crate::reading::phrases::Class;
 
 impl Listener<'_> {
     /// A task that names nothing: what was spoken of before is meant.

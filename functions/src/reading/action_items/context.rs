@@ -5,10 +5,11 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Here, due_of};
 use super::listener::Listener;
+use crate::reading::classes::Class;
 use crate::reading::commitments::clauses::{Grammar, is_question};
 use crate::reading::commitments::heads::Announcement;
-use crate::reading::phrases::{Class, Meaning};
-use crate::reading::tokens::Break;
+use crate::reading::meanings::Meaning;
+use crate::reading::token::Break;
 
 /// How many sentences before a task may say what it is about.
 pub(super) const CONTEXT_SENTENCES: usize = 3;

@@ -5,13 +5,13 @@ use std::ops::Range;
 use super::draft::Here;
 use super::item::Owner;
 use super::listener::Listener;
+use crate::reading::classes::Class;
 use crate::reading::commitments::heads::AnnouncedBy;
 use crate::reading::lines::capitalized;
 use crate::reading::material::Person;
 use crate::reading::people::Named;
-use crate::reading::phrases::Class;
 use crate::reading::text::{Sentence, Source};
-use crate::reading::tokens::Break;
+use crate::reading::token::Break;
 
 pub(super) fn owner_of(person: &Person) -> Owner {
     Owner { id: Some(person.id.clone()), name: person.name.clone() }
@@ -106,7 +106,7 @@ impl Listener<'_> {
                 let is_part = |start: usize| {
                     let before = &tokens[start - 1];
                     tokens[start].before == Break::None
-                        && before.classes == crate::reading::phrases::Classes::default()
+                        && before.classes == crate::reading::classes::Classes::default()
                         && before.lower.chars().all(char::is_alphabetic)
                 };
                 let mut start = at;

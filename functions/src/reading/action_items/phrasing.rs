@@ -8,11 +8,12 @@ use std::ops::Range;
 use super::draft::Here;
 use super::item::Owner;
 use super::listener::Listener;
-use super::wording::is_adverb;
+use crate::reading::classes::{Class, Classes};
 use crate::reading::frames::filled;
+use crate::reading::meanings::{Meaning, Pronoun};
 use crate::reading::noun_phrases::noun_phrases;
-use crate::reading::phrases::{Class, Classes, Meaning, Pronoun};
-use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::token::{Break, Token};
+use crate::reading::tokens::is_determined;
 
 /// A word of a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -609,6 +610,11 @@ impl<'l> Phrasing<'l> {
         }
         text.trim_matches(|c: char| c.is_whitespace() || ",.;:!?–—-\"“”„«»".contains(c)).to_owned()
     }
+}
+
+/// "Easily".
+pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
+    here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
 }
 
 /// A text with a small letter at its beginning, unless it is an acronym.

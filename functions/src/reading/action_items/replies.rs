@@ -2,8 +2,9 @@
 
 use super::draft::{Draft, Here, draft, set_due};
 use super::listener::{Listener, REPLY_TURNS};
+use crate::reading::classes::Class;
 use crate::reading::dates::Due as Time;
-use crate::reading::phrases::{Class, Meaning};
+use crate::reading::meanings::Meaning;
 
 /// How many turns back something that is not done after all may have been said.
 pub(super) const TAKEN_BACK_TURNS: usize = 12;

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::listener::Listener;
+use crate::reading::classes::Class;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::dates::Due as Time;
-use crate::reading::phrases::{Class, Meaning};
+use crate::reading::meanings::Meaning;
 
 /// The most words of a sentence that adds a date to what was said a moment before.
 pub(super) const DATED_WORDS_MAX: usize = 10;

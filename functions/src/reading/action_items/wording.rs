@@ -7,17 +7,18 @@ use std::ops::Range;
 use super::draft::{Draft, Here};
 use super::item::Owner;
 use super::listener::Listener;
-use super::phrasing::Phrasing;
+use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
+use crate::reading::classes::{Class, Classes};
 use crate::reading::commitments::clauses::Grammar;
 use crate::reading::commitments::heads::{AnnouncedBy, Announcement};
 use crate::reading::frames::filled;
+use crate::reading::meanings::{Meaning, Pronoun};
 use crate::reading::noun_phrases::noun_phrases;
-use crate::reading::phrases::{Class, Classes, Meaning, Pronoun};
 use crate::reading::referents::Place;
 use crate::reading::tellings::Telling;
 use crate::reading::text::Source;
-use crate::reading::tokens::{Break, Token};
+use crate::reading::token::{Break, Token};
 
 /// Least likelihood of a phrase in a request, as a share of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
@@ -335,7 +336,7 @@ impl Listener<'_> {
         }
         let is_small =
             start == 0 && (first.has(Class::Determiner) || !here.phrases.capital_nouns) && !self.is_name(here, 0);
-        Some(if is_small { super::phrasing::uncapitalized(said) } else { said.to_owned() })
+        Some(if is_small { uncapitalized(said) } else { said.to_owned() })
     }
 
     /// True if a noun is said with an article that is no masculine one, where nouns are known by their capitals.
@@ -381,11 +382,6 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     } else {
         task.clone()
     }
-}
-
-/// "Easily".
-pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
-    here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
 }
 
 fn is_article(here: Here<'_>, at: usize) -> bool {

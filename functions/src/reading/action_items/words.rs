@@ -7,13 +7,14 @@ use rustc_hash::FxHashSet;
 use super::draft::{Here, UNKNOWN_VERB};
 use super::item::Owner;
 use super::listener::Listener;
+use crate::reading::classes::Class;
 use crate::reading::commitments::heads::Announcement;
 use crate::reading::dates::Due as Time;
 use crate::reading::lines::clipped;
 use crate::reading::noun_phrases::word_at;
-use crate::reading::phrases::Class;
 use crate::reading::text::WordClass;
-use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::token::{Break, Token};
+use crate::reading::tokens::is_determined;
 
 impl Listener<'_> {
     /// The terms of some tokens that tell a task from others.

@@ -2,9 +2,10 @@
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
+use crate::reading::classes::Class;
+use crate::reading::meanings::{Found, Meaning};
 use crate::reading::people::Named;
-use crate::reading::phrases::{Class, Found, Meaning};
-use crate::reading::tokens::{Break, Token};
+use crate::reading::token::{Break, Token};
 
 impl Grammar<'_> {
     /// Whom the sentence calls by name: before a comma at its beginning, between two commas, or behind one at its end.

@@ -2,8 +2,10 @@
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
-use crate::reading::phrases::{Class, Found, Meaning};
-use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::classes::Class;
+use crate::reading::meanings::{Found, Meaning};
+use crate::reading::token::{Break, Token};
+use crate::reading::tokens::is_determined;
 
 /// The most words of a sentence in which one word alone takes something on ("Me, of course").
 pub(super) const ONE_WORD_CLAIM_MAX: usize = 3;
@@ -64,7 +66,7 @@ impl Grammar<'_> {
         let is_article = end > at + 1
             && tokens[end - 1].has(Class::Determiner)
             && tokens.get(end).is_some_and(|next| {
-                next.before == Break::None && next.classes == crate::reading::phrases::Classes::default()
+                next.before == Break::None && next.classes == crate::reading::classes::Classes::default()
             });
         let is_topic = |meaning| meaning == Meaning::Claim && (has_object || is_article || self.has_topic_before(at));
         // "Lo faccio pubblicare": what is done with it follows.

@@ -5,11 +5,14 @@
 use std::ops::Range;
 
 use super::heads::Head;
+use crate::reading::classes::Class;
 use crate::reading::dates::Due;
+use crate::reading::meanings::Meaning;
 use crate::reading::people::Names;
-use crate::reading::phrases::{Class, Meaning, Phrases};
+use crate::reading::phrases::Phrases;
 use crate::reading::text::{Sentence, WordClass};
-use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::token::{Break, Token};
+use crate::reading::tokens::is_determined;
 
 /// Finds announcements in sentences.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
+use crate::reading::classes::Class;
 use crate::reading::dates::Due;
-use crate::reading::phrases::{Class, Meaning};
-use crate::reading::tokens::{Token, is_determined};
+use crate::reading::meanings::Meaning;
+use crate::reading::token::Token;
+use crate::reading::tokens::is_determined;
 
 /// How many words before an announcement a condition is looked for.
 pub(super) const CONDITION_WORDS: usize = 14;

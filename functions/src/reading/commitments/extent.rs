@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
-use crate::reading::phrases::Class;
-use crate::reading::tokens::{Break, Token, is_determined};
+use crate::reading::classes::Class;
+use crate::reading::token::{Break, Token};
+use crate::reading::tokens::is_determined;
 
 impl Grammar<'_> {
     /// The tokens of the task of an announcement: what follows its phrase; or the whole clause, where the verb is part of

@@ -2,8 +2,8 @@
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Announcement, Head};
-use crate::reading::phrases::Class;
-use crate::reading::tokens::Break;
+use crate::reading::classes::Class;
+use crate::reading::token::Break;
 
 impl Grammar<'_> {
     /// What the sentence announces, in order, none inside another.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
 use super::telling::TOLD_WORDS;
+use crate::reading::classes::Class;
+use crate::reading::meanings::Meaning;
 use crate::reading::people::Named;
-use crate::reading::phrases::{Class, Meaning};
-use crate::reading::tokens::{Break, Token};
+use crate::reading::token::{Break, Token};
 
 /// The most words of a role ("the technical services").
 pub(super) const ROLE_WORDS_MAX: usize = 3;
@@ -109,7 +110,7 @@ impl Grammar<'_> {
                 .any(|class| token.has(*class))
         };
         let begins = at == 0 || token.is_after_break() || leads(&tokens[at - 1]);
-        let is_word = token.classes == crate::reading::phrases::Classes::default()
+        let is_word = token.classes == crate::reading::classes::Classes::default()
             && token.lower.chars().count() > 2
             && token.lower.chars().all(char::is_alphabetic)
             && !self.phrases.calendar.is_word(&token.lower);
@@ -130,7 +131,7 @@ impl Grammar<'_> {
     pub(super) fn role_end(&self, at: usize) -> usize {
         let tokens = self.tokens();
         let is_part = |next: &Token| {
-            (next.classes == crate::reading::phrases::Classes::default() || next.has(Class::Role))
+            (next.classes == crate::reading::classes::Classes::default() || next.has(Class::Role))
                 && next.before == Break::None
                 && !next.has_capital
                 && next.lower.chars().all(char::is_alphabetic)

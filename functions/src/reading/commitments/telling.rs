@@ -2,9 +2,10 @@
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
+use crate::reading::classes::Class;
+use crate::reading::meanings::Meaning;
 use crate::reading::people::Named;
-use crate::reading::phrases::{Class, Meaning};
-use crate::reading::tokens::Token;
+use crate::reading::token::Token;
 
 /// How many words behind a verb of telling its clause may begin, and before it its subject.
 pub(super) const TOLD_WORDS: usize = 7;
@@ -59,7 +60,7 @@ impl Grammar<'_> {
             if let Some((named, _)) = self.names.participant_at(tokens, at, &self.sentence.text) {
                 return Some(named);
             }
-            let is_word = token.classes == crate::reading::phrases::Classes::default()
+            let is_word = token.classes == crate::reading::classes::Classes::default()
                 && token.lower.chars().count() > 2
                 && token.lower.chars().all(char::is_alphabetic)
                 && !self.phrases.calendar.is_word(&token.lower);

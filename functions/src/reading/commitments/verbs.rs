@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
+use crate::reading::classes::Class;
+use crate::reading::meanings::Meaning;
 use crate::reading::people::Named;
-use crate::reading::phrases::{Class, Meaning};
-use crate::reading::tokens::{Token, is_determined};
+use crate::reading::token::Token;
+use crate::reading::tokens::is_determined;
 
 /// The most words between a name and its verb ("Paul from support will").
 pub(super) const APPOSITION_MAX: usize = 4;
@@ -40,7 +42,7 @@ impl Grammar<'_> {
         let tokens = self.tokens();
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
         let unknown =
-            |at: &usize| head.wants_time && tokens[*at].classes == crate::reading::phrases::Classes::default();
+            |at: &usize| head.wants_time && tokens[*at].classes == crate::reading::classes::Classes::default();
         (head.start..head.end).find(known).or_else(|| (head.start..head.end).find(unknown))
     }
 

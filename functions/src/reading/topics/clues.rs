@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::Candidate;
+use super::candidates::Candidate;
 use super::yake::Scores;
 use crate::reading::commitments::clauses::is_question;
 use crate::reading::phrases::Phrases;
-use crate::reading::text::{Sentence, Source, Text, Word, WordClass, lowered};
-use crate::reading::tokens::Break;
+use crate::reading::text::{Sentence, Source, Text, Word, WordClass};
+use crate::reading::token::{Break, lowered};
 use crate::reading::weights::{Teller, step};
 
 /// Steps in which it is counted how often a phrase is said.

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Candidate;
+use super::candidates::Candidate;
 use crate::reading::text::{Text, WordClass};
 
 /// What YAKE knows of every term and of every two neighbours.

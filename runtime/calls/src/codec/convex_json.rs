@@ -15,12 +15,11 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Number, Value};
 
 use super::described;
+use super::excerpt::shortened;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 use convoke_core::wire::INTEGER_MAX;
-
-use super::decode::shortened;
 
 /// Plain JSON of encoded JSON.
 ///

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
 use super::convex_json;
+use super::excerpt::shortened;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::wire::union;
 
@@ -266,15 +267,6 @@ fn sentence(path: &str, text: &str) -> Error {
     // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
     let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };
     Error::invalid_argument(path, format!("{before}{text}"))
-}
-
-/// A name or path of the caller's as an error repeats it: an error is small, however large what was sent.
-pub(crate) fn shortened(text: &str) -> String {
-    const REPEATED_BYTES_MAX: usize = 200;
-    match text.len() {
-        0..=REPEATED_BYTES_MAX => text.to_owned(),
-        _ => format!("{}…", &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]),
-    }
 }
 
 fn prefix(path: &str) -> String {

@@ -5,6 +5,7 @@ pub(crate) mod convex_json;
 pub mod decode;
 mod described;
 pub(crate) mod exact;
+mod excerpt;
 pub(crate) mod secret_fields;
 
 pub use decode::Format;

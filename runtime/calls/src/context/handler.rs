@@ -4,7 +4,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::{ActionCtx, MutationCtx, QueryCtx};
+use super::action::ActionCtx;
+use super::mutation::MutationCtx;
+use super::query::QueryCtx;
+use super::shared::{Context as _, Read as _};
 use crate::codec::decode::{self, Body};
 use crate::function::{Function, FunctionDef, IsAction, IsMutation, IsQuery, Output};
 use crate::registry::{PerFunction, Registered, Registry};
@@ -31,6 +34,52 @@ pub trait MutationFn: Function<Kind = IsMutation> {
 pub trait ActionFn: Function<Kind = IsAction> {
     /// Calls it.
     fn invoke(ctx: ActionCtx, args: Self::Args) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
+impl QueryCtx {
+    /// Calls another query in the same snapshot.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: QueryFn>(&self, args: impl Into<F::Args>) -> Result<F::Output> {
+        F::invoke(self, args.into())
+    }
+}
+
+impl MutationCtx {
+    /// Calls a query or another mutation in the same transaction. What a mutation that fails wrote is undone.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn run<F: Function>(&mut self, args: impl Into<F::Args>) -> Result<F::Output>
+    where
+        F::Kind: RunInMutation<F>,
+    {
+        self.call().services.count_nested(F::DEF);
+        <F::Kind as RunInMutation<F>>::run(self, args.into())
+    }
+}
+
+/// The kinds that a mutation can call.
+#[diagnostic::on_unimplemented(
+    message = "a mutation cannot call an action: it would have to wait inside its transaction",
+    note = "schedule it: `ctx.schedule::<the_action>(…)` starts it once the mutation is committed"
+)]
+pub trait RunInMutation<F: Function> {
+    /// Calls it.
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output>;
+}
+
+impl<F: QueryFn> RunInMutation<F> for IsQuery {
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
+        F::invoke(&QueryCtx::new(ctx.call().clone(), ctx.db().clone()), args)
+    }
+}
+
+impl<F: MutationFn> RunInMutation<F> for IsMutation {
+    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
+        ctx.attempt(|ctx| F::invoke(ctx, args))
+    }
 }
 
 /// A function behind JSON: reads a call's arguments. Made by [`query_handler`], [`mutation_handler`] and

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use super::handler::{MutationFn, QueryFn};
 use super::prepared::Prepared;
 #[cfg(feature = "outbound")]
 use super::query::MayWait;
 use super::query::QueryCtx;
 use super::shared::{Call, Context, Read};
-use crate::function::{Function, IsMutation, IsQuery};
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
-use convoke_core::error::Result;
+use convoke_core::error::{Error, Result};
 use convoke_store::{Db, DbMut};
 
 /// Reads and writes one serializable transaction.
@@ -22,7 +20,7 @@ pub struct MutationCtx {
     call: Arc<Call>,
     db: DbMut,
     after_commit: Vec<AfterCommit>,
-    pub(super) ahead: Prepared,
+    ahead: Prepared,
 }
 
 /// What is done once a mutation is committed.
@@ -46,18 +44,6 @@ impl MutationCtx {
         for<'a> &'a Self: MayWait,
     {
         unreachable!("nothing fulfils the condition")
-    }
-
-    /// Calls a query or another mutation in the same transaction. What a mutation that fails wrote is undone.
-    ///
-    /// # Errors
-    /// Those of the function.
-    pub fn run<F: Function>(&mut self, args: impl Into<F::Args>) -> Result<F::Output>
-    where
-        F::Kind: RunInMutation<F>,
-    {
-        self.call.services.count_nested(F::DEF);
-        <F::Kind as RunInMutation<F>>::run(self, args.into())
     }
 
     /// Runs `work` so that, if it fails, what it wrote is undone and the transaction goes on.
@@ -98,6 +84,41 @@ impl MutationCtx {
         self.after_commit.push(Box::new(work));
     }
 
+    /// What `read` finds for `args`, read outside of this transaction, so that nobody waits for it: for a mutation that
+    /// has to look at thousands of rows before it writes a few.
+    ///
+    /// The first time, the mutation is given up (nothing that it wrote stays, whatever it returns), `read` runs on a
+    /// reader, and the mutation runs again from its beginning; then the same `args` get what was found. It may be out of
+    /// date by then, and the caller may have lost a right: the mutation checks both again, in its own transaction. So let
+    /// `args` name what must not have changed, let `read` say up to where it read, and read here only what came since.
+    /// `read` takes everything from its context and `args`; what it logs is the operator's alone.
+    ///
+    /// ```text
+    /// let end = ctx.db().get(account)?.sequence;
+    /// if end - from > 100 {
+    ///     let until = ctx.prepared((account, from), sum_of_entries)?;   // a `fn(&QueryCtx, &(Id<Account>, i64))`
+    ///     // … and the entries after `until.sequence`
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `read`, which end the call; one that is only ever seen by the attempt that is given up.
+    pub fn prepared<A, T, F>(&mut self, args: A, read: F) -> Result<Arc<T>>
+    where
+        A: PartialEq + Send + Sync + 'static,
+        T: Send + Sync + 'static,
+        F: Fn(&QueryCtx, &A) -> Result<T> + Send + 'static,
+    {
+        if let Some(value) = self.ahead.get::<F, A, T>(&args) {
+            return Ok(value);
+        }
+        if self.ahead.is_full() {
+            return read(&QueryCtx::new(self.call.clone(), Db::clone(&self.db)), &args).map(Arc::new);
+        }
+        self.ahead.ask(args, read);
+        Err(Error::internal("this attempt is given up: what it asked for is read first"))
+    }
+
     /// What is to be done once it is committed, and what was read ahead of it.
     pub(crate) fn into_parts(self) -> (Vec<AfterCommit>, Prepared) {
         (self.after_commit, self.ahead)
@@ -113,27 +134,5 @@ impl Context for MutationCtx {
 impl Read for MutationCtx {
     fn db(&self) -> &Db {
         &self.db
-    }
-}
-
-/// The kinds that a mutation can call.
-#[diagnostic::on_unimplemented(
-    message = "a mutation cannot call an action: it would have to wait inside its transaction",
-    note = "schedule it: `ctx.schedule::<the_action>(…)` starts it once the mutation is committed"
-)]
-pub trait RunInMutation<F: Function> {
-    /// Calls it.
-    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output>;
-}
-
-impl<F: QueryFn> RunInMutation<F> for IsQuery {
-    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
-        F::invoke(&QueryCtx::new(ctx.call.clone(), Db::clone(&ctx.db)), args)
-    }
-}
-
-impl<F: MutationFn> RunInMutation<F> for IsMutation {
-    fn run(ctx: &mut MutationCtx, args: F::Args) -> Result<F::Output> {
-        ctx.attempt(|ctx| F::invoke(ctx, args))
     }
 }

@@ -7,10 +7,8 @@
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-use super::mutation::MutationCtx;
 use super::query::QueryCtx;
-use super::shared::{Context as _, Read as _};
-use convoke_core::error::{Error, Result};
+use convoke_core::error::Result;
 
 /// How often one call may be given up to read ahead. What it asks for beyond that is read inside the transaction: where
 /// others write so often that nothing read ahead fits, the call still comes to its end.
@@ -44,53 +42,36 @@ impl Prepared {
         self.asked.take()
     }
 
-    fn get<A: PartialEq + 'static, T: Send + Sync + 'static>(&self, read: TypeId, args: &A) -> Option<Arc<T>> {
-        let found = self.found.iter().rev().filter(|found| found.read == read);
+    /// Returns what `F` found for these arguments.
+    pub(super) fn get<F, A, T>(&self, args: &A) -> Option<Arc<T>>
+    where
+        F: 'static,
+        A: PartialEq + 'static,
+        T: Send + Sync + 'static,
+    {
+        let found = self.found.iter().rev().filter(|found| found.read == TypeId::of::<F>());
         let same = |found: &&Found| found.args.downcast_ref::<A>() == Some(args);
         found.clone().find(same).and_then(|found| found.value.clone().downcast().ok())
     }
-}
 
-impl MutationCtx {
-    /// What `read` finds for `args`, read outside of this transaction, so that nobody waits for it: for a mutation that
-    /// has to look at thousands of rows before it writes a few.
-    ///
-    /// The first time, the mutation is given up (nothing that it wrote stays, whatever it returns), `read` runs on a
-    /// reader, and the mutation runs again from its beginning; then the same `args` get what was found. It may be out of
-    /// date by then, and the caller may have lost a right: the mutation checks both again, in its own transaction. So let
-    /// `args` name what must not have changed, let `read` say up to where it read, and read here only what came since.
-    /// `read` takes everything from its context and `args`; what it logs is the operator's alone.
-    ///
-    /// ```text
-    /// let end = ctx.db().get(account)?.sequence;
-    /// if end - from > 100 {
-    ///     let until = ctx.prepared((account, from), sum_of_entries)?;   // a `fn(&QueryCtx, &(Id<Account>, i64))`
-    ///     // … and the entries after `until.sequence`
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// Those of `read`, which end the call; one that is only ever seen by the attempt that is given up.
-    pub fn prepared<A, T, F>(&mut self, args: A, read: F) -> Result<Arc<T>>
+    /// True if the call is not given up again.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= ROUNDS_MAX
+    }
+
+    /// Asks for what `read` finds for `args`, unless the attempt has asked for something already.
+    pub(super) fn ask<A, T, F>(&mut self, args: A, read: F)
     where
         A: PartialEq + Send + Sync + 'static,
         T: Send + Sync + 'static,
         F: Fn(&QueryCtx, &A) -> Result<T> + Send + 'static,
     {
-        let by = TypeId::of::<F>();
-        if let Some(value) = self.ahead.get(by, &args) {
-            return Ok(value);
-        }
-        if self.ahead.found.len() >= ROUNDS_MAX {
-            return read(&QueryCtx::new(self.call().clone(), self.db().clone()), &args).map(Arc::new);
-        }
-        self.ahead.asked.get_or_insert_with(|| {
+        self.asked.get_or_insert_with(|| {
             let args = Arc::new(args);
             Box::new(move |ctx| {
                 let value = Arc::new(read(ctx, &args)?);
-                Ok(Found { read: by, args: args.clone(), value })
+                Ok(Found { read: TypeId::of::<F>(), args: args.clone(), value })
             })
         });
-        Err(Error::internal("this attempt is given up: what it asked for is read first"))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::handler::QueryFn;
 use super::shared::{Call, Context, Read};
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
@@ -37,14 +36,6 @@ impl QueryCtx {
         for<'a> &'a Self: MayWait,
     {
         unreachable!("nothing fulfils the condition")
-    }
-
-    /// Calls another query in the same snapshot.
-    ///
-    /// # Errors
-    /// Those of the function.
-    pub fn run<F: QueryFn>(&self, args: impl Into<F::Args>) -> Result<F::Output> {
-        F::invoke(self, args.into())
     }
 }
 

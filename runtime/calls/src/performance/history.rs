@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::minutes::{MINUTE, Minutes};
+use super::minutes::Minutes;
 use super::recorder::{Ended, Recorder};
-use super::stored;
-use super::view::Performance;
 use crate::observe::{By, CallObserver, Called, CompletedCall};
 use crate::registry::{PerFunction, Registered, Registry};
-use convoke_core::clock::{Clock, Millis};
-use convoke_core::error::Result;
-use convoke_store::{Database, Db};
+use convoke_core::clock::Clock;
+use convoke_store::Database;
 
 /// The calls of a runtime over time.
 pub struct History {
@@ -43,28 +40,6 @@ impl History {
     /// Counts a call of a function.
     pub fn record(&self, function: &Registered, ended: Ended) {
         self.recorders[function].record(ended);
-    }
-
-    /// What is asked of it, in a snapshot.
-    pub fn at<'a>(&'a self, db: &'a Db) -> Performance<'a> {
-        Performance::new(self, db)
-    }
-
-    /// Writes the figures of the minutes that are over into the table, and lets older ones grow coarser.
-    ///
-    /// # Errors
-    /// A failure of the store; the next run goes on.
-    pub async fn store(&self) -> Result<()> {
-        let now = self.clock.now();
-        stored::store(self, Millis(now.0.div_euclid(MINUTE) * MINUTE)).await
-    }
-
-    /// As [`History::store`], the present minute too: before the process ends.
-    ///
-    /// # Errors
-    /// As [`History::store`].
-    pub async fn store_all(&self) -> Result<()> {
-        stored::store(self, Millis(i64::MAX)).await
     }
 
     /// Each function's path and recorder.

@@ -69,11 +69,30 @@ const ROWS_OF_A_WRITE: usize = 64;
 /// Marks rows that were added up.
 const AGED: i64 = -1;
 
+impl History {
+    /// Writes the figures of the minutes that are over into the table, and lets older ones grow coarser.
+    ///
+    /// # Errors
+    /// A failure of the store; the next run goes on.
+    pub async fn store(&self) -> Result<()> {
+        let now = self.clock.now();
+        store(self, Millis(now.0.div_euclid(MINUTE) * MINUTE)).await
+    }
+
+    /// As [`History::store`], the present minute too: before the process ends.
+    ///
+    /// # Errors
+    /// As [`History::store`].
+    pub async fn store_all(&self) -> Result<()> {
+        store(self, Millis(i64::MAX)).await
+    }
+}
+
 /// Writes the minutes before `end`, lets older rows grow coarser, and removes the oldest.
 ///
 /// # Errors
 /// A failure of the store; nothing is lost by it, the next run goes on.
-pub(crate) async fn store(history: &History, end: Millis) -> Result<()> {
+async fn store(history: &History, end: Millis) -> Result<()> {
     let _one_at_a_time = history.storing.lock().await;
     for batch in history.minutes.take_before(history.each(), end.0) {
         write(history, &batch).await?;

@@ -81,11 +81,14 @@ pub struct FunctionStats {
     pub stats: Bucket,
 }
 
-impl<'a> Performance<'a> {
-    pub(super) fn new(history: &'a History, db: &'a Db) -> Self {
-        Self { history, db }
+impl History {
+    /// What is asked of it, in a snapshot.
+    pub fn at<'a>(&'a self, db: &'a Db) -> Performance<'a> {
+        Performance { history: self, db }
     }
+}
 
+impl Performance<'_> {
     /// The paths that a name means: a path with `/` or with `:` before the function, or a function's bare name, which
     /// several may have.
     pub fn functions(&self, name: &str) -> Vec<Arc<str>> {

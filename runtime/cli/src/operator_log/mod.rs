@@ -10,7 +10,7 @@ use std::sync::Arc;
 use convoke_calls::call_log::CallLines;
 use convoke_server::config::{Config, LogFormat};
 
-use super::Failure;
+use super::failure::Failure;
 use call_line::Lines;
 pub(crate) use one_line::visible;
 use writer::{Writer, Written};

@@ -1,7 +1,4 @@
-//! Circles between the files of a crate: a reader who opens one file of a circle needs all of them.
-//!
-//! `circles.txt` lists the circles that remain. A circle may lose files and may not gain any. `.ci/renew` removes what is
-//! gone from the list.
+//! No circles between the files of a crate: a reader who opens one file of a circle needs all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,9 +9,6 @@ use petgraph::graphmap::DiGraphMap;
 use syn::visit::Visit;
 
 use crate::{files, root};
-
-/// The list of the circles that remain.
-const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/house/circles.txt");
 
 /// The path of a module in its crate: its segments.
 type ModulePath = Vec<String>;
@@ -273,47 +267,16 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-/// The circles that the list allows: by crate, the files of each.
-fn allowed(list: &str) -> Vec<(String, BTreeSet<String>)> {
-    let mut allowed = Vec::new();
-    let mut of = String::new();
-    for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match line.strip_prefix("  ") {
-            Some(names) => allowed.push((of.clone(), names.split_whitespace().map(str::to_owned).collect())),
-            None => line.trim_end_matches(':').clone_into(&mut of),
-        }
-    }
-    allowed
-}
-
 #[test]
-fn circles_between_files_only_shrink() {
-    let (mut list, mut grown) = (String::new(), String::new());
-    let known = allowed(&std::fs::read_to_string(LIST).unwrap_or_default());
+fn no_files_use_each_other_in_a_circle() {
+    let mut found = String::new();
     for source in sources() {
-        let name = source.parent().unwrap().strip_prefix(root()).unwrap().display().to_string();
-        let found = circles(&source);
-        if !found.is_empty() {
-            let _ = writeln!(list, "{name}:");
-        }
-        for circle in found {
-            let names: Vec<&str> = circle.keys().map(String::as_str).collect();
-            let _ = writeln!(list, "  {}", names.join(" "));
-            let is_known = |(of, files): &(String, BTreeSet<String>)| {
-                *of == name && names.iter().all(|name| files.contains(*name))
-            };
-            if !known.iter().any(is_known) {
-                let _ = writeln!(grown, "{name}:");
-                circle.iter().for_each(|(from, to)| _ = writeln!(grown, "  {from} -> {}", to.join(", ")));
-            }
+        for circle in circles(&source) {
+            let _ = writeln!(found, "{}:", source.strip_prefix(root()).unwrap().display());
+            circle.iter().for_each(|(from, to)| _ = writeln!(found, "  {from} -> {}", to.join(", ")));
         }
     }
-    if std::env::var_os("CONVOKE_BLESS").is_some() && grown.is_empty() {
-        std::fs::write(LIST, &list).unwrap();
-    }
-    assert!(grown.is_empty(), "files that use each other in a circle:\n{grown}");
-    let recorded = std::fs::read_to_string(LIST).unwrap_or_default();
-    assert_eq!(recorded, list, "circles shrank; `.ci/renew` shortens the list");
+    assert!(found.is_empty(), "files that use each other in a circle:\n{found}");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::INTEGER_MAX;
 use super::invalid::{Invalid, shown};
+use super::number::INTEGER_MAX;
 
 /// The longest key, in characters.
 pub const KEY_CHARS_MAX: usize = 64;

@@ -6,8 +6,10 @@ use schemars::{Schema, json_schema};
 use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
 
-use super::INTEGER_MAX;
 use super::invalid::Invalid;
+
+/// The integers that JSON carries without loss: ±(2^53 − 1).
+pub const INTEGER_MAX: i64 = (1 << 53) - 1;
 
 /// What a whole number must be.
 #[derive(Clone, Copy)]
@@ -102,6 +104,14 @@ impl fmt::Display for IntegerRule {
 /// Another type, a fraction, or a number that breaks the rule.
 pub fn integer<'de, D: Deserializer<'de>>(deserializer: D, rule: &IntegerRule) -> Result<i64, D::Error> {
     deserializer.deserialize_any(Integer(rule))
+}
+
+/// Reads an integer in `min ..= max`: any JSON number with an integral value (`31`, `31.0`, `3.1e1`).
+///
+/// # Errors
+/// Another type, a fraction, or a value outside the bounds.
+pub fn integer_between<'de, D: Deserializer<'de>>(deserializer: D, min: i64, max: i64) -> Result<i64, D::Error> {
+    integer(deserializer, &IntegerRule { min, max, ..IntegerRule::ANY })
 }
 
 struct Integer<'a>(&'a IntegerRule);

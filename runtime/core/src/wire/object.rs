@@ -10,9 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
-use super::number::{self, IntegerRule, NumberRule};
-use super::text::{self, TextRule};
-use super::{INTEGER_MAX, one_of};
+use super::number::{self, INTEGER_MAX, IntegerRule, NumberRule};
+use super::text::{self, TextRule, one_of};
 
 /// What may be a member of an object on the wire, in and out.
 ///

@@ -178,6 +178,17 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D, rule: &TextRule) -> Resu
     deserializer.deserialize_string(Text(rule))
 }
 
+/// The place of `text` in `names`.
+///
+/// # Errors
+/// "must be one of …" if it is none of them.
+pub fn one_of(text: &str, names: &[&str]) -> Result<usize, Invalid> {
+    names
+        .iter()
+        .position(|name| *name == text)
+        .ok_or_else(|| Invalid::must_be(format_args!("one of {}", names.join(", ")), shown(text)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

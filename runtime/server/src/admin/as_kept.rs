@@ -6,7 +6,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::Admin;
-use super::tables::read;
 use convoke_core::error::Result;
 use convoke_store::schema::{FieldShape, TableShape};
 use convoke_store::table::Bytes;
@@ -26,7 +25,7 @@ pub(super) async fn table(admin: &Admin, table: &'static TableDef) -> Result<Opt
         return Ok(Some(table));
     }
     let made: Arc<Made> = admin.runtime.memory::<Made>();
-    let schemas = read(admin, move |source| source.schemas(&[table])).await?;
+    let schemas = admin.read(move |source| source.schemas(&[table])).await?;
     let (Some(kept), Some(code)) = (schemas.stored.tables.get(table.name), schemas.code.tables.get(table.name)) else {
         return Ok(None);
     };

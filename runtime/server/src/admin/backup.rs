@@ -3,23 +3,22 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 
-use super::export::Copying;
 use super::{Admin, AdminRequest, success};
 use crate::backup;
+use crate::backup::copying::Copying;
+use crate::backup::making::make;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use convoke_calls::runtime::Runtime;
-use convoke_core::error::{Code, Error, Result};
+use convoke_core::error::{Error, Result};
 use convoke_http::{Body, Ending, Reply};
-use convoke_store::{StoreError, Thoroughness};
+use convoke_store::Thoroughness;
 
-/// Between two lines of progress.
-const BETWEEN_LINES: Duration = Duration::from_millis(100);
 /// Lines of progress that wait to be sent; more are left out.
 const LINES_WAITING_MAX: usize = 16;
 /// Bytes of a piece of a backup on its way.
@@ -113,74 +112,6 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     let folder = schedule::folder(&admin.runtime).map_err(Error::internal)?;
     let running = Copying::is_taken(&admin.runtime);
     success(&json!({ "items": items, "running": running, "folder": folder, "schedule": schedule }))
-}
-
-/// Begins a backup on a thread of its own if the settings have a schedule and one is due. Its failure is logged, and noted
-/// for the doctor and the metrics.
-pub(super) fn begin_scheduled(runtime: &Runtime) {
-    let settings = runtime.settings::<BackupSettings>();
-    let Some(every) = settings.every else { return };
-    let (runtime, keep) = (runtime.clone(), settings.keep);
-    // The end of the server does not wait for a backup.
-    tokio::task::spawn_blocking(move || {
-        let scheduled = runtime.memory::<Scheduled>();
-        // A folder that cannot be read fails the backup too, which says so.
-        let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
-        let now = runtime.clock().now();
-        if !scheduled.is_due(every, newest, now) {
-            return;
-        }
-        let made = match Copying::begin(&runtime) {
-            // The operator makes one now.
-            Err(error) if error.code() == Code::Conflict => return,
-            Err(error) => Err(error.message().to_owned()),
-            // Nothing follows the progress.
-            Ok(_copying) => make(&runtime, Some(keep), &mpsc::channel(1).0),
-        };
-        match &made {
-            Ok(made) => tracing::info!(target: "convoke::backup", "the scheduled backup was made: {made}"),
-            Err(error) => tracing::error!(target: "convoke::backup", "the scheduled backup failed: {error}"),
-        }
-        scheduled.ended(runtime.clock().now(), made.map(drop));
-    });
-}
-
-fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
-    let store = runtime.store();
-    let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
-    let name = backup::name(&folder, runtime.clock().now());
-    let to = folder.join(&name);
-    let (clock, told, mut last) = (runtime.clock().clone(), told.clone(), None::<Duration>);
-    let progress = move |at: convoke_store::Progress| {
-        let now = clock.monotonic();
-        if last.is_none_or(|last| now.saturating_sub(last) >= BETWEEN_LINES) {
-            last = Some(now);
-            let _ = told.try_send(json!({ "done": at.done, "total": at.total }));
-        }
-    };
-    // The checksum comes before the name: a file with the name of a backup is one that can be checked.
-    let seal = |whole: &Path| {
-        let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
-        backup::write_checksum(&to, &sha256)?;
-        Ok((sha256, bytes))
-    };
-    let made = store.backup(&to, progress, seal).map_err(|error| match crate::archive::space::free_bytes(&folder) {
-        Ok(_) if matches!(error, StoreError::BackedUpBy(_)) => error.to_string(),
-        Ok(free) => format!("{error} ({} free in {})", crate::archive::space::human(free), folder.display()),
-        Err(_) => error.to_string(),
-    });
-    let done = made.and_then(|(sha256, bytes)| {
-        let removed = keep.map_or_else(|| Ok(Vec::new()), |keep| backup::rotate(&folder, keep));
-        Ok((sha256, bytes, removed.map_err(|error| error.to_string())?))
-    });
-    if done.is_err() {
-        // The error that is reported is the first one.
-        let _ = backup::remove(&to);
-    }
-    let (sha256, bytes, removed) = done?;
-    let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let removed: Vec<String> = removed.iter().map(file_name).collect();
-    Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed }))
 }
 
 /// `POST backup/{name}/verify`: JSON lines, first `{"done", "total"}` in bytes, last `{"verified": true, "command", "pid",

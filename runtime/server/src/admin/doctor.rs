@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::export::Copying;
 use super::{Admin, AdminRequest, success};
 use crate::archive::space;
+use crate::backup::copying::Copying;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, machine};

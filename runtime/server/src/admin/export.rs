@@ -4,8 +4,6 @@
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use tokio::sync::oneshot;
@@ -13,8 +11,8 @@ use tokio::sync::oneshot;
 use super::tables::find;
 use super::{Admin, AdminRequest};
 use crate::archive::writer::{self, WriteError};
-use crate::archive::{csv, row, space};
-use convoke_calls::runtime::Runtime;
+use crate::archive::{csv, row};
+use crate::backup::copying::Copying;
 use convoke_core::error::{Error, Result};
 use convoke_http::{Body, BodySender, Ending, Reply};
 use convoke_store::offline::everything;
@@ -138,39 +136,5 @@ impl Write for Pieces {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// The right to copy the database: one copy at a time, since each takes its share of the writer and of the disk.
-pub(super) struct Copying(Arc<Taken>);
-
-#[derive(Default)]
-struct Taken(AtomicBool);
-
-impl Copying {
-    /// Whether a copy is being made now.
-    pub(super) fn is_taken(runtime: &Runtime) -> bool {
-        runtime.memory::<Taken>().0.load(Ordering::Acquire)
-    }
-
-    /// Takes it, if there is room for a copy.
-    ///
-    /// # Errors
-    /// `CONFLICT`, `FAILED_PRECONDITION`.
-    pub(super) fn begin(runtime: &Runtime) -> Result<Self> {
-        let taken = runtime.memory::<Taken>();
-        if taken.0.swap(true, Ordering::AcqRel) {
-            return Err(Error::conflict("Another copy of the database is being made; try again when it is done"));
-        }
-        let copying = Self(taken);
-        let store = runtime.store();
-        space::require(store.folder(), store.files().bytes()).map_err(Error::failed_precondition)?;
-        Ok(copying)
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
     }
 }

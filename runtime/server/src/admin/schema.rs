@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::tables::read;
 use super::{Admin, AdminRequest, success};
 use crate::archive::shape;
 use convoke_calls::migration::{self, Migration};
@@ -44,7 +43,7 @@ async fn shown(admin: &Admin) -> Result<Value> {
     let state = if difference.is_some() { "closed" } else { "open" };
     let in_code = admin.runtime.store().tables().to_vec();
     let tables = shape::Schema::of(&in_code).tables;
-    let schemas = read(admin, move |source| source.schemas(&in_code)).await?;
+    let schemas = admin.read(move |source| source.schemas(&in_code)).await?;
     let database: Vec<Value> =
         schemas.stored.tables.iter().map(|(name, table)| kept(name, table, schemas.code.tables.get(name))).collect();
     Ok(json!({

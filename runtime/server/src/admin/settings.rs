@@ -1,62 +1,11 @@
-//! The settings that are in force, where each comes from, what it means and what holds without it.
+//! The settings that are in force, as the operator reads them.
 
-use serde::Serialize;
 use serde_json::json;
 
 use super::{Admin, AdminRequest, success};
-use crate::settings::describe::Table;
-use crate::settings::effective::{Origin, Row};
 use convoke_calls::outbound::secret;
 use convoke_core::error::Result;
 use convoke_http::Reply;
-
-/// One setting, as the server was started with it.
-#[derive(Clone, Debug, Serialize)]
-pub struct SettingInForce {
-    /// Its path, e.g. `limits.readers`.
-    pub name: String,
-    /// Its value as it stands in the file of settings; none if it is off.
-    pub value: Option<String>,
-    /// What holds unless it is set.
-    pub default: Option<String>,
-    /// `default`, `file`, or the flag or variable that says so.
-    pub from: String,
-    /// What it means, with its unit.
-    pub doc: String,
-}
-
-/// These rows with what is said of them.
-pub fn in_force(root: &Table, rows: &[Row]) -> Vec<SettingInForce> {
-    let shown = |row: &Row| {
-        let described = described(root, &row.name);
-        SettingInForce {
-            name: row.name.clone(),
-            value: row.value.as_ref().map(ToString::to_string),
-            default: described.and_then(|(default, _)| default.map(ToString::to_string)),
-            from: match &row.origin {
-                Origin::Flag(name) | Origin::Variable(name) => name.clone(),
-                Origin::File => "file".to_owned(),
-                Origin::Default => "default".to_owned(),
-            },
-            doc: described.map(|(_, doc)| doc.to_owned()).unwrap_or_default(),
-        }
-    };
-    rows.iter().map(shown).collect()
-}
-
-/// The default and the meaning of a setting by its path, whose tables may be numbered.
-fn described<'a>(root: &'a Table, path: &str) -> Option<(Option<&'a toml::Value>, &'a str)> {
-    let mut table = root;
-    let mut parts = path.split('.').peekable();
-    while let Some(part) = parts.next() {
-        let part = part.split('[').next().unwrap_or_default();
-        if parts.peek().is_none() {
-            return table.setting(part).map(|setting| (setting.default.as_ref(), setting.doc.as_str()));
-        }
-        table = table.table(part)?;
-    }
-    None
-}
 
 /// `GET settings`: `{"settings": […], "secrets": […]}`; secrets are named, never shown.
 ///
@@ -66,23 +15,4 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     let secrets = secret::names(admin.runtime.data());
     let secrets: Vec<_> = secrets.iter().map(|(name, place)| json!({ "name": name, "place": place })).collect();
     success(&json!({ "settings": &*admin.settings, "secrets": secrets }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::describe::describe;
-    use crate::settings::effective::rows;
-
-    #[test]
-    fn every_setting_is_shown_with_what_it_means_and_where_it_comes_from() {
-        let file = toml::from_str("listen = '127.0.0.1:1'\n[[auth.providers]]\nissuer = 'https://id.example'").unwrap();
-        let shown = in_force(&describe(), &rows(&describe(), &file, &|_| None));
-        let of = |name: &str| shown.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("no {name}"));
-        assert_eq!((of("listen").from.as_str(), of("listen").value.as_deref()), ("file", Some("\"127.0.0.1:1\"")));
-        assert_eq!(of("limits.batch_max").default.as_deref(), Some("256"));
-        assert!(of("auth.providers[0].issuer").from == "file");
-        let silent: Vec<_> = shown.iter().filter(|one| one.doc.is_empty()).map(|one| &one.name).collect();
-        assert!(silent.is_empty(), "{silent:?}");
-    }
 }

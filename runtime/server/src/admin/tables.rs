@@ -1,7 +1,6 @@
 //! The rows of tables as they are stored, for the operator to look at: a page at a time, each in a snapshot of its own.
 
 use std::ops::ControlFlow;
-use std::rc::Rc;
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -17,9 +16,7 @@ use convoke_http::Reply;
 use convoke_store::changes::row_bytes;
 use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
-use convoke_store::{
-    Access, Cursor, FieldDef, Flow, IndexDef, LatencyClass, Meaning, Plan, Reader, Row, StoreError, TableDef, Value,
-};
+use convoke_store::{Cursor, FieldDef, IndexDef, Meaning, Plan, Reader, Row, StoreError, TableDef, Value};
 
 /// Rows of a page by default.
 const ROWS: usize = 50;
@@ -55,17 +52,17 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         // One that only the code has is added when the schema fits.
         let Some(table) = as_kept::table(admin, table).await? else { continue };
         let estimated = match estimate {
-            true => read(admin, move |source| estimated(source, table)).await?,
+            true => admin.read(move |source| estimated(source, table)).await?,
             false => None,
         };
         let rows = match estimated {
             Some(rows) => Some(rows),
-            None => within_time(read(admin, move |source| count(source, table)).await)?,
+            None => within_time(admin.read(move |source| count(source, table)).await)?,
         };
         let weighed = estimated.filter(|_| !is_measured);
         let bytes = match weighed {
-            Some(rows) => Some(read(admin, move |source| weigh(source, table, rows)).await?),
-            None => within_time(read(admin, move |source| source.bytes(table)).await)?,
+            Some(rows) => Some(admin.read(move |source| weigh(source, table, rows)).await?),
+            None => within_time(admin.read(move |source| source.bytes(table)).await)?,
         };
         tables.push(json!({
             "name": table.name,
@@ -129,7 +126,7 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     plan.after = after(&plan, &request)?;
     let limit = request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX);
     let wanted = Wanted { plan, back, limit, id: bits(table, "id", request.query("id"))?, conditions };
-    let page = read(admin, move |source| wanted.page(source)).await?;
+    let page = admin.read(move |source| wanted.page(source)).await?;
     let columns = shown(table).map(ShownColumn::of).collect();
     let indexes = table.indexes.iter().map(|index| shape::Index::of(table, index)).collect();
     let Page { rows, cursor, before, looked_at } = page;
@@ -163,23 +160,24 @@ pub async fn count_part(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     conditions.narrow(&mut plan);
     plan.after = after(&plan, &request)?;
     plan.keys_only = conditions.is_empty();
-    let (count, looked_at, cursor) = read(admin, move |source| {
-        let (mut count, mut looked_at, mut last, mut is_over) = (0_u64, 0_u64, None, true);
-        source.select(&plan, &mut |stored| {
-            if looked_at >= COUNT_PART {
-                is_over = false;
-                return Ok(ControlFlow::Break(()));
-            }
-            looked_at += 1;
-            if looked_at == COUNT_PART {
-                last = Some(behind(&plan, stored)?);
-            }
-            count += u64::from(conditions.hold(table, stored)?);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok((count, looked_at, last.filter(|_| !is_over)))
-    })
-    .await?;
+    let (count, looked_at, cursor) = admin
+        .read(move |source| {
+            let (mut count, mut looked_at, mut last, mut is_over) = (0_u64, 0_u64, None, true);
+            source.select(&plan, &mut |stored| {
+                if looked_at >= COUNT_PART {
+                    is_over = false;
+                    return Ok(ControlFlow::Break(()));
+                }
+                looked_at += 1;
+                if looked_at == COUNT_PART {
+                    last = Some(behind(&plan, stored)?);
+                }
+                count += u64::from(conditions.hold(table, stored)?);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok((count, looked_at, last.filter(|_| !is_over)))
+        })
+        .await?;
     success(&json!({ "count": count, "lookedAt": looked_at, "cursor": cursor }))
 }
 
@@ -338,16 +336,6 @@ fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreErr
         Ok(serde_json::Value::String(text)) => Ok(text),
         Ok(_) | Err(_) => Err(StoreError::BadCursor),
     }
-}
-
-/// Reads in one snapshot, also while the store is closed to others.
-pub(super) async fn read<R: Send + 'static>(
-    admin: &Admin,
-    work: impl Fn(&dyn Reader) -> std::result::Result<R, StoreError> + Send + 'static,
-) -> Result<R> {
-    let store = admin.runtime.store();
-    let work = move |source: Rc<dyn Reader>| work(&*source);
-    Ok(store.read(Access::Admin, Flow::SYSTEM, &LatencyClass::unknown(), work).await??)
 }
 
 /// What there was no time for is unknown, and no failure.

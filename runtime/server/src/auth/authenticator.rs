@@ -85,7 +85,9 @@ impl Authenticator {
             Credentials::DeployKey { scheme, key } => {
                 let now = self.clock.now();
                 let accepted = super::deploy_key::accept(key, self.config.environment, &*self.deploy_keys, now);
-                accepted.map(|caller| Caller::DeployKey(Arc::new(caller))).map_err(|refusal| refusal.under(scheme))
+                accepted
+                    .map(|caller| Caller::DeployKey(Arc::new(caller)))
+                    .map_err(|refusal| AuthError::of_deploy_key(scheme, refusal))
             }
         }
     }
@@ -105,7 +107,7 @@ impl Authenticator {
     pub fn accept_proof(&self, proof: &KeyProof, acting_as: Option<Identity>) -> Result<Caller, AuthError> {
         let accepted = proof.accept(self.config.environment, &*self.deploy_keys, self.clock.now(), || Ok(acting_as));
         let accepted = accepted.map(|caller| Caller::DeployKey(Arc::new(caller)));
-        accepted.map_err(|refusal| refusal.under(self.config.deploy_key_schemes.first()))
+        accepted.map_err(|refusal| AuthError::of_deploy_key(self.config.deploy_key_schemes.first(), refusal))
     }
 
     /// What was counted of bearer tokens, and how many of them are remembered.

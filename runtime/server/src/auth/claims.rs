@@ -2,48 +2,11 @@
 //!
 //! What the claims must satisfy for the token to be accepted stands in `token`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::provider::ProviderConfig;
 use super::token::{Times, TokenError};
 use convoke_core::identity::Identity;
-
-/// Which claim feeds which field of the identity. A name that begins with `/` is a JSON pointer into nested claims
-/// (RFC 6901); any other is the name of a claim as it stands, dots and colons included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClaimNames {
-    /// Whom the issuer means.
-    pub subject: String,
-    /// The e-mail address.
-    pub email: String,
-    /// Whether the provider vouches for the address.
-    pub email_verified: String,
-    /// A name to show.
-    pub name: String,
-    /// The address of a picture.
-    pub picture: String,
-    /// The organization.
-    pub org_id: String,
-    /// All of these together are the roles; each an array of texts or one text.
-    pub roles: Vec<String>,
-}
-
-impl Default for ClaimNames {
-    fn default() -> Self {
-        Self {
-            subject: "sub".into(),
-            email: "email".into(),
-            email_verified: "email_verified".into(),
-            name: "name".into(),
-            picture: "picture".into(),
-            org_id: "org_id".into(),
-            roles: vec!["roles".into(), "role".into()],
-        }
-    }
-}
 
 /// The longest subject, in characters (OpenID Connect Core §2), and the longest text that tables find rows by: an
 /// organization, a role.
@@ -149,6 +112,7 @@ fn to_seconds(millis: i64) -> i64 {
 mod tests {
     use serde_json::json;
 
+    use super::super::provider::ClaimNames;
     use super::*;
 
     const TIMES: Times = Times { issued_at: Some(1_000_999), expires_at: 2_000_000 };

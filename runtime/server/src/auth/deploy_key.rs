@@ -19,7 +19,6 @@ use zeroize::Zeroizing;
 
 use super::acting_as;
 use super::environment::Environment;
-use super::error::AuthError;
 use convoke_core::clock::Millis;
 use convoke_core::identity::{DeployKeyCaller, Identity};
 
@@ -299,16 +298,6 @@ pub enum Rejection {
 impl From<DeployKeyError> for Rejection {
     fn from(error: DeployKeyError) -> Self {
         Rejection::Key(error)
-    }
-}
-
-impl Rejection {
-    /// The refusal as the client sees it, who sent the key under this keyword.
-    pub fn under(self, scheme: &str) -> AuthError {
-        match self {
-            Rejection::Key(problem) => AuthError::DeployKey { scheme: scheme.into(), problem },
-            Rejection::Scope(scope) => AuthError::InsufficientScope { scheme: scheme.into(), scope },
-        }
     }
 }
 

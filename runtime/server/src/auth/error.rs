@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::deploy_key::{DeployKeyError, Scope};
+use super::deploy_key::{DeployKeyError, Rejection, Scope};
 use super::token::TokenError;
 use convoke_core::error::{Code, Error, IntoError};
 
@@ -50,6 +50,14 @@ pub enum AuthError {
 }
 
 impl AuthError {
+    /// The rejection of a deploy key that the client sent under this keyword.
+    pub fn of_deploy_key(scheme: &str, rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Key(problem) => AuthError::DeployKey { scheme: scheme.into(), problem },
+            Rejection::Scope(scope) => AuthError::InsufficientScope { scheme: scheme.into(), scope },
+        }
+    }
+
     /// The code, which has the HTTP status.
     pub fn code(&self) -> Code {
         match self {

@@ -1,10 +1,7 @@
 //! Reading the `Authorization` header: which scheme, which credentials. What they are worth is decided elsewhere.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::error::AuthError;
-use super::provider::ConfigError;
+use super::schemes::{BEARER, Schemes, is_scheme};
 
 /// What a header carries, still unverified.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,47 +59,6 @@ pub(super) fn bearer_token(value: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(BEARER.as_bytes()).then_some(token)
 }
 
-const BEARER: &str = "Bearer";
-
-/// The keywords that announce a deploy key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Schemes(Vec<String>);
-
-/// The platform's own name, and a second spelling that existing admin clients send.
-impl Default for Schemes {
-    fn default() -> Self {
-        Self(vec!["Convoke".to_owned(), "Convex".to_owned()])
-    }
-}
-
-impl Schemes {
-    /// These keywords, the first of which challenges name. An empty list switches deploy keys off.
-    pub fn new(schemes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(schemes.into_iter().map(Into::into).collect())
-    }
-
-    /// The one that challenges name.
-    pub(super) fn first(&self) -> &str {
-        self.0.first().map_or("Convoke", String::as_str)
-    }
-
-    fn find(&self, scheme: &str) -> Option<&str> {
-        self.0.iter().map(String::as_str).find(|own| own.eq_ignore_ascii_case(scheme))
-    }
-
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        match self.0.iter().find(|scheme| !is_scheme(scheme) || scheme.eq_ignore_ascii_case(BEARER)) {
-            Some(scheme) => Err(ConfigError::Scheme { scheme: scheme.clone() }),
-            None => Ok(()),
-        }
-    }
-}
-
-fn is_scheme(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,13 +102,6 @@ mod tests {
         assert_eq!(bearer_token(b"bearer a.b.c"), Some(b"a.b.c".as_slice()));
         assert_eq!(bearer_token(b"Bearer"), None);
         assert_eq!(bearer_token(b"Convoke a"), None);
-    }
-
-    #[test]
-    fn a_keyword_that_cannot_announce_a_deploy_key_is_refused() {
-        Schemes::default().check().unwrap();
-        assert!(Schemes::new(["bearer"]).check().is_err());
-        assert!(Schemes::new(["two words"]).check().is_err());
     }
 
     #[test]

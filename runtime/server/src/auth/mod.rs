@@ -6,6 +6,7 @@
 
 pub mod environment;
 pub mod provider;
+pub mod schemes;
 
 pub mod header;
 

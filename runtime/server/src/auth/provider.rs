@@ -21,9 +21,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::claims::ClaimNames;
 use super::environment::Environment;
-use super::header::Schemes;
+use super::schemes::Schemes;
 
 /// The settings of this module (`[auth]` in `convoke.toml`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +73,41 @@ impl ProviderConfig {
             algorithms: Algorithm::all(),
             claims: ClaimNames::default(),
             trusted_for_email: false,
+        }
+    }
+}
+
+/// Which claim feeds which field of the identity. A name that begins with `/` is a JSON pointer into nested claims
+/// (RFC 6901); any other is the name of a claim as it stands, dots and colons included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClaimNames {
+    /// Whom the issuer means.
+    pub subject: String,
+    /// The e-mail address.
+    pub email: String,
+    /// Whether the provider vouches for the address.
+    pub email_verified: String,
+    /// A name to show.
+    pub name: String,
+    /// The address of a picture.
+    pub picture: String,
+    /// The organization.
+    pub org_id: String,
+    /// All of these together are the roles; each an array of texts or one text.
+    pub roles: Vec<String>,
+}
+
+impl Default for ClaimNames {
+    fn default() -> Self {
+        Self {
+            subject: "sub".into(),
+            email: "email".into(),
+            email_verified: "email_verified".into(),
+            name: "name".into(),
+            picture: "picture".into(),
+            org_id: "org_id".into(),
+            roles: vec!["roles".into(), "role".into()],
         }
     }
 }
@@ -199,7 +233,10 @@ impl AuthConfig {
                 return Err(ConfigError::IssuerTwice { issuer: provider.issuer.clone() });
             }
         }
-        self.deploy_key_schemes.check()
+        match self.deploy_key_schemes.unfit() {
+            Some(scheme) => Err(ConfigError::Scheme { scheme: scheme.to_owned() }),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The folder of backups: names, checksums beside them, and how many are kept.
 
+pub(crate) mod copying;
+pub(crate) mod making;
 pub mod schedule;
 pub mod secrets;
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Endpoint, Gateway, KEY_LOOKED_AT, failed};
-use crate::admin::audit::KeyUse;
+use crate::admin::key_uses::KeyUse;
 use crate::admin::{AdminRequest, operator, success, success_once};
 use crate::auth::deploy_key::Scope;
 use crate::console::{Console, Holder, NoSession, SESSION_LIFE};

@@ -22,7 +22,7 @@ use super::messages::{
 };
 use super::session::{Session, Step};
 use crate::admin::Admin;
-use crate::admin::audit::KeyUse;
+use crate::admin::key_uses::KeyUse;
 use crate::auth::Authenticator;
 use crate::auth::deploy_key::Scope;
 use crate::live::refused;

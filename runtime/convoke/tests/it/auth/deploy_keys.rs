@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use convoke::auth::deploy_key::{DeployKeys, NewKey, Scope, StoredKey, mint};
-use convoke::auth::header::Schemes;
+use convoke::auth::schemes::Schemes;
 use convoke::auth::{AuthConfig, Authenticator, ConfigError, Environment};
 use convoke::limits::Limits;
 use convoke::{Caller, Millis};

@@ -1,0 +1,45 @@
+//! Coming and going.
+
+use convoke::prelude::*;
+use schema::{MeetingState, Metadata, Presence, Role};
+
+use super::register::{require_room, settle, write};
+use crate::access::{self, Membership};
+use crate::meetings::{sessions, state};
+
+/// The caller is there. A host who comes starts a scheduled meeting; anybody else waits in it. Somebody who is there
+/// already only brings their metadata. Returns the membership as it is now.
+///
+/// # Errors
+/// `FAILED_PRECONDITION` "Meeting is not currently active" (it is over or called off), "Meeting is full".
+pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
+    state::require_open(&membership.meeting)?;
+    require_room(ctx, &membership)?;
+    let Membership { user, mut meeting, participant } = membership;
+    let was_there = participant.presence == Presence::Joined;
+    let is_host = participant.role == Role::Host;
+    let participant = write(ctx, participant, Presence::Joined, metadata)?;
+    if is_host && meeting.state == MeetingState::Scheduled {
+        let actor = access::actor(ctx, Some(&user));
+        meeting = state::start(ctx, meeting, &actor)?;
+    } else if !was_there {
+        meeting = settle(ctx, meeting.id())?;
+    }
+    Ok(Membership { user, meeting, participant })
+}
+
+/// The caller is gone, and their open sessions with them. In any state of the meeting; somebody who is gone already only
+/// brings their metadata. Leaves the lease to the caller. Returns the membership as it is now.
+///
+/// # Errors
+/// A failure of the store.
+pub fn go(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
+    let Membership { user, mut meeting, participant } = membership;
+    let was_gone = participant.presence == Presence::Left;
+    let participant = write(ctx, participant, Presence::Left, metadata)?;
+    let closed = sessions::close_of(ctx, meeting.id(), user.id())?;
+    if !was_gone || !closed.is_empty() {
+        meeting = settle(ctx, meeting.id())?;
+    }
+    Ok(Membership { user, meeting, participant })
+}

@@ -1,0 +1,90 @@
+//! Making a backup of the running database: on request and by the schedule.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tokio::sync::mpsc;
+
+use super::copying::Copying;
+use super::schedule::{self, BackupSettings, Scheduled};
+use crate::archive::space;
+use crate::backup;
+use convoke_calls::runtime::Runtime;
+use convoke_core::error::Code;
+use convoke_store::StoreError;
+
+/// Between two lines of progress.
+const BETWEEN_LINES: Duration = Duration::from_millis(100);
+/// Begins a backup on a thread of its own if the settings have a schedule and one is due. Its failure is logged, and noted
+/// for the doctor and the metrics.
+pub(crate) fn begin_scheduled(runtime: &Runtime) {
+    let settings = runtime.settings::<BackupSettings>();
+    let Some(every) = settings.every else { return };
+    let (runtime, keep) = (runtime.clone(), settings.keep);
+    // The end of the server does not wait for a backup.
+    tokio::task::spawn_blocking(move || {
+        let scheduled = runtime.memory::<Scheduled>();
+        // A folder that cannot be read fails the backup too, which says so.
+        let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
+        let now = runtime.clock().now();
+        if !scheduled.is_due(every, newest, now) {
+            return;
+        }
+        let made = match Copying::begin(&runtime) {
+            // The operator makes one now.
+            Err(error) if error.code() == Code::Conflict => return,
+            Err(error) => Err(error.message().to_owned()),
+            // Nothing follows the progress.
+            Ok(_copying) => make(&runtime, Some(keep), &mpsc::channel(1).0),
+        };
+        match &made {
+            Ok(made) => tracing::info!(target: "convoke::backup", "the scheduled backup was made: {made}"),
+            Err(error) => tracing::error!(target: "convoke::backup", "the scheduled backup failed: {error}"),
+        }
+        scheduled.ended(runtime.clock().now(), made.map(drop));
+    });
+}
+
+/// Makes a backup in the folder of backups and removes all but `keep`. `told` gets lines of progress, `{"done", "total"}` in
+/// pages. Returns `{"name", "bytes", "sha256", "removed"}`.
+///
+/// # Errors
+/// The reason, for the operator.
+pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> Result<Json, String> {
+    let store = runtime.store();
+    let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
+    let name = backup::name(&folder, runtime.clock().now());
+    let to = folder.join(&name);
+    let (clock, told, mut last) = (runtime.clock().clone(), told.clone(), None::<Duration>);
+    let progress = move |at: convoke_store::Progress| {
+        let now = clock.monotonic();
+        if last.is_none_or(|last| now.saturating_sub(last) >= BETWEEN_LINES) {
+            last = Some(now);
+            let _ = told.try_send(json!({ "done": at.done, "total": at.total }));
+        }
+    };
+    // The checksum comes before the name: a file with the name of a backup is one that can be checked.
+    let seal = |whole: &Path| {
+        let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
+        backup::write_checksum(&to, &sha256)?;
+        Ok((sha256, bytes))
+    };
+    let made = store.backup(&to, progress, seal).map_err(|error| match space::free_bytes(&folder) {
+        Ok(_) if matches!(error, StoreError::BackedUpBy(_)) => error.to_string(),
+        Ok(free) => format!("{error} ({} free in {})", space::human(free), folder.display()),
+        Err(_) => error.to_string(),
+    });
+    let done = made.and_then(|(sha256, bytes)| {
+        let removed = keep.map_or_else(|| Ok(Vec::new()), |keep| backup::rotate(&folder, keep));
+        Ok((sha256, bytes, removed.map_err(|error| error.to_string())?))
+    });
+    if done.is_err() {
+        // The error that is reported is the first one.
+        let _ = backup::remove(&to);
+    }
+    let (sha256, bytes, removed) = done?;
+    let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let removed: Vec<String> = removed.iter().map(file_name).collect();
+    Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed }))
+}
