@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::shared::{Call, Context, Read};
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
-use convoke_core::error::Result;
 use convoke_store::{Db, DbMut};
 
 /// Reads one snapshot of the database.
@@ -31,7 +30,7 @@ impl QueryCtx {
     /// What an action has.
     #[doc(hidden)]
     #[cfg(feature = "outbound")]
-    pub fn http(&self) -> Result<Http>
+    pub fn http(&self) -> convoke_core::error::Result<Http>
     where
         for<'a> &'a Self: MayWait,
     {

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
+use x509_cert::der::Decode as _;
 
 use super::finding::Finding;
 use crate::archive::space::human;
@@ -244,14 +245,7 @@ pub fn open_files(limits: &Limits) -> Finding {
 pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let files = config.http.tls.as_ref()?;
     let advice = "renew it; the server takes the new files up by itself";
-    let ends = CertificateDer::pem_file_iter(&files.cert)
-        .ok()?
-        .filter_map(Result::ok)
-        .filter_map(|der| {
-            let (_, certificate) = x509_parser::parse_x509_certificate(&der).ok()?;
-            Some(certificate.validity().not_after.timestamp())
-        })
-        .min()?;
+    let ends = end_of_chain(&files.cert)?;
     let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
     let says = format!("{} ends in {days} days", files.cert.display());
     Some(if days < 0 {
@@ -261,6 +255,17 @@ pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     } else {
         Finding::ok("certificate", says)
     })
+}
+
+/// The earliest end of the certificates in a file, Unix time in seconds. `None` if it holds none that can be read.
+fn end_of_chain(file: &Path) -> Option<i64> {
+    let all = CertificateDer::pem_file_iter(file).ok()?.filter_map(Result::ok);
+    let ends = all.filter_map(|der| {
+        let certificate = x509_cert::Certificate::from_der(&der).ok()?;
+        let end = certificate.tbs_certificate().validity().not_after.to_unix_duration();
+        i64::try_from(end.as_secs()).ok()
+    });
+    ends.min()
 }
 
 /// Whether the keys of each identity provider can be had, and whether its clock and this one agree.
@@ -328,4 +333,27 @@ async fn clocks(client: &reqwest::Client, url: &str, leeway: Duration, now: &imp
     } else {
         Finding::ok("clock", format!("it agrees with that of {url}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chain_ends_with_the_first_of_its_certificates() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("chain.pem");
+        let pem = |year: i32| {
+            let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+            params.not_after = rcgen::date_time_ymd(year, 1, 1);
+            params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem()
+        };
+        fs::write(&file, [pem(2031), pem(2030)].concat()).unwrap();
+        assert_eq!(end_of_chain(&file), Some(1_893_456_000));
+        fs::write(&file, "no certificate").unwrap();
+        assert_eq!(end_of_chain(&file), None);
+        // Dates from 2050 on have another form.
+        fs::write(&file, pem(2055)).unwrap();
+        assert_eq!(end_of_chain(&file), Some(2_682_374_400));
+    }
 }

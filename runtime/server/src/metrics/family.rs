@@ -94,11 +94,6 @@ impl Families {
         self.push(name, help, MetricType::HISTOGRAM, samples.into_iter().map(sample).collect());
     }
 
-    /// Families that somebody else made.
-    pub(super) fn extend(&mut self, families: impl IntoIterator<Item = MetricFamily>) {
-        self.0.extend(families);
-    }
-
     pub(super) fn into_inner(self) -> Vec<MetricFamily> {
         self.0
     }
