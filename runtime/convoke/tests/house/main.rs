@@ -9,6 +9,7 @@ mod circles;
 mod comments;
 mod crates;
 mod modules;
+mod words;
 
 use std::path::{Path, PathBuf};
 
