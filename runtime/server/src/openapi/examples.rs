@@ -44,7 +44,7 @@ impl Maker<'_> {
         {
             return example.clone();
         }
-        if schema.get("nullable") == Some(&true.into()) && is_cursor(schema) {
+        if is_cursor(schema) && fit::check(schema, &Value::Null, self.components).is_ok() {
             return Value::Null;
         }
         if let Some(value) = schema.get("default").or_else(|| schema.get("enum")?.get(0)) {
@@ -132,7 +132,9 @@ mod tests {
         let schema = json!({
             "type": "object", "required": ["word", "pair", "age", "from"],
             "properties": {
-                "from": { "nullable": true, "allOf": [{ "$ref": "#/components/schemas/Cursor" }] },
+                "from": { "anyOf": [
+                    { "$ref": "#/components/schemas/Cursor" }, { "nullable": true, "enum": [null] },
+                ] },
                 "until": { "$ref": "#/components/schemas/Cursor" },
                 "word": { "$ref": "#/components/schemas/Word" },
                 "pair": { "$ref": "#/components/schemas/Pair" },
