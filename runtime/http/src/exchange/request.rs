@@ -41,7 +41,7 @@ pub struct Incoming<E> {
     pub is_of_proxy: bool,
     /// What turns the connection into a WebSocket, where the route's class says so.
     pub upgrade: Option<Box<Upgrade>>,
-    /// The whole body; empty where the route takes none, and while [`Handler::room`] is asked.
+    /// The whole body. Empty where the route takes none, and in [`Handler::room`](crate::Handler::room).
     pub body: Bytes,
     /// The `Idempotency-Key` field; a request with two of them never gets here.
     pub idempotency_key: Option<HeaderValue>,
