@@ -24,7 +24,7 @@ pub struct Reply {
 }
 
 /// The content type of every envelope.
-pub const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 impl Reply {
     /// A JSON body with this status.
