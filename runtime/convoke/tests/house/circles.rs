@@ -11,11 +11,11 @@ use syn::visit::Visit;
 use crate::{files, root};
 
 /// The path of a module in its crate: its segments.
-type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// A module with a file of its own.
 #[derive(Default)]
-struct Module {
+pub(crate) struct Module {
     /// Names of items that the file defines.
     items: BTreeSet<String>,
     /// Names that the file re-exports or imports, with their paths.
@@ -127,10 +127,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 }
 
 /// The modules of a crate by their paths.
-struct Crate(BTreeMap<ModulePath, Module>);
+pub(crate) struct Crate(BTreeMap<ModulePath, Module>);
 
 impl Crate {
-    fn read(source: &Path) -> Self {
+    pub(crate) fn read(source: &Path) -> Self {
         let mut all = Vec::new();
         files(source, ".rs", &mut all);
         let mut modules = BTreeMap::new();
@@ -215,7 +215,7 @@ impl Crate {
     }
 
     /// Each module with those that it uses.
-    fn arrows(&self) -> DiGraphMap<&ModulePath, ()> {
+    pub(crate) fn arrows(&self) -> DiGraphMap<&ModulePath, ()> {
         let mut graph = DiGraphMap::new();
         for (from, module) in &self.0 {
             for path in &module.paths {
