@@ -44,6 +44,10 @@ fn counts() -> BTreeMap<String, usize> {
             continue;
         }
         let text = std::fs::read_to_string(&source).unwrap();
+        // A generated client repeats the texts of other crates, and exists only after a build.
+        if text.starts_with("//! The typed client of a server's functions") {
+            continue;
+        }
         let found: usize = text.lines().map(|line| words.find_iter(&read_by_people(line)).count()).sum();
         *counts.entry(of.display().to_string()).or_default() += found;
     }
