@@ -10,7 +10,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../../../runtime/convoke/tests/it/http/frames.rs"]
+#[path = "../../../runtime/http/tests/it/frames.rs"]
 #[allow(dead_code, reason = "the listener's own tests need more of it")]
 mod frames;
 #[path = "../faults/binary.rs"]

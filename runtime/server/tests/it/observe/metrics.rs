@@ -14,14 +14,14 @@ fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
     let server = app.serve();
     let token = server.token("ada");
     for name in ["a", "a", "b"] {
-        server.call(Some(&token), "call/functions/increment", &json!({ "name": name })).value();
+        server.call(Some(&token), "work/increment", &json!({ "name": name })).value();
     }
-    let refused = server.call(Some(&token), "call/functions/increment", &json!({ "name": 7 }));
+    let refused = server.call(Some(&token), "work/increment", &json!({ "name": 7 }));
     assert_eq!(refused.code(), "INVALID_ARGUMENT");
-    server.call(Some(&token), "call/functions/half", &json!({ "name": "c" }));
+    server.call(Some(&token), "work/half", &json!({ "name": "c" }));
 
     let page = Samples::scrape(&app, &server);
-    let labels = r#"function="call/functions/increment",kind="mutation""#;
+    let labels = r#"function="work/increment",kind="mutation""#;
     assert_eq!(page.value(&format!(r#"convoke_calls_total{{{labels},outcome="OK"}}"#)), 3.0);
     assert_eq!(page.value(&format!(r#"convoke_calls_total{{{labels},outcome="INVALID_ARGUMENT"}}"#)), 1.0);
     assert_eq!(page.value(&format!("convoke_call_duration_seconds_count{{{labels}}}")), 4.0);
@@ -29,7 +29,7 @@ fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
     let nested = page.value(&format!("convoke_nested_calls_total{{{labels}}}"));
     assert_eq!(nested, 2.0, "by the action, and by the other mutation that it called");
     let mut buckets: Vec<(f64, f64)> = page
-        .names("convoke_call_duration_seconds_bucket{function=\"call/functions/increment\"")
+        .names("convoke_call_duration_seconds_bucket{function=\"work/increment\"")
         .map(|name| (name.rsplit("le=\"").next().unwrap().trim_end_matches("\"}").parse().unwrap(), page.value(name)))
         .collect();
     buckets.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -37,9 +37,7 @@ fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
     assert_eq!(buckets.len(), 18);
     assert!(buckets.is_sorted(), "a bucket holds all that is below it: {buckets:?}");
     assert_eq!(
-        page.value(
-            r#"convoke_calls_total{function="call/functions/half",kind="action",outcome="FAILED_PRECONDITION"}"#
-        ),
+        page.value(r#"convoke_calls_total{function="work/half",kind="action",outcome="FAILED_PRECONDITION"}"#),
         1.0
     );
     // Three increments, the one that the action made, and the first sight of ada.
@@ -54,7 +52,7 @@ fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
 fn what_a_client_makes_up_is_no_label() {
     let app = TestApp::new();
     let server = app.serve();
-    for path in ["made/up", "call/functions/increment%00", "x\"}y"] {
+    for path in ["made/up", "work/increment%00", "x\"}y"] {
         server.post(None, &format!("/api/run/{path}"), r#"{"args":{}}"#);
     }
     server.post(None, "/api/query", r#"{"path":"made:up","args":{}}"#);
@@ -101,7 +99,7 @@ fn a_token_is_checked_once_and_looked_up_from_then_on() {
     let server = app.serve();
     let token = server.token("ada");
     for _ in 0..3 {
-        server.call(Some(&token), "call/functions/nothing", &json!({})).value();
+        server.call(Some(&token), "work/nothing", &json!({})).value();
     }
     let page = Samples::scrape(&app, &server);
     assert_eq!(page.value(r#"convoke_token_lookups_total{result="miss"}"#), 1.0);
@@ -117,7 +115,7 @@ fn a_token_is_checked_once_and_looked_up_from_then_on() {
 #[test]
 fn scheduled_work_shows_by_state_by_how_late_it_is_and_by_what_became_of_it() {
     let app = TestApp::new();
-    let plan = |name: &str, args| app.user("ada").call(&format!("scheduler/functions/{name}"), args);
+    let plan = |name: &str, args| app.user("ada").call(&format!("work/{name}"), args);
     plan("plan", json!({ "n": 1, "afterMs": 30_000 }));
     plan("planBreakDown", json!({ "n": 2 }));
     let server = app.serve();
@@ -139,7 +137,7 @@ fn scheduled_work_shows_by_state_by_how_late_it_is_and_by_what_became_of_it() {
         (0.0, 1.0, 0.0)
     );
     assert_eq!((result(&done, "again"), result(&done, "failed"), result(&done, "postponed")), (1.0, 1.0, 0.0));
-    let scheduled = r#"convoke_scheduled_calls_total{function="scheduler/functions/breakDown",kind="mutation"}"#;
+    let scheduled = r#"convoke_scheduled_calls_total{function="work/breakDown",kind="mutation"}"#;
     assert_eq!(done.value(scheduled), 2.0);
     app.failed_jobs();
 }
@@ -150,7 +148,7 @@ fn repetitions_and_used_up_rates_are_counted() {
     let server = app.serve();
     let args = json!({ "name": "a", "idempotencyKey": "k" });
     for _ in 0..3 {
-        app.user("ada").call("call/functions/incrementOnce", args.clone());
+        app.user("ada").call("work/incrementOnce", args.clone());
     }
     let page = Samples::scrape(&app, &server);
     assert_eq!(page.value("convoke_idempotent_replays_total"), 2.0);

@@ -220,7 +220,7 @@ fn unknown_user_is_created_on_request_and_in_development_and_never_by_a_misspell
         let mut fields = page.fields();
         let user = base64::engine::general_purpose::STANDARD.encode(user);
         fields.insert("x-convoke-act-as", HeaderValue::try_from(user).unwrap());
-        let url = format!("{}/console/api/run/call/functions/seen", page.base);
+        let url = format!("{}/console/api/run/work/seen", page.base);
         sent(&app, Method::POST, &url, fields, Some(json!({ "args": {} })))
     };
     let (status, fields, body) = seen("grace", false);
@@ -406,7 +406,7 @@ fn its_pages_run_nothing_but_their_own_files_and_no_other_site_asks_here() {
         );
     }
     assert_eq!(sent(&app, Method::GET, &format!("{base}/console/assets/none.js"), HeaderMap::new(), None).0, 404);
-    let (_, page) = (0, include_str!("../../../../server/src/console/app/index.html"));
+    let (_, page) = (0, include_str!("../../../src/console/app/index.html"));
     assert!(!page.contains("<style") && !page.contains(" style=") && !page.contains(" onload"), "nothing inline");
     let (status, fields, _) =
         sent(&app, Method::OPTIONS, &format!("{base}/console/api/admin/keys"), own("https://evil.example.com"), None);
@@ -465,7 +465,7 @@ fn a_function_runs_as_a_chosen_user_and_every_use_is_recorded() {
     use base64::Engine as _;
     let ada = base64::engine::general_purpose::STANDARD.encode(r#"{"issuer":"https://id.example","subject":"ada"}"#);
     fields.insert("x-convoke-act-as", HeaderValue::try_from(ada).unwrap());
-    let (_, who) = page.ask_with(Method::POST, "/run/call/functions/who", fields, Some(json!({ "args": {} })));
+    let (_, who) = page.ask_with(Method::POST, "/run/work/who", fields, Some(json!({ "args": {} })));
     assert_eq!(who["value"], "https://id.example|ada");
     for _ in 0..3 {
         assert_eq!(page.ask(Method::GET, "/admin/jobs", None).0, 200);
@@ -473,7 +473,7 @@ fn a_function_runs_as_a_chosen_user_and_every_use_is_recorded() {
     let (_, record) = page.ask(Method::GET, "/admin/audit?key=operator&limit=100", None);
     let uses: Vec<_> =
         record["value"]["items"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
-    for wanted in ["console login", "query call/functions/who", "GET jobs"] {
+    for wanted in ["console login", "query work/who", "GET jobs"] {
         assert_eq!(uses.iter().filter(|what| **what == wanted).count(), 1, "{wanted}: {uses:?}");
     }
 }

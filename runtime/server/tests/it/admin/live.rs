@@ -13,7 +13,7 @@ fn a_connection_is_listed_sees_what_the_operator_changes_and_can_be_ended() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let token = format!("Bearer {}", door.server.token("ada"));
-    let body = json!({ "queries": [{ "path": "call/functions/read", "args": { "name": "a" } }] });
+    let body = json!({ "queries": [{ "path": "work/read", "args": { "name": "a" } }] });
     let mut stream = app.block_on(async {
         let mut stream = door.open(Some(&token), Method::POST, "/api/live", Some(&body)).await;
         let first = stream.chunk().await.unwrap().unwrap();
@@ -27,7 +27,7 @@ fn a_connection_is_listed_sees_what_the_operator_changes_and_can_be_ended() {
     assert!(one["identity"].as_str().unwrap().ends_with("|ada"), "{one}");
     assert_eq!(
         (&one["queries"][0]["path"], &one["queries"][0]["args"]),
-        (&json!("call/functions/read"), &json!("{\"name\":\"a\"}"))
+        (&json!("work/read"), &json!("{\"name\":\"a\"}"))
     );
     assert!(one["bytes"].as_u64().unwrap() > 0 && one["lagMs"] == 0, "{one}");
 

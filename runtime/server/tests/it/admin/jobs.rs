@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::Door;
 
 fn planned(app: &TestApp, name: &str, args: Value) {
-    let reply = app.nobody().call(&format!("scheduler/functions/{name}"), args);
+    let reply = app.nobody().call(&format!("work/{name}"), args);
     assert!(reply.is_success(), "{}", reply.message());
 }
 
 #[test]
 fn jobs_are_listed_shown_run_again_and_taken_back() {
     let app = TestApp::new();
-    planned(&app, "planInVain", json!({ "n": 1 }));
+    planned(&app, "planFail", json!({ "n": 1 }));
     planned(&app, "plan", json!({ "n": 2, "afterMs": 9_000 }));
     app.run_due();
     let failed = app.failed_jobs()[0].id().to_string();

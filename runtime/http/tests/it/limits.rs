@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
-use convoke::http::DrainOutcome;
+use convoke_http::DrainOutcome;
 
 use super::harness::{Client, get, post, post_with, serve, until};
 

@@ -12,7 +12,6 @@ use convoke::testing::{HttpReply, TestApp, TestServer};
 use serde_json::json;
 
 use super::functions::Kept;
-use crate::observe::support::Samples;
 
 /// More calls than any turn has, and far fewer than those that flood.
 const A_TURN: u64 = 10;
@@ -238,8 +237,6 @@ fn while_others_wait_one_identity_has_an_eighth_of_the_queue_and_alone_all_of_it
         let (served, pushed_out): (Vec<_>, Vec<_>) =
             flood.into_iter().map(|reply| reply.join().unwrap().status).partition(|status| *status == 200);
         assert_eq!((served.len(), pushed_out), (15, vec![503, 503]));
-        let page = Samples::scrape(&app, &server);
-        assert_eq!(page.value(r#"convoke_store_share_rejections_total{queue="reader"}"#), 4.0);
-        assert_eq!(page.value(r#"convoke_store_share_rejections_total{queue="writer"}"#), 0.0);
+        until(&app, |stats| (stats.reader_share_rejections, stats.writer_share_rejections) == (4, 0));
     });
 }

@@ -34,11 +34,11 @@ fn a_record_has_arguments_without_secrets_result_rows_and_time() {
     );
     added.value();
     // The first call of an identity writes its rows, too.
-    ada.call("call/functions/read", json!({ "name": "a" })).value();
-    ada.call("call/functions/increment", json!({ "name": "a" })).value();
-    ada.call("call/functions/read", json!({ "name": "eyJhbGciOi.eyJzdWIi.c2ln" })).value();
-    ada.call("call/functions/increment", json!({ "name": 7 }));
-    ada.call("call/functions/incrementAndPanic", json!({ "name": "b" }));
+    ada.call("work/read", json!({ "name": "a" })).value();
+    ada.call("work/increment", json!({ "name": "a" })).value();
+    ada.call("work/read", json!({ "name": "eyJhbGciOi.eyJzdWIi.c2ln" })).value();
+    ada.call("work/increment", json!({ "name": 7 }));
+    ada.call("work/incrementAndPanic", json!({ "name": "b" }));
     let calls = logs(&door, "caller=ada");
     assert_eq!(functions(&calls), ["read", "increment", "read", "increment", "incrementAndPanic"]);
     let [_, first, second, refused, _] = &calls[..] else { panic!("{calls:?}") };
@@ -63,7 +63,7 @@ fn a_record_has_arguments_without_secrets_result_rows_and_time() {
 #[test]
 fn recorded_calls_survive_a_restart() {
     let mut app = TestApp::new();
-    app.user("ada").call("call/functions/increment", json!({ "name": "a" })).value();
+    app.user("ada").call("work/increment", json!({ "name": "a" })).value();
     let recorded = |app: &TestApp| -> Vec<CallRecord> { app.recent_calls(&Default::default(), 100) };
     let before = recorded(&app);
     assert_eq!(before.len(), 1);
@@ -80,7 +80,7 @@ fn arguments_and_the_record_itself_can_be_switched_off() {
         let mut app = TestApp::with(|options| {
             options.settings.insert("recorded_calls".to_owned(), section.into());
         });
-        app.user("ada").call("call/functions/increment", json!({ "name": "a" })).value();
+        app.user("ada").call("work/increment", json!({ "name": "a" })).value();
         let found = app.recent_calls(&Default::default(), 100);
         assert_eq!(found.len(), 1);
         app.restart();

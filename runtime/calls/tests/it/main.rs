@@ -1,15 +1,9 @@
-//! The runtime from outside, through the doors its users take.
+//! Functions and how they run: in process, and over a real port where the response itself is tested.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod admin;
-mod auth;
 mod cache;
 mod call;
-mod http;
-mod live;
-mod observe;
-mod openapi;
 mod outbound;
 mod performance;
 mod scheduler;

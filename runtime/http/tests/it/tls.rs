@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::http::{HttpOptions, Server, TlsFiles};
+use convoke_http::{HttpOptions, Server, TlsFiles};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls_pki_types::{CertificateDer, ServerName};
 use tempfile::TempDir;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Door;
 
 const KEYS: &str = "/api/admin/keys";
-const RUN: &str = "/api/run/call/functions/increment";
+const RUN: &str = "/api/run/work/increment";
 
 fn run(door: &Door<'_>, key: &str) -> (u16, String) {
     let reply = door.with(Some(key), Method::POST, RUN, Some(&json!({ "args": { "name": "a" } })));
@@ -119,13 +119,8 @@ fn every_use_is_in_the_record_with_what_it_was_and_how_it_ended() {
     let door = Door::of(&app);
     let key = door.key("ci", &["functions"]);
     run(&door, &key);
-    door.with(
-        Some(&key),
-        Method::POST,
-        "/api/run/call/functions/incrementAndRefuse",
-        Some(&json!({ "args": {"name": "a"} })),
-    );
-    door.with(Some(&key), Method::POST, "/api/query", Some(&json!({ "path": "call/functions:nothing", "args": {} })));
+    door.with(Some(&key), Method::POST, "/api/run/work/incrementAndRefuse", Some(&json!({ "args": {"name": "a"} })));
+    door.with(Some(&key), Method::POST, "/api/query", Some(&json!({ "path": "work:nothing", "args": {} })));
     door.with(Some(&key), Method::POST, "/api/run/no/such", Some(&json!({ "args": {} })));
     door.with(Some(&key), Method::GET, KEYS, None);
     let record = door.operator(Method::GET, "/api/admin/audit?key=ci", None);
@@ -137,9 +132,9 @@ fn every_use_is_in_the_record_with_what_it_was_and_how_it_ended() {
         [
             ("GET keys", "INSUFFICIENT_SCOPE"),
             ("run no/such", "FUNCTION_NOT_FOUND"),
-            ("query call/functions/nothing", "OK"),
-            ("mutation call/functions/incrementAndRefuse", "FAILED_PRECONDITION"),
-            ("mutation call/functions/increment", "OK"),
+            ("query work/nothing", "OK"),
+            ("mutation work/incrementAndRefuse", "FAILED_PRECONDITION"),
+            ("mutation work/increment", "OK"),
         ]
     );
     for used in record {
@@ -171,9 +166,9 @@ fn a_stream_ends_within_a_second_of_its_keys_revocation_and_others_go_on() {
             tokio::time::timeout(Duration::from_secs(1), async { while cut.chunk().await.unwrap().is_some() {} });
         ended.await.expect("the stream of a revoked key goes on");
     });
-    door.server.call(None, "call/functions/increment", &json!({ "name": "a" }));
+    door.server.call(None, "work/increment", &json!({ "name": "a" }));
     let line = app.block_on(async { kept.chunk().await.unwrap().unwrap() });
-    assert!(String::from_utf8_lossy(&line).contains("call/functions/increment"));
+    assert!(String::from_utf8_lossy(&line).contains("work/increment"));
 }
 
 #[test]
@@ -181,7 +176,7 @@ fn a_users_call_leaves_no_use_and_old_uses_go() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let token = door.server.token("ada");
-    door.server.call(Some(&token), "call/functions/increment", &json!({ "name": "a" }));
+    door.server.call(Some(&token), "work/increment", &json!({ "name": "a" }));
     let record = door.operator(Method::GET, "/api/admin/audit", None);
     assert_eq!(record.value()["items"], json!([]));
     app.advance(Duration::from_secs(366 * 24 * 60 * 60));
@@ -195,7 +190,7 @@ fn internal_functions_need_a_scope_of_their_own() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let (usual, reaching) = (door.key("usual", &["functions"]), door.key("reaching", &["functions", "internal"]));
-    let hidden = "/api/run/call/functions/hidden";
+    let hidden = "/api/run/work/hidden";
     let run = |key: Option<&str>| door.with(key, Method::POST, hidden, Some(&json!({ "args": {} })));
     for key in [None, Some(&*usual)] {
         let refused = run(key);
@@ -203,9 +198,9 @@ fn internal_functions_need_a_scope_of_their_own() {
         assert!(!refused.body.to_string().contains("internal"), "it answers like an unknown function");
     }
     assert_eq!(run(Some(&reaching)).body["status"], "success");
-    let by_kind = json!({ "path": "call/functions:hidden", "args": {} });
+    let by_kind = json!({ "path": "work:hidden", "args": {} });
     assert_eq!(door.with(Some(&reaching), Method::POST, "/api/mutation", Some(&by_kind)).body["status"], "success");
     assert_eq!(door.operator(Method::POST, hidden, Some(&json!({ "args": {} }))).body["status"], "success");
     let record = door.operator(Method::GET, "/api/admin/audit?key=reaching", None);
-    assert!(record.body.to_string().contains("call/functions/hidden"), "{}", record.body);
+    assert!(record.body.to_string().contains("work/hidden"), "{}", record.body);
 }

@@ -6,10 +6,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke::answer::budget::Budget;
-use convoke::http::{
-    Body, Class, DrainOutcome, Ending, Handler, HttpOptions, Incoming, Listening, Reply, Routes, Server, Traffic,
-};
+use convoke_core::answer::budget::Budget;
+use convoke_http::{Body, Class, DrainOutcome, Ending, Handler, HttpOptions, Incoming, Reply, Routes, Server, Traffic};
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -166,14 +164,9 @@ pub(super) struct Running {
 pub(super) async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
     let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
     change(&mut options);
-    serve_on(Listening::open(&options).unwrap(), options).await
-}
-
-/// As [`serve`], on addresses that are listened on already.
-pub(super) async fn serve_on(listening: Listening, options: HttpOptions) -> Running {
     let echo = Echo::default();
     let _ = echo.0.answers.set(Budget::new(options.limits.response_bytes_total_max));
-    let server = Server::on(listening, options, echo.clone()).await.unwrap();
+    let server = Server::bind(options, echo.clone()).await.unwrap();
     let (addr, ops, traffic) = (server.local_addr(), server.ops_addr(), server.traffic());
     let (stop, stopped) = oneshot::channel::<()>();
     let ended = tokio::spawn(server.run(async move {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use convoke::http::DrainOutcome;
+use convoke_http::DrainOutcome;
 use tokio::time::{Instant, sleep};
 
 use super::harness::{Client, get, post, serve, until};
@@ -126,15 +126,15 @@ async fn a_server_that_is_dropped_ends_at_once() {
 #[tokio::test]
 async fn a_port_in_use_is_an_error_that_names_it() {
     let server = serve(|_| {}).await;
-    let options = convoke::http::HttpOptions::new(server.addr);
-    let error = convoke::http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
+    let options = convoke_http::HttpOptions::new(server.addr);
+    let error = convoke_http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
     assert!(error.to_string().starts_with(&format!("cannot listen on {}", server.addr)), "{error}");
 }
 
 #[tokio::test]
 async fn an_origin_that_is_none_is_an_error_that_shows_one() {
-    let mut options = convoke::http::HttpOptions::new("127.0.0.1:0".parse().unwrap());
+    let mut options = convoke_http::HttpOptions::new("127.0.0.1:0".parse().unwrap());
     options.cors_origins = vec!["app.example.com".to_owned()];
-    let error = convoke::http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
+    let error = convoke_http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
     assert!(error.to_string().contains("https://app.example.com"), "{error}");
 }

@@ -134,7 +134,7 @@ async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too()
     drop(silent);
     until(|| queued(&server) == 0).await;
     // The server reads the system's list on a timer and refuses connections until it has read it again.
-    let start = std::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let response = loop {
         let mut client = server.client().await;
         client.send(get("/healthz")).await;

@@ -31,18 +31,18 @@ fn a_key_with_the_scope_follows_what_it_asked_for() {
     let door = Door::of(&app);
     let key = door.key("watch", &["logs"]);
     let token = door.server.token("ada");
-    door.server.call(Some(&token), "call/functions/increment", &json!({ "name": "a" }));
+    door.server.call(Some(&token), "work/increment", &json!({ "name": "a" }));
     app.block_on(async {
-        let route = format!("{LOGS}?follow=true&last=5&function=call/*/increment&outcome=ok");
+        let route = format!("{LOGS}?follow=true&last=5&function=*/increment&outcome=ok");
         let mut response = door.open(Some(&key), Method::GET, &route, None).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "application/x-ndjson");
         let mut held = Vec::new();
         assert_eq!(line(&mut response, &mut held).await["logLines"], json!(["[INFO] incrementing a"]));
         for (path, body) in [
-            ("call/functions/nothing", r#"{"args":{}}"#),
-            ("call/functions/increment", r#"{"args":{}}"#),
-            ("call/functions/increment", r#"{"args":{"name":"b"}}"#),
+            ("work/nothing", r#"{"args":{}}"#),
+            ("work/increment", r#"{"args":{}}"#),
+            ("work/increment", r#"{"args":{"name":"b"}}"#),
         ] {
             door.server.post_async(Some(&token), &format!("/api/run/{path}"), body).await;
         }
@@ -56,10 +56,10 @@ fn a_key_with_the_scope_follows_what_it_asked_for() {
 fn scheduled_calls_and_the_causes_of_internal_errors_are_shown() {
     let app = TestApp::new();
     let door = Door::of(&app);
-    app.user("ada").call("scheduler/functions/planBreakDown", json!({ "n": 1 }));
+    app.user("ada").call("work/planBreakDown", json!({ "n": 1 }));
     app.advance(Duration::from_secs(60));
     app.failed_jobs();
-    app.nobody().call("call/functions/panicInQuery", json!({}));
+    app.nobody().call("work/panicInQuery", json!({}));
     let key = door.key("watch", &["logs"]);
     let calls: Vec<Value> = app.block_on(async {
         let route = format!("{LOGS}?outcome=error");
@@ -67,14 +67,14 @@ fn scheduled_calls_and_the_causes_of_internal_errors_are_shown() {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     });
     let of = |path: &str| calls.iter().filter(|call| call["function"] == path).collect::<Vec<_>>();
-    let scheduled = of("scheduler/functions/breakDown");
+    let scheduled = of("work/breakDown");
     assert_eq!(scheduled.len(), 2, "both tries");
     assert!(
         scheduled
             .iter()
             .all(|call| call["scheduled"] == true && call["requestId"].as_str().unwrap().starts_with("job_"))
     );
-    let panicked = of("call/functions/panicInQuery");
+    let panicked = of("work/panicInQuery");
     assert!(panicked[0]["error"].as_str().unwrap().contains("a bug in the query"), "{panicked:?}");
 }
 

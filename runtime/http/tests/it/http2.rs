@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke::http::DrainOutcome;
+use convoke_http::DrainOutcome;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::{Request, Response, StatusCode};

@@ -22,7 +22,7 @@ fn a_route_answers_a_key_with_its_scope_and_the_operator_alike() {
     assert_eq!((by_key.status, by_key.headers["content-type"].to_str().unwrap()), (200, "application/json"));
     assert_eq!(by_key.body, by_socket.body);
     let listed = by_key.value().as_array().unwrap();
-    assert!(listed.iter().any(|one| one["path"] == "call/functions/echo" && one["kind"] == "query"), "{listed:?}");
+    assert!(listed.iter().any(|one| one["path"] == "work/read" && one["kind"] == "query"), "{listed:?}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_key_without_the_scope_is_told_which_one_it_lacks() {
     for (method, route, body, scope) in [
         (Method::GET, FUNCTIONS, None, "functions"),
         (Method::GET, "/api/admin/keys", None, "keys"),
-        (Method::POST, "/api/run/call/functions/increment", Some(&run), "functions"),
+        (Method::POST, "/api/run/work/increment", Some(&run), "functions"),
         (Method::POST, "/api/mutation", Some(&run), "functions"),
     ] {
         let reply = door.with(Some(&key), method, route, body);
@@ -74,8 +74,7 @@ fn the_control_socket_is_for_its_owner_serves_every_route_and_goes_with_the_serv
     let door = Door::of(&app);
     assert_eq!(std::fs::metadata(&door.path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(door.operator(Method::GET, "/healthz", None).body, json!({ "status": "ok" }));
-    let called =
-        door.operator(Method::POST, "/api/run/call/functions/increment", Some(&json!({ "args": { "name": "a" } })));
+    let called = door.operator(Method::POST, "/api/run/work/increment", Some(&json!({ "args": { "name": "a" } })));
     assert_eq!(called.body["logLines"], json!(["[INFO] incrementing a"]), "the operator always reads the lines");
     let path = door.path.clone();
     drop(door);
@@ -95,7 +94,7 @@ fn the_operator_calls_as_a_user_by_the_control_socket_and_nobody_else_by_that_fi
     let app = TestApp::new();
     let door = Door::of(&app);
     let ada = STANDARD.encode(r#"{"issuer":"https://id.example","subject":"ada"}"#);
-    let (who, body) = ("/api/run/call/functions/who", json!({ "args": {} }));
+    let (who, body) = ("/api/run/work/who", json!({ "args": {} }));
     let reply = door.operator_as(Some(&ada), Method::POST, who, Some(&body));
     assert_eq!(reply.value(), "https://id.example|ada");
     let broken = door.operator_as(Some("e30="), Method::POST, who, Some(&body));
