@@ -3,7 +3,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { browser, inaccessible, Server, surplus, Watched } = require("../browser/support.cjs");
+const { browser, inaccessible, Server, surplus, Watched } = require("../support.cjs");
 
 // Opens an operation and sends what the page proposes; what came back, as the page shows it.
 async function call(page, path) {

@@ -5,7 +5,7 @@
 # The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
 # it is missing.
 set -euo pipefail
-cd "$(dirname "$0")/../../.."
+cd "$(dirname "$0")/.."
 
 found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
 if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbouncer >/dev/null; then

@@ -2,10 +2,10 @@
 # Runs each proxy of the operator's guide with the block that the guide shows, over TLS, on the usual port and on another one,
 # and npm's `convex` through it: calls, live queries, server-sent events, and WebSockets of pages.
 # Needs Node.js 20, nginx, HAProxy, Caddy and OpenSSL (installed where apt-get is) and npm's index.
-# Usage: runtime/convoke/tests/clients/proxies.sh
+# Usage: e2e/clients/proxies.sh
 set -euo pipefail
-cd "$(dirname "$0")/../../../.."
-source runtime/convoke/tests/clients/servers.sh
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
 
 work=$target/clients/proxies
 if [ "${1:-}" != --in-network ]; then
@@ -17,7 +17,7 @@ if [ "${1:-}" != --in-network ]; then
   need ip iproute2
   build_servers
   mkdir -p "$work"
-  cp runtime/convoke/tests/clients/sync/package*.json runtime/convoke/tests/clients/proxies/* "$work"
+  cp e2e/clients/sync/package*.json e2e/clients/proxies/* "$work"
   (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
   # A network of its own, in which port 443 is free.
   [ "$(id -u)" = 0 ] || as_root=--map-root-user

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Has a public validator look at the description of the interface, and Schemathesis hold a real run of the server
-# against it. Needs Python 3 and the package index. Usage: functions/tests/description.sh [BINARY]
+# against it. Needs Python 3 and the package index. Usage: e2e/description.sh [BINARY]
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 binary=${1:-}
@@ -26,4 +26,4 @@ trap 'rm -rf "$work"' EXIT
 "$binary" openapi --out "$work/public.json"
 "$binary" openapi --admin --out "$work/admin.json"
 "$tools/bin/openapi-spec-validator" "$work/public.json" "$work/admin.json"
-"$tools/bin/python" functions/tests/description/hold.py "$binary" "$work" "$tools/bin/schemathesis"
+"$tools/bin/python" e2e/description/hold.py "$binary" "$work" "$tools/bin/schemathesis"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Uses the console in a real browser, as a person would, against a real server; or makes the screenshots of docs/console anew.
-# Usage: functions/tests/console.sh [--screenshots] [BINARY]
+# Usage: e2e/console.sh [--screenshots] [BINARY]
 set -euo pipefail
 
 does=browse
@@ -8,4 +8,4 @@ if [ "${1:-}" = --screenshots ]; then
   does=screenshots
   shift
 fi
-exec "$(dirname "$0")/browser.sh" "console/$does.cjs" "$@"
+exec "$(dirname "$0")/browser/run.sh" "console/$does.cjs" "$@"

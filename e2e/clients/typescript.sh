@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Compiles the generated TypeScript clients, and the references for npm's `convex`, as strictly as TypeScript can, lints
 # them, and runs them in Node.js against real servers: of the application, and of functions made to fail.
-# Needs Node.js 20 (installed where apt-get is) and the package index. Usage: runtime/convoke/tests/clients/typescript.sh
+# Needs Node.js 20 (installed where apt-get is) and the package index. Usage: e2e/clients/typescript.sh
 set -euo pipefail
-cd "$(dirname "$0")/../../../.."
-source runtime/convoke/tests/clients/servers.sh
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
 
 need npm nodejs npm
 build_servers
 
 work=$target/clients/typescript
 mkdir -p "$work"
-cp runtime/convoke/tests/clients/typescript/* runtime/convoke/tests/clients/sync/server.js "$work"
+cp e2e/clients/typescript/* e2e/clients/sync/server.js "$work"
 cp examples/typescript/client.ts "$work/example.ts"
 sed -i 's|"./convoke.js"|"./application.js"|' "$work/example.ts"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the page and uses it in a real browser, as two people at once would, against a real server.
-# Needs Node.js 20 and Chromium (installed where apt-get is) and the package index. Usage: examples/react/test.sh
+# Needs Node.js 20 and Chromium (installed where apt-get is) and the package index. Usage: e2e/react.sh
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 need() {

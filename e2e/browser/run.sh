@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs a script that drives a real browser against a real server: a file below functions/tests.
+# Runs a script that drives a real browser against a real server: a file of this folder.
 # Needs Node, npm, Python, and on first use root for Debian's Chromium.
-# Usage: functions/tests/browser.sh SCRIPT [BINARY]; the script is handed BINARY FOLDER.
+# Usage: e2e/browser/run.sh SCRIPT [BINARY]; the script is handed BINARY FOLDER.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-script=functions/tests/$1
+script=e2e/browser/$1
 binary=${2:-}
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 if [ -z "$binary" ]; then

@@ -33,7 +33,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
 }
 
 fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("runtime/postgres/tests/postgres.sh sets {name}"))
+    std::env::var(name).unwrap_or_else(|_| panic!("e2e/postgres.sh sets {name}"))
 }
 
 /// A program of the server's package, as the user who owns the data.

@@ -2,10 +2,10 @@
 # Runs the WebSocket clients of the widespread convention, unchanged, against real servers: npm's `convex` in Node.js and,
 # with React, in a browser; PyPI's; and the crate. Wires are cut and servers killed meanwhile.
 # Needs Node.js 20, Python 3 and Chromium (installed where apt-get is) and the package indexes.
-# Usage: runtime/convoke/tests/clients/sync.sh
+# Usage: e2e/clients/sync.sh
 set -euo pipefail
-cd "$(dirname "$0")/../../../.."
-source runtime/convoke/tests/clients/servers.sh
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
 
 need npm nodejs npm
 need python3 python3 python3-venv
@@ -14,7 +14,7 @@ build_servers
 
 work=$target/clients/sync
 mkdir -p "$work"
-cp -r runtime/convoke/tests/clients/sync/* "$work"
+cp -r e2e/clients/sync/* "$work"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
 [ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"

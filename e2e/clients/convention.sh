@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the HTTP clients of the widespread convention, unchanged, against real servers: npm's `convex` and PyPI's.
 # Needs Node.js 20 and Python 3 (installed where apt-get is) and the package indexes.
-# Usage: runtime/convoke/tests/clients/convention.sh
+# Usage: e2e/clients/convention.sh
 set -euo pipefail
-cd "$(dirname "$0")/../../../.."
-source runtime/convoke/tests/clients/servers.sh
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
 
 need npm nodejs npm
 need python3 python3 python3-venv
@@ -12,7 +12,7 @@ build_servers
 
 work=$target/clients/convention
 mkdir -p "$work"
-cp runtime/convoke/tests/clients/convention/* "$work"
+cp e2e/clients/convention/* "$work"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
 [ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"

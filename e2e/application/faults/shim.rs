@@ -31,7 +31,7 @@ impl Faults {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let library = folder.path().join("faults.so");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../e2e/application/faults/shim.c");
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(&library)

@@ -2,7 +2,7 @@
 "use strict";
 
 const { execFileSync } = require("node:child_process");
-const browsing = require("../browser/support.cjs");
+const browsing = require("../support.cjs");
 
 /** What somebody may type into any field: markup, a way out of an attribute, codes of a terminal, a turn of direction. */
 const NASTY = `<script>window.broken=1</script><img src=x onerror="window.broken=1">"'><b>\u001b[31mred\u001b[0m\u202eturned`;
