@@ -4,11 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
-fi
+source e2e/program.sh
+find_program "${1:-}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
