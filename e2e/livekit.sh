@@ -11,4 +11,4 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
-"$work/venv/bin/python" e2e/livekit.py "$binary" "$work"
+"$work/venv/bin/python" e2e/livekit_conformance.py "$binary" "$work"
