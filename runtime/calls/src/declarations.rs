@@ -1,5 +1,5 @@
-//! Mistakes of the types of a program that rustc cannot see, found at start: a name in clients that belongs to another
-//! type, and a default that breaks the rule of its type.
+//! Mistakes in the types of a program that rustc cannot see, reported at start: a name in clients that belongs to
+//! another type, and a default that breaks the rule of its type.
 //!
 //! The name of a type in clients and in OpenAPI depends on that type alone, so that a new type never changes the name of
 //! another one. Two types with one name are therefore a mistake.
@@ -11,7 +11,7 @@ use convoke_core::wire::default::SubmittedDefault;
 use convoke_core::wire::schema::{SubmittedType, id_type_name, row_type_name};
 use convoke_store::SubmittedTable;
 
-/// Where a declaration is.
+/// The location of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(&'static str, u32);
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// All mistakes, each with its place.
+/// Returns all mistakes, each with its location.
 pub(crate) fn mistakes() -> Vec<String> {
     let tables = inventory::iter::<SubmittedTable>().flat_map(|SubmittedTable(table)| {
         [("ids", id_type_name(table.prefix)), ("rows", row_type_name(table.name))]
@@ -39,7 +39,7 @@ pub(crate) fn mistakes() -> Vec<String> {
     mistakes
 }
 
-/// The types whose name belongs to an earlier one. That two tables differ is for the store to check.
+/// Returns the types whose name belongs to an earlier type. The store checks that two tables differ.
 fn names_given_twice(
     tables: impl Iterator<Item = (String, String, Place)>,
     types: impl Iterator<Item = (String, String, Place)>,
@@ -55,8 +55,8 @@ fn names_given_twice(
             Entry::Occupied(taken) => {
                 let (name, (other, other_place)) = (taken.key(), taken.get());
                 mistakes.push(format!(
-                    "{place}: the name of {of} in clients and in OpenAPI is `{name}`, like that of {other} at \
-                     {other_place}; choose another one: #[value(name = \"…\")] or #[args(name = \"…\")]"
+                    "{place}: {of} and {other} at {other_place} have the same name in clients and in OpenAPI, \
+                     `{name}`; choose another one: #[value(name = \"…\")] or #[args(name = \"…\")]"
                 ));
             }
         }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn second_type_of_a_name_is_a_mistake_that_names_both() {
+    fn duplicate_type_name_is_a_mistake_that_names_both() {
         let tables = || [named("TodoId", "the ids of table `todos`", 9)].into_iter();
         let two = [named("TodosAdd", "`app::todos::Add`", 1), named("NotesAdd", "`app::notes::Add`", 2)];
         assert_eq!(names_given_twice(tables(), two.clone().into_iter()), Vec::<String>::new());
@@ -84,12 +84,12 @@ mod tests {
             names_given_twice(tables(), two.into_iter().chain(again).chain(more)),
             [
                 format!(
-                    "a.rs:7: the name of `b::todos::Add` in clients and in OpenAPI is `TodosAdd`, like that of \
-                     `app::todos::Add` at a.rs:1; {advice}"
+                    "a.rs:7: `b::todos::Add` and `app::todos::Add` at a.rs:1 have the same name in clients and in OpenAPI, \
+                     `TodosAdd`; {advice}"
                 ),
                 format!(
-                    "a.rs:8: the name of `app::todo::Id` in clients and in OpenAPI is `TodoId`, like that of the ids of \
-                     table `todos` at a.rs:9; {advice}"
+                    "a.rs:8: `app::todo::Id` and the ids of table `todos` at a.rs:9 have the same name in clients and in \
+                     OpenAPI, `TodoId`; {advice}"
                 ),
             ]
         );
