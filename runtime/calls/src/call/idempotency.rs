@@ -159,7 +159,7 @@ impl Sent {
     /// `INVALID_ENVELOPE` if it is not JSON.
     pub(crate) fn new(repeatable: Repeatable, args: &str) -> Result<Self> {
         let args: Value = serde_json::from_str(args)
-            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
+            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
         Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
     }
 

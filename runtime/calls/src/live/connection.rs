@@ -1,7 +1,7 @@
-//! One client's live queries: they move together, from one commit to a later one.
+//! The live queries of one client: they move together, from one commit to a later one.
 //!
-//! Nothing is run ahead of the client: a turn is taken when the last update was taken from here ([`LiveConnection::next`]),
-//! and then it brings all queries to one commit. What changes meanwhile is looked at in the next turn.
+//! Nothing runs ahead of the client: a turn starts when the last update was taken ([`LiveConnection::next`]), and
+//! brings all queries to one commit. Later changes belong to the next turn.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError};
 
-/// Before queries are tried again that could not be run.
+/// Pause before failed queries run again.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// One client's live queries. They end when it is dropped.
@@ -35,27 +35,27 @@ pub struct LiveConnection {
     wake: Arc<Notify>,
     caller: Caller,
     flow: Flow,
-    /// Results of queries that nothing is run for.
+    /// Results of queries that cannot run.
     rejected: Vec<Told>,
-    /// The queries that were rejected, in case another caller may ask them.
+    /// The rejected queries, in case another caller may run them.
     refused: BTreeMap<u32, AskedQuery>,
     failing_since: Option<Instant>,
-    /// Whether its next turn waits for its pace.
+    /// True if its next turn waits for the rate limit.
     is_put_off: bool,
     reached: Commit,
-    /// The commit as of which the client has results already, until its first update.
+    /// The commit whose results the client has already, until its first update.
     resumed: Option<Commit>,
 }
 
-/// What has changed since the last update, all as of one commit.
+/// The changes since the last update, all at one commit.
 #[derive(Debug)]
 pub struct Update {
     /// The commit.
     pub commit: Commit,
     /// The queries whose results changed.
     pub results: Vec<Told>,
-    /// Whether a client that has it may leave out later what has not changed since ([`LiveConnection::resume`]): not if
-    /// one of its results is a failure that passes without a change.
+    /// True if a client with this update may later resume without the unchanged results ([`LiveConnection::resume`]).
+    /// False if one of its results is a transient failure.
     pub is_lasting: bool,
 }
 
@@ -64,15 +64,15 @@ pub struct Update {
 pub struct Told {
     /// The client's number of the query.
     pub query: u32,
-    /// The members of its object behind the number, and the closing brace: `"status":"success","value":…}`.
+    /// The members of its object after the number, and the closing brace: `"status":"success","value":…}`.
     pub json: Bytes,
-    /// Where its pages end, if it reads any: for [`AskedQuery::journal`], should its client come again.
+    /// The end of its pages, if it reads any: for [`AskedQuery::journal`], if the client reconnects.
     pub journal: Option<Arc<str>>,
 }
 
-/// What a turn has to do for a subscription.
+/// The work of a turn for a subscription.
 enum Todo {
-    /// The result that all share is good for it.
+    /// The shared result is valid for it.
     Take(Arc<Run>),
     Run(Asked),
 }
@@ -81,11 +81,11 @@ enum Todo {
 struct Brought {
     id: SubscriptionId,
     run: Arc<Run>,
-    /// Whether it was run in this turn.
+    /// True if it ran in this turn.
     is_new: bool,
 }
 
-/// Marks entries as being run, until it is dropped.
+/// Marks entries as running until it is dropped.
 struct Claims {
     hub: Arc<Hub>,
     entries: Vec<EntryId>,
@@ -107,10 +107,10 @@ impl Drop for Claims {
 }
 
 impl Hub {
-    /// Takes in a client. `owner` is whose connections are counted together, if they are.
+    /// Opens the connection of a client. Connections with the same `owner` are counted together.
     ///
     /// # Errors
-    /// `OVERLOADED` if they have as many as may be.
+    /// `OVERLOADED` if the owner has the maximum number of connections.
     pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
         let (id, wake) = self.connect(caller.clone(), owner, of_owner_max)?;
@@ -133,8 +133,8 @@ impl Hub {
 }
 
 impl LiveConnection {
-    /// Adds a query under a number of the client's. A function that there is not, or arguments that are no JSON, become
-    /// its result.
+    /// Adds a query under a number of the client. If the function does not exist or the arguments are not JSON, the
+    /// error becomes its result.
     pub async fn subscribe(&mut self, number: u32, asked: AskedQuery) {
         if let Err(error) = self.try_subscribe(number, &asked).await {
             let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
@@ -144,11 +144,11 @@ impl LiveConnection {
         }
     }
 
-    /// Has all queries run for another caller from now on, whose connections `owner` counts. What is known of them
-    /// stands until they are told something else.
+    /// Runs all queries for another caller from now on. The new `owner` counts the connection. The client's results
+    /// stay valid until it receives others.
     ///
     /// # Errors
-    /// `OVERLOADED` if they have as many connections as may be.
+    /// `OVERLOADED` if the new owner has the maximum number of connections.
     pub async fn change_caller(&mut self, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<()> {
         let dispatcher = self.hub.dispatcher.clone();
         let services = dispatcher.services();
@@ -187,7 +187,7 @@ impl LiveConnection {
         Ok(())
     }
 
-    /// Waits until a result has to be looked at. It may be dropped and asked again.
+    /// Waits until a result must be checked. The future may be dropped and created again.
     pub async fn due(&mut self) {
         loop {
             match self.next_turn() {
@@ -240,22 +240,22 @@ impl LiveConnection {
         }
     }
 
-    /// The client has the results of all queries that follow as of this commit: the first update leaves out those that
-    /// no later one has touched.
+    /// Resumes a connection: the client already has the results of the following queries at this commit. The first
+    /// update leaves out the results that no later commit has touched.
     pub fn resume(&mut self, commit: Commit) {
         self.resumed = Some(commit);
     }
 
-    /// The commit as of which the client knows everything.
+    /// Returns the commit up to which the client has all results.
     pub fn reached(&self) -> Commit {
         self.reached
     }
 
-    /// Waits until a result has changed, and takes all queries to a later commit. The first update has every query.
+    /// Waits until a result has changed, and brings all queries to a later commit. The first update has every query.
     ///
     /// # Errors
-    /// `OVERLOADED` if the results take more than a connection may hold, `UNAVAILABLE` if the operator has ended it: it
-    /// is at its end.
+    /// `OVERLOADED` if the results exceed the limit of a connection; `UNAVAILABLE` if the operator has ended it. Both
+    /// end the connection.
     pub async fn next(&mut self) -> Result<Update> {
         loop {
             self.due().await;
@@ -284,7 +284,7 @@ impl LiveConnection {
         }
     }
 
-    /// Takes all queries to the newest commit now; `None` if no result has changed.
+    /// Brings all queries to the latest commit now. Returns `None` if no result has changed.
     ///
     /// # Errors
     /// As [`LiveConnection::next`].
@@ -305,14 +305,14 @@ impl LiveConnection {
         }
     }
 
-    /// The commit as of which nothing is to be looked at, if that is so.
+    /// Returns the commit up to which all results are current, or `None` if a result must be checked.
     fn all_known(&self) -> Option<Commit> {
         let state = self.hub.lock();
         let is_known = state.connections[self.id].marked.is_empty() && self.rejected.is_empty();
         is_known.then(|| state.position())
     }
 
-    /// When the next turn is to be taken.
+    /// Returns the time of the next turn.
     fn next_turn(&mut self) -> Due {
         if self.hub.lock().connections[self.id].is_ended {
             return Due::Ended;
@@ -332,7 +332,7 @@ impl LiveConnection {
             }
         }
         let marked = &state.connections[self.id].marked;
-        // They move together: those that may run already wait for those that may not.
+        // All queries move together: those that may run already wait for those that may not.
         match marked.iter().map(|id| state.subscriptions[*id].pace.next_at()).max() {
             Some(time) if time <= now => Due::Now,
             Some(time) => {
@@ -361,7 +361,7 @@ impl LiveConnection {
                 Todo::Take(run) => Some(Brought { id, run, is_new: false }),
                 Todo::Run(_) => None,
             };
-            // What was touched in this moment has to be run: the next turn takes all of them together.
+            // A result that a commit has just touched must run: the next turn takes all of them together.
             let Some(runs) = todo.into_iter().map(take).collect() else { return Ok(None) };
             Ok((at, runs))
         };
@@ -386,12 +386,12 @@ impl LiveConnection {
         update
     }
 
-    /// Whether something has to be run in this turn. What others wait for, too, is claimed.
+    /// Returns true if a query must run in this turn. Claims the entries that other connections wait for too.
     async fn claim(&self) -> (bool, Claims) {
         loop {
             let ended = self.hub.run_ended.notified();
             let mut ended = std::pin::pin!(ended);
-            // From here on, so that no end is missed of a run that is seen under way.
+            // Enabled before the check, so that the end of a run that the check sees is not missed.
             ended.as_mut().enable();
             if let Some(claimed) = self.try_claim() {
                 return claimed;
@@ -400,8 +400,8 @@ impl LiveConnection {
         }
     }
 
-    /// `None`: what it needs is run for another connection now. All is claimed or nothing, so that no two wait for each
-    /// other.
+    /// Returns `None` if another connection runs an entry that it needs. It claims all entries or none, so that no two
+    /// connections wait for each other.
     fn try_claim(&self) -> Option<(bool, Claims)> {
         let mut state = self.hub.lock();
         let (mut runs_at_all, mut claimed) = (false, Vec::new());
@@ -421,7 +421,7 @@ impl LiveConnection {
         Some((runs_at_all, Claims { hub: self.hub.clone(), entries: claimed }))
     }
 
-    /// Runs what is marked in one snapshot.
+    /// Runs the marked queries in one snapshot.
     async fn run(&self) -> Result<(Commit, Vec<Brought>)> {
         let hub = self.hub.clone();
         let (connection, caller, flow) = (self.id, self.caller.clone(), self.flow);
@@ -429,9 +429,10 @@ impl LiveConnection {
         let noted_max = services.limits().live_reads_noted_max;
         let has_run = Cell::new(false);
         let read = move |reader: Rc<dyn Reader>| {
-            // What ran was charged and counted. What is marked stays so, and has its next turn.
+            // The runs were charged and counted, so they are not repeated. Marked queries stay marked for the next
+            // turn.
             if has_run.replace(true) {
-                return Err(StoreError::Contended("it is read in the next turn".to_owned()).into());
+                return Err(StoreError::Contended("the next turn reads it".to_owned()).into());
             }
             let commit = reader.pin()?;
             let reader = Rc::new(RecordingReader::new(reader, noted_max));
@@ -451,7 +452,7 @@ impl LiveConnection {
         services.store().read(Access::Everyone, flow, &LatencyClass::unknown(), read).await.map_err(Error::from)?
     }
 
-    /// What is told if nothing could be run.
+    /// Returns the results for the case that no query could run.
     fn all_failed(&self, error: &Error) -> (Commit, Vec<Brought>) {
         let state = self.hub.lock();
         let commit = state.position();
@@ -467,7 +468,7 @@ impl LiveConnection {
         (commit, state.connections[self.id].marked.iter().map(brought).collect())
     }
 
-    /// Takes in what was run, and finds what the client has to be told.
+    /// Applies the results of a turn, and returns the update for the client.
     fn settle(&mut self, commit: Commit, runs: Vec<Brought>) -> Result<Option<Update>> {
         let limits = self.hub.dispatcher.services().limits();
         let mut results = std::mem::take(&mut self.rejected);
@@ -496,7 +497,7 @@ impl LiveConnection {
             subscription.is_passing = run.failed.is_some_and(passes);
             if subscription.told.as_ref() != Some(&run.told) {
                 let is_first = subscription.told.replace(run.told.clone()).is_none();
-                // Where its pages ended before is not known any more.
+                // The end of its pages at the earlier commit is unknown.
                 let is_known = run.journal.is_none() && resumed.is_some_and(|since| state.stands_since(&run, since));
                 if is_first && is_known {
                     continue;
@@ -535,7 +536,7 @@ enum Due {
     Ended,
 }
 
-/// What a turn at this commit has to do for a connection whose marks are known up to it.
+/// Returns the work of a turn at this commit, for a connection whose marks are valid up to it.
 fn todo(
     state: &Current<'_>,
     connection: ConnectionId,
@@ -543,7 +544,7 @@ fn todo(
     caller: &Caller,
     flow: Flow,
 ) -> Vec<(SubscriptionId, Todo)> {
-    // It may be gone by now.
+    // The connection may be closed by now.
     let Some(connection) = state.connections.get(connection) else { return Vec::new() };
     let one = |id: &SubscriptionId| {
         let subscription = &state.subscriptions[*id];
