@@ -1,8 +1,8 @@
-//! Leases: things that somebody holds as long as they renew them, within bounds.
+//! Leases: claims of owners that expire unless renewed, within limits.
 //!
-//! Subscriptions and the like are figures, not facts: they may end with the process, and a renewal must not cost a write. An
-//! application keeps its leases in [`crate::Context::memory`] and says what each holds. They are in memory; where several
-//! nodes serve the database they are rows beside it, of which each node remembers what it has to do with.
+//! Leases suit transient data such as subscriptions: they may end with the process, and a renewal must not cost a
+//! write. An application stores its leases in [`crate::Context::memory`] and defines their values. They are in memory.
+//! If several nodes serve the database, they are also rows beside it, and each node caches the rows that it uses.
 
 use std::fmt::Display;
 use std::hash::Hash;
@@ -17,23 +17,23 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::Result;
 use convoke_store::Store;
 
-/// Who may hold leases: known to all nodes by their text.
+/// The owner of leases. All nodes know it by its text.
 pub trait LeaseOwner: Clone + Eq + Hash + Display + FromStr {}
 impl<O: Clone + Eq + Hash + Display + FromStr> LeaseOwner for O {}
 
-/// Leases by their id, each of one owner and holding one value.
+/// Leases by id. Each has one owner and holds one value.
 pub struct Leases<O, V>(Kept<O, V>);
 
-/// Where they are.
+/// The storage of leases.
 enum Kept<O, V> {
     /// In this process, which serves alone.
     Here(HeldLeases<O, V>),
-    /// Rows that all nodes know.
+    /// In rows that all nodes share.
     Together(Arc<SharedLeases<V>>),
 }
 
 impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
-    /// Those of this kind, which are those of all nodes of the store if it may have several.
+    /// Creates the leases of this kind. If the store may have several nodes, all of them share the leases.
     pub(crate) fn of(store: &Store, clock: &Arc<dyn Clock>, kind: &'static str, limits: LeaseLimits) -> Self {
         Self(match store.leases() {
             None => Kept::Here(HeldLeases::new(limits)),
@@ -41,11 +41,11 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         })
     }
 
-    /// Opens the lease `id` for `owner` with the value that `make` gives, or renews the one they hold; then `update`
-    /// sees its value. It ends the agreed time after `now`. Nothing changes where it is rejected.
+    /// Opens the lease `id` for `owner` with the value of `make`, or renews it if `owner` holds it. Then `update`
+    /// receives its value. The lease expires [`LeaseLimits::lasts`] after `now`. A rejection changes nothing.
     ///
     /// # Errors
-    /// `UNAVAILABLE` if other nodes cannot be asked.
+    /// `UNAVAILABLE` if the shared rows are unreachable.
     pub fn renew<R>(
         &self,
         id: &str,
@@ -60,7 +60,7 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         }
     }
 
-    /// Lets `update` see what the lease `id` holds if `owner` holds it, without renewing it.
+    /// Calls `update` with the value of the lease `id` if `owner` holds it, without a renewal.
     ///
     /// # Errors
     /// As [`Leases::renew`].
@@ -83,7 +83,7 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         Ok(())
     }
 
-    /// Ends the leases of an owner that `which` picks.
+    /// Ends the leases of an owner for which `which` returns true.
     ///
     /// # Errors
     /// As [`Leases::renew`].
@@ -101,7 +101,7 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         Ok(())
     }
 
-    /// The leases of an owner, in the order of opening.
+    /// Returns the leases of an owner, in the order of opening.
     ///
     /// # Errors
     /// As [`Leases::renew`].
@@ -112,7 +112,7 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         }
     }
 
-    /// All leases, in the order of opening.
+    /// Returns all leases, in the order of opening.
     ///
     /// # Errors
     /// As [`Leases::renew`].
@@ -123,7 +123,7 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         }
     }
 
-    /// How many were renewed less than so long ago.
+    /// Returns the number of leases that were renewed less than `time` ago.
     ///
     /// # Errors
     /// As [`Leases::renew`].
@@ -134,7 +134,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         }
     }
 
-    /// How many there are, without asking anybody: where several nodes serve, when one was last opened here.
+    /// Returns the number of leases without a request to other nodes: if several nodes serve, the number at the last
+    /// opening on this node.
     pub fn known(&self, now: Millis) -> u64 {
         match &self.0 {
             Kept::Here(leases) => leases.len(now) as u64,
