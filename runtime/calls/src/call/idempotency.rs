@@ -22,7 +22,7 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 
-/// How long a result is stored.
+/// Retention of a result.
 pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Maximum bytes of a stored result for a key beside the arguments. For a longer result, only its existence is stored.

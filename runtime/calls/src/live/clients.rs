@@ -35,7 +35,7 @@ pub struct LiveClient {
     pub queries: Vec<WatchedQuery>,
     /// Bytes of all its results.
     pub bytes: usize,
-    /// How long one of its results has been outdated; zero if all are current.
+    /// Time for which one of its results has been outdated; zero if all are current.
     #[serde(rename = "lagMs", serialize_with = "milliseconds")]
     pub lag: Duration,
 }

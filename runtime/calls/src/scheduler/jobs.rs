@@ -42,7 +42,7 @@ impl Jobs<'_> {
         self.0.database().read(|db| Ok(db.query(Cron::by_next).take(usize::MAX)?)).await
     }
 
-    /// Cancels a pending job. Returns `false` if there is none.
+    /// Cancels a pending job. Returns `false` if there is no such job.
     ///
     /// # Errors
     /// A failure of the store.

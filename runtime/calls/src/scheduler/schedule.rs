@@ -238,7 +238,7 @@ impl MutationCtx {
         cancel(self.db_mut(), job)
     }
 
-    /// Cancels the pending job of this function and key. Returns `false` if there is none.
+    /// Cancels the pending job of this function and key. Returns `false` if there is no such job.
     ///
     /// # Errors
     /// A failure of the store.
