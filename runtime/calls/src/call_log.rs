@@ -95,7 +95,7 @@ impl CallObserver for CallLog {
             subject: call.caller.identity().map(|identity| identity.subject.as_str()),
             deploy_key: call.caller.deploy_key().map(|key| key.name.as_str()),
             scheduled: call.by == By::Scheduler,
-            cached: call.is_kept,
+            cached: call.is_cached,
         };
         match lines {
             Some(lines) => lines.write(&line),

@@ -13,9 +13,9 @@ use convoke_store::SubmittedTable;
 
 /// The location of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(&'static str, u32);
+struct Location(&'static str, u32);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.0, self.1)
     }
@@ -24,15 +24,16 @@ impl std::fmt::Display for Place {
 /// Returns all mistakes, each with its location.
 pub(crate) fn mistakes() -> Vec<String> {
     let tables = inventory::iter::<SubmittedTable>().flat_map(|SubmittedTable(table)| {
-        [("ids", id_type_name(table.prefix)), ("rows", row_type_name(table.name))]
-            .map(|(what, name)| (name, format!("the {what} of table `{}`", table.name), Place(table.file, table.line)))
+        [("ids", id_type_name(table.prefix)), ("rows", row_type_name(table.name))].map(|(what, name)| {
+            (name, format!("the {what} of table `{}`", table.name), Location(table.file, table.line))
+        })
     });
     let types = inventory::iter::<SubmittedType>()
-        .map(|of| ((of.name)().into_owned(), format!("`{}`", of.id), Place(of.file, of.line)));
+        .map(|of| ((of.name)().into_owned(), format!("`{}`", of.id), Location(of.file, of.line)));
     let mut mistakes = names_given_twice(tables, types);
     for SubmittedDefault { check, member, file, line } in inventory::iter::<SubmittedDefault>() {
         if let Err(invalid) = check() {
-            mistakes.push(format!("{}: the default of {}", Place(file, *line), invalid.at(member).message()));
+            mistakes.push(format!("{}: the default of {}", Location(file, *line), invalid.at(member).message()));
         }
     }
     mistakes.sort();
@@ -41,10 +42,10 @@ pub(crate) fn mistakes() -> Vec<String> {
 
 /// Returns the types whose name belongs to an earlier type. The store checks that two tables differ.
 fn names_given_twice(
-    tables: impl Iterator<Item = (String, String, Place)>,
-    types: impl Iterator<Item = (String, String, Place)>,
+    tables: impl Iterator<Item = (String, String, Location)>,
+    types: impl Iterator<Item = (String, String, Location)>,
 ) -> Vec<String> {
-    let mut first: BTreeMap<String, (String, Place)> = tables.map(|(name, of, place)| (name, (of, place))).collect();
+    let mut first: BTreeMap<String, (String, Location)> = tables.map(|(name, of, place)| (name, (of, place))).collect();
     let mut types: Vec<_> = types.collect();
     types.sort_by(|(_, a, a_place), (_, b, b_place)| (a_place, a).cmp(&(b_place, b)));
     let mut mistakes = Vec::new();
@@ -68,8 +69,8 @@ fn names_given_twice(
 mod tests {
     use super::*;
 
-    fn named(name: &str, of: &str, line: u32) -> (String, String, Place) {
-        (name.to_owned(), of.to_owned(), Place("a.rs", line))
+    fn named(name: &str, of: &str, line: u32) -> (String, String, Location) {
+        (name.to_owned(), of.to_owned(), Location("a.rs", line))
     }
 
     #[test]

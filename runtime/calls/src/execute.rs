@@ -117,12 +117,12 @@ async fn on_reader<R: Send + 'static>(
 ) -> Result<R> {
     // As in a mutation: the caller sees only the log lines and charges of the last attempt.
     let lines = capture.of_attempts(function.path.clone());
-    let asked_before = call.charges.asked();
+    let charged_before = call.charges.asked();
     let run = {
         let (call, lines) = (call.clone(), lines.clone());
         move |reader: Rc<dyn Reader>| {
             lines.restart();
-            call.charges.again_from(asked_before);
+            call.charges.again_from(charged_before);
             let visited = reader.clone();
             let result = lines
                 .within(|| catch_unwind(AssertUnwindSafe(|| work(&call, reader))))
@@ -180,7 +180,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
     function: &Registered,
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let mut attempt = Attempt { work, ahead: Prepared::default(), asked_before: None, bytes_paid: 0 };
+    let mut attempt = Attempt { work, ahead: Prepared::default(), charged_before: None, bytes_paid: 0 };
     loop {
         let (reply, answer) = oneshot::channel();
         // Each attempt starts with empty lines; the caller sees only those of the last one.
@@ -199,11 +199,11 @@ pub(crate) async fn mutation<R: Send + 'static>(
             return Err(error.into());
         }
         match answer.await.map_err(|_| Error::internal("the writer ended without a response"))? {
-            Answer::Done(result) => {
+            JobReply::Done(result) => {
                 capture.append(lines.take());
                 return result;
             }
-            Answer::ReadFirst(reading, given_up) => {
+            JobReply::ReadFirst(reading, given_up) => {
                 lines.restart();
                 // Not a quick read: reads that are worth a second attempt take long. Boxed, because few mutations need
                 // it and every mutation's future would otherwise be as large.
@@ -230,12 +230,12 @@ struct Attempt<W> {
     /// Results that were read ahead.
     ahead: Prepared,
     /// Charges of the call before the first attempt.
-    asked_before: Option<u32>,
+    charged_before: Option<u32>,
     /// Bytes that earlier attempts were charged for.
     bytes_paid: u64,
 }
 
-enum Answer<R, W> {
+enum JobReply<R, W> {
     /// The mutation ran to its end.
     Done(Result<R>),
     /// The attempt was abandoned: run the reading before the next attempt.
@@ -249,22 +249,22 @@ struct Job<R, W> {
     capture: Capture,
     /// Time at which the job was queued; none after the first attempt.
     queued_at: Option<Duration>,
-    outcome: Option<Outcome<R>>,
+    outcome: Option<AttemptResult<R>>,
     after_commit: Vec<AfterCommit>,
-    reply: oneshot::Sender<Answer<R, W>>,
+    reply: oneshot::Sender<JobReply<R, W>>,
 }
 
-enum Outcome<R> {
+enum AttemptResult<R> {
     Returned(Result<R>),
-    Asked(Reading),
+    ReadFirst(Reading),
 }
 
 impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
     fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
         self.capture.restart();
-        let Attempt { work, ahead, asked_before, bytes_paid } = &mut self.attempt;
+        let Attempt { work, ahead, charged_before, bytes_paid } = &mut self.attempt;
         let charges = &self.call.charges;
-        charges.again_from(*asked_before.get_or_insert_with(|| charges.asked()));
+        charges.again_from(*charged_before.get_or_insert_with(|| charges.asked()));
         let services = &self.call.services;
         let (start, measured) = (services.clock().monotonic(), self.function.latency.begin());
         if let Some(queued_at) = self.queued_at.take() {
@@ -282,7 +282,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         self.call.work.rows_read.fetch_add(writer.rows_visited(), Relaxed);
         self.call.work.rows_written.fetch_add(writer.rows_written(), Relaxed);
         let (after_commit, mut prepared) = ctx.into_parts();
-        let asked = prepared.take_asked();
+        let asked = prepared.take_request();
         *ahead = prepared;
         let result = match (result, &asked) {
             (Ok(value), None) => {
@@ -296,24 +296,24 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         };
         let kept = result.is_ok() && asked.is_none();
         self.after_commit = if kept { after_commit } else { Vec::new() };
-        self.outcome = Some(asked.map_or_else(|| Outcome::Returned(result), Outcome::Asked));
+        self.outcome = Some(asked.map_or_else(|| AttemptResult::Returned(result), AttemptResult::ReadFirst));
         if kept { Ok(()) } else { Err(None) }
     }
 
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
         let answer = match (outcome, self.outcome) {
-            (Ok(()), Some(Outcome::Returned(result))) => {
+            (Ok(()), Some(AttemptResult::Returned(result))) => {
                 for work in self.after_commit {
                     // The commit is final, even if the work on memory beside the database fails.
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
                         tracing::error!(target: "convoke::call", "after a commit: {}", Error::panicked(&*panic).chain());
                     }
                 }
-                Answer::Done(result)
+                JobReply::Done(result)
             }
-            (Ok(()), Some(Outcome::Asked(reading))) => Answer::ReadFirst(reading, Box::new(self.attempt)),
-            (Ok(()), None) => Answer::Done(Err(Error::internal("a mutation finished without a run"))),
-            (Err(error), _) => Answer::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
+            (Ok(()), Some(AttemptResult::ReadFirst(reading))) => JobReply::ReadFirst(reading, Box::new(self.attempt)),
+            (Ok(()), None) => JobReply::Done(Err(Error::internal("a mutation finished without a run"))),
+            (Err(error), _) => JobReply::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
         };
         // The caller may be gone; that does not affect the mutation.
         let _ = self.reply.send(answer);

@@ -22,22 +22,22 @@ pub trait LeaseOwner: Clone + Eq + Hash + Display + FromStr {}
 impl<O: Clone + Eq + Hash + Display + FromStr> LeaseOwner for O {}
 
 /// Leases by id. Each has one owner and holds one value.
-pub struct Leases<O, V>(Kept<O, V>);
+pub struct Leases<O, V>(Storage<O, V>);
 
 /// The storage of leases.
-enum Kept<O, V> {
+enum Storage<O, V> {
     /// In this process, which serves alone.
-    Here(HeldLeases<O, V>),
+    Local(HeldLeases<O, V>),
     /// In rows that all nodes share.
-    Together(Arc<SharedLeases<V>>),
+    Shared(Arc<SharedLeases<V>>),
 }
 
 impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// Creates the leases of this kind. If the store may have several nodes, all of them share the leases.
     pub(crate) fn of(store: &Store, clock: &Arc<dyn Clock>, kind: &'static str, limits: LeaseLimits) -> Self {
         Self(match store.leases() {
-            None => Kept::Here(HeldLeases::new(limits)),
-            Some(_) => Kept::Together(Arc::new(SharedLeases::new(store.clone(), clock.clone(), kind, limits))),
+            None => Storage::Local(HeldLeases::new(limits)),
+            Some(_) => Storage::Shared(Arc::new(SharedLeases::new(store.clone(), clock.clone(), kind, limits))),
         })
     }
 
@@ -55,8 +55,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         update: impl FnOnce(&mut V) -> R,
     ) -> Result<Result<R, LeaseRejection>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.renew(id, owner, now, make, update)),
-            Kept::Together(leases) => leases.renew(id, &owner.to_string(), now, make, update),
+            Storage::Local(leases) => Ok(leases.renew(id, owner, now, make, update)),
+            Storage::Shared(leases) => leases.renew(id, &owner.to_string(), now, make, update),
         }
     }
 
@@ -66,8 +66,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn update<R>(&self, id: &str, owner: &O, now: Millis, update: impl FnOnce(&mut V) -> R) -> Result<Option<R>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.update(id, owner, now, update)),
-            Kept::Together(leases) => leases.update(id, &owner.to_string(), now, update),
+            Storage::Local(leases) => Ok(leases.update(id, owner, now, update)),
+            Storage::Shared(leases) => leases.update(id, &owner.to_string(), now, update),
         }
     }
 
@@ -77,8 +77,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn end(&self, id: &str, owner: &O) -> Result<()> {
         match &self.0 {
-            Kept::Here(leases) => leases.end(id, owner),
-            Kept::Together(leases) => leases.end(&owner.to_string(), &[id.to_owned()])?,
+            Storage::Local(leases) => leases.end(id, owner),
+            Storage::Shared(leases) => leases.end(&owner.to_string(), &[id.to_owned()])?,
         }
         Ok(())
     }
@@ -89,8 +89,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn end_of(&self, owner: &O, which: impl Fn(&V) -> bool) -> Result<()> {
         match &self.0 {
-            Kept::Here(leases) => leases.end_of(owner, which),
-            Kept::Together(leases) => {
+            Storage::Local(leases) => leases.end_of(owner, which),
+            Storage::Shared(leases) => {
                 let owner = owner.to_string();
                 let all = leases.list::<O>(Some(&owner))?;
                 let ids: Vec<String> =
@@ -107,8 +107,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn of_owner(&self, owner: &O, now: Millis) -> Result<Vec<Lease<O, V>>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.of(owner, now)),
-            Kept::Together(leases) => leases.list(Some(&owner.to_string())),
+            Storage::Local(leases) => Ok(leases.of(owner, now)),
+            Storage::Shared(leases) => leases.list(Some(&owner.to_string())),
         }
     }
 
@@ -118,8 +118,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn all(&self, now: Millis) -> Result<Vec<Lease<O, V>>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.all(now)),
-            Kept::Together(leases) => leases.list(None),
+            Storage::Local(leases) => Ok(leases.all(now)),
+            Storage::Shared(leases) => leases.list(None),
         }
     }
 
@@ -129,8 +129,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn renewed_within(&self, time: Duration, now: Millis) -> Result<u64> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.renewed_within(time, now)),
-            Kept::Together(leases) => leases.renewed_within(time),
+            Storage::Local(leases) => Ok(leases.renewed_within(time, now)),
+            Storage::Shared(leases) => leases.renewed_within(time),
         }
     }
 
@@ -138,8 +138,8 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// opening on this node.
     pub fn known(&self, now: Millis) -> u64 {
         match &self.0 {
-            Kept::Here(leases) => leases.len(now) as u64,
-            Kept::Together(leases) => leases.known(),
+            Storage::Local(leases) => leases.len(now) as u64,
+            Storage::Shared(leases) => leases.known(),
         }
     }
 }

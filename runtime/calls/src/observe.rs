@@ -45,7 +45,7 @@ pub struct CompletedCall<'a> {
     /// The log lines of its function.
     pub log_lines: &'a LogLines,
     /// True if it received a cached result.
-    pub is_kept: bool,
+    pub is_cached: bool,
     /// The arguments as sent, if they were sent as text.
     pub(crate) arguments: Option<Body<'a>>,
     /// Bytes of its result as JSON, if it has one.

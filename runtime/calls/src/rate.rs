@@ -27,15 +27,15 @@ pub struct Rates {
     writes: Option<Refill>,
     /// Rejected calls by class.
     limited: HashMap<&'static str, AtomicU64>,
-    buckets: Kept,
+    buckets: Storage,
 }
 
 /// The storage of the buckets.
-enum Kept {
+enum Storage {
     /// In this process, which serves the database alone.
-    Here(Buckets),
+    Local(Buckets),
     /// Shared by all nodes.
-    Together(SharedBuckets),
+    Shared(SharedBuckets),
 }
 
 /// Name of the bucket of written bytes, beside the classes of calls.
@@ -62,7 +62,7 @@ impl Rates {
         let (burst, per_hour) = (limits.user_bytes_written_burst, limits.user_bytes_written_per_hour);
         let writes = (burst > 0 && per_hour > 0)
             .then(|| Refill { full: burst as f64, per_second: per_hour as f64 / HOUR.as_secs_f64() });
-        Ok(Self { classes, writes, limited, buckets: Kept::Here(Buckets::default()) })
+        Ok(Self { classes, writes, limited, buckets: Storage::Local(Buckets::default()) })
     }
 
     /// Shares the buckets with the other nodes of a store, if it may have any.
@@ -70,7 +70,7 @@ impl Rates {
     pub(crate) fn with_nodes_of(self, store: &Store) -> Self {
         let buckets = match store.nodes() {
             Nodes::Alone => self.buckets,
-            Nodes::Many { .. } => Kept::Together(SharedBuckets::of(store.clone())),
+            Nodes::Many { .. } => Storage::Shared(SharedBuckets::of(store.clone())),
         };
         Self { buckets, ..self }
     }
@@ -118,8 +118,8 @@ impl Rates {
 
     fn take(&self, identity: &Identity, charge: &Charge, message: impl FnOnce(Duration) -> String) -> Result<()> {
         let taken = match &self.buckets {
-            Kept::Here(buckets) => buckets.take(identity, charge).map_err(NotTaken::For),
-            Kept::Together(buckets) => buckets.take(identity, charge),
+            Storage::Local(buckets) => buckets.take(identity, charge).map_err(NotTaken::For),
+            Storage::Shared(buckets) => buckets.take(identity, charge),
         };
         match taken {
             Ok(()) => Ok(()),

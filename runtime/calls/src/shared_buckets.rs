@@ -35,29 +35,29 @@ pub(crate) struct SharedBuckets {
 #[derive(Default)]
 struct Shard {
     held: Mutex<Holdings>,
-    /// Held by the thread that draws a block. Threads that wait for it take their tokens from that block.
+    /// HeldTokens by the thread that draws a block. Threads that wait for it take their tokens from that block.
     drawing: Mutex<()>,
 }
 
 /// A part of the held tokens, and the number of entries at which old ones are dropped.
 struct Holdings {
-    of: HashMap<Key, Held>,
+    of: HashMap<Key, HeldTokens>,
     sweep_at: usize,
 }
 
 /// The tokens that are held of one bucket.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldTokens {
     tokens: f64,
     drawn_at: Millis,
     /// Time after which the held tokens are void: the bucket would be full without them.
     void_after: Duration,
-    refused: Option<Refused>,
+    refused: Option<FailedDraw>,
 }
 
 /// A failed draw: until its wait is over, no call needs to draw as many tokens again.
 #[derive(Clone, Copy)]
-struct Refused {
+struct FailedDraw {
     tokens: f64,
     at: Millis,
     wait: Duration,
@@ -100,7 +100,7 @@ impl SharedBuckets {
             Ok(Drawn { taken, .. }) if taken > 0.0 => held.put(key, charge, taken - charge.cost),
             Ok(Drawn { left, .. }) => {
                 let wait = charge.refill.time_for(missing(charge.needed()) - left);
-                held.refuse(key, charge, Refused { tokens: missing(charge.needed()), at: charge.now, wait });
+                held.refuse(key, charge, FailedDraw { tokens: missing(charge.needed()), at: charge.now, wait });
                 return Err(NotTaken::For(wait));
             }
             Err(_) if charge.payment == Payment::Later => held.put(key, charge, -charge.cost),
@@ -135,18 +135,18 @@ impl Holdings {
     fn put(&mut self, key: Key, charge: &Charge, tokens: f64) {
         let tokens = self.tokens(key, charge.now) + tokens;
         let void_after = charge.refill.time_for(charge.refill.full);
-        self.set(key, charge.now, Held { tokens, drawn_at: charge.now, void_after, refused: None });
+        self.set(key, charge.now, HeldTokens { tokens, drawn_at: charge.now, void_after, refused: None });
     }
 
     /// Records a failed draw.
-    fn refuse(&mut self, key: Key, charge: &Charge, refused: Refused) {
+    fn refuse(&mut self, key: Key, charge: &Charge, refused: FailedDraw) {
         let tokens = self.tokens(key, charge.now);
         let drawn_at = self.of.get(&key).map_or(charge.now, |held| held.drawn_at);
         let void_after = charge.refill.time_for(charge.refill.full);
-        self.set(key, charge.now, Held { tokens, drawn_at, void_after, refused: Some(refused) });
+        self.set(key, charge.now, HeldTokens { tokens, drawn_at, void_after, refused: Some(refused) });
     }
 
-    fn set(&mut self, key: Key, now: Millis, held: Held) {
+    fn set(&mut self, key: Key, now: Millis, held: HeldTokens) {
         if self.of.len() >= self.sweep_at {
             self.of.retain(|_, held| !held.is_void(now));
             self.sweep_at = (self.of.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
@@ -155,7 +155,7 @@ impl Holdings {
     }
 }
 
-impl Held {
+impl HeldTokens {
     fn is_void(&self, now: Millis) -> bool {
         now.since(self.drawn_at) >= self.void_after
     }

@@ -200,7 +200,7 @@ mod tests {
                             elapsed: Duration::ZERO,
                             error,
                             log_lines: &LogLines::default(),
-                            is_kept: false,
+                            is_cached: false,
                             arguments: None,
                             result_bytes: None,
                             rows_read: 0,

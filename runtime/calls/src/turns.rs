@@ -25,12 +25,12 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub struct Turns {
     /// The store, if turns are rows too.
     nodes: Option<Store>,
-    here: Mutex<HashMap<TurnName, Arc<Line<Left>>>>,
+    here: Mutex<HashMap<TurnName, Arc<Line<LeftValue>>>>,
 }
 
 /// The value that was left in this process.
 #[derive(Default)]
-struct Left {
+struct LeftValue {
     value: Option<String>,
     /// Time until which it is stored without a waiting task.
     until: Millis,
@@ -41,11 +41,11 @@ pub struct Turn {
     has_waited: bool,
     is_interrupted: bool,
     left: Option<String>,
-    held: Held,
+    held: Hold,
 }
 
-enum Held {
-    Here(OwnedMutexGuard<Left>),
+enum Hold {
+    Local(OwnedMutexGuard<LeftValue>),
     Row(Claim),
 }
 
@@ -68,7 +68,7 @@ impl Turns {
         };
         let Some(store) = &self.nodes else {
             let left = here.value.clone();
-            return Ok(Turn { has_waited, is_interrupted: false, left, held: Held::Here(here) });
+            return Ok(Turn { has_waited, is_interrupted: false, left, held: Hold::Local(here) });
         };
         loop {
             let (store, name, handle) = (store.clone(), name.clone(), Handle::current());
@@ -85,7 +85,7 @@ impl Turns {
                 Ok(Some(TurnRow { number, left, is_interrupted })) => {
                     let leaves = left.clone();
                     let claim = Claim { store, name, number, leaves, handle, here: Some(here) };
-                    Ok(Ok(Turn { has_waited: false, is_interrupted, left, held: Held::Row(claim) }))
+                    Ok(Ok(Turn { has_waited: false, is_interrupted, left, held: Hold::Row(claim) }))
                 }
                 Ok(None) => Ok(Err(here)),
                 Err(error) => Err(error),
@@ -98,7 +98,7 @@ impl Turns {
         }
     }
 
-    fn line(&self, name: &TurnName, now: Millis) -> Arc<Line<Left>> {
+    fn line(&self, name: &TurnName, now: Millis) -> Arc<Line<LeftValue>> {
         let mut here = self.here.lock();
         // A line without a holder or a waiting task stays only while its value is valid.
         here.retain(|_, line| Arc::strong_count(line) > 1 || line.try_lock().is_ok_and(|left| now < left.until));
@@ -129,8 +129,8 @@ impl Turn {
     /// Leaves a value for the next holders: for tasks that wait now, and tasks that ask before `until`.
     pub fn leave(&mut self, value: String, until: Millis) {
         match &mut self.held {
-            Held::Here(left) => **left = Left { value: Some(value), until },
-            Held::Row(claim) => claim.leaves = Some(value),
+            Hold::Local(left) => **left = LeftValue { value: Some(value), until },
+            Hold::Row(claim) => claim.leaves = Some(value),
         }
     }
 
@@ -138,15 +138,15 @@ impl Turn {
     /// have to wait.
     pub async fn end(self) {
         match self.held {
-            Held::Here(left) => drop(left),
+            Hold::Local(left) => drop(left),
             // The sender always sends or is dropped.
-            Held::Row(mut claim) => drop(claim.leave().await),
+            Hold::Row(mut claim) => drop(claim.leave().await),
         }
     }
 
     /// Returns a check for each mutation under the turn, if another node may take it over.
     pub(crate) fn fence(&self) -> Option<impl Fn(&Db) -> Result<()> + Send + Sync + use<>> {
-        let Held::Row(Claim { name, number, .. }) = &self.held else { return None };
+        let Hold::Row(Claim { name, number, .. }) = &self.held else { return None };
         let (name, number) = (name.clone(), *number);
         Some(move |db: &Db| match db.reader().has_turn(&name, number)? {
             true => Ok(()),
@@ -162,7 +162,7 @@ struct Claim {
     number: i64,
     leaves: Option<String>,
     handle: Handle,
-    here: Option<OwnedMutexGuard<Left>>,
+    here: Option<OwnedMutexGuard<LeftValue>>,
 }
 
 impl Claim {

@@ -18,7 +18,7 @@ pub(super) type Hasher = RandomState;
 
 /// A request for a result.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CacheRequest<'a> {
     pub(super) function: &'a Registered,
     form: Form,
     text: &'a str,
@@ -31,7 +31,7 @@ enum Form {
     Args(Format),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CacheRequest<'a> {
     pub(super) fn new(function: &'a Registered, args: Body<'a>) -> Self {
         let (form, text) = match args {
             Body::Envelope(body) => (Form::Envelope, body),

@@ -32,25 +32,25 @@ use convoke_core::error::Result;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{Admission, Commit, Commits, Nodes, ReadSet, Store};
-pub(crate) use key::Asked;
+pub(crate) use key::CacheRequest;
 use key::Key;
 
 /// Longer results and arguments are not cached.
 const RESULT_BYTES_MAX: usize = 1024 * 1024;
 const ARGS_BYTES_MAX: usize = 8 * 1024;
 /// Number of recent requests that are remembered.
-const ASKED_LATELY: usize = 16 * 1_024;
+const RECENT_REQUESTS: usize = 16 * 1_024;
 /// Approximate bytes of an entry beside its result.
 const ENTRY_BYTES: usize = 512;
 /// Approximate bytes of a range or an id of a read set.
 const READ_BYTES: usize = 64;
 /// Number of calls of a function that are not recorded after an uncacheable run.
-const UNKEPT: u32 = 256;
+const UNRECORDED_CALLS: u32 = 256;
 
 /// The result cache of a runtime.
 pub struct ResultCache {
     /// None if a setting disables the cache.
-    results: Option<Cache<Key, Arc<Kept>, Weight, key::Hasher, Evictions>>,
+    results: Option<Cache<Key, Arc<CachedResult>, Weight, key::Hasher, Evictions>>,
     admission: Admission,
     habits: PerFunction<Habits>,
     /// Running queries whose result other calls wait for, by the hash of the request.
@@ -79,15 +79,15 @@ pub struct CacheStats {
 #[derive(Debug, Default)]
 struct Habits {
     /// True if its last run used the caller.
-    asks_caller: AtomicBool,
+    uses_caller: AtomicBool,
     /// True if a result was cached before: then it is worth waiting for a run.
-    is_kept: AtomicBool,
+    was_cached: AtomicBool,
     /// Number of further calls that are not recorded, since the last run was uncacheable.
-    unkept: AtomicU32,
+    unrecorded: AtomicU32,
 }
 
 /// A cached result.
-pub(crate) struct Kept {
+pub(crate) struct CachedResult {
     result: Bytes,
     log_lines: LogLines,
     charged: Charged,
@@ -110,13 +110,13 @@ pub(crate) enum Plan<'a> {
     /// Run it and do not cache the result.
     Run,
     /// Record the reads, and cache the result if possible.
-    RunAndKeep(Keeping<'a>),
+    RunAndCache(PendingResult<'a>),
 }
 
 /// A run whose result may be cached. When it is dropped, the calls that wait for it continue.
-pub(crate) struct Keeping<'a> {
+pub(crate) struct PendingResult<'a> {
     cache: &'a ResultCache,
-    asked: Asked<'a>,
+    request: CacheRequest<'a>,
     hash: u64,
     /// The latest commit before the snapshot was opened.
     since: Commit,
@@ -139,7 +139,7 @@ impl ResultCache {
         });
         Self {
             results,
-            admission: Admission::new(ASKED_LATELY),
+            admission: Admission::new(RECENT_REQUESTS),
             habits: registry.per_function(|_| Habits::default()),
             flights: Mutex::default(),
             hasher,
@@ -159,21 +159,21 @@ impl ResultCache {
     }
 
     /// Returns the request for the cache, if its result may be cached.
-    pub(crate) fn asked<'a>(&self, function: &'a Registered, args: Body<'a>) -> Option<Asked<'a>> {
-        let is_kept = self.results.is_some() && function.kind() == Kind::Query && function.def.cache;
-        Some(Asked::new(function, args)).filter(|asked| is_kept && asked.len() <= ARGS_BYTES_MAX)
+    pub(crate) fn request<'a>(&self, function: &'a Registered, args: Body<'a>) -> Option<CacheRequest<'a>> {
+        let is_cacheable = self.results.is_some() && function.kind() == Kind::Query && function.def.cache;
+        Some(CacheRequest::new(function, args)).filter(|request| is_cacheable && request.len() <= ARGS_BYTES_MAX)
     }
 
     /// Returns the cached result for a caller, if it is valid.
-    pub(crate) fn find(&self, asked: &Asked<'_>, caller: &Caller) -> Option<Arc<Kept>> {
+    pub(crate) fn find(&self, request: &CacheRequest<'_>, caller: &Caller) -> Option<Arc<CachedResult>> {
         let results = self.results.as_ref()?;
-        let asks_caller = self.habits[asked.function].asks_caller.load(Relaxed);
-        let found = asked.by(asks_caller.then_some(caller));
-        let kept = results.get(&found)?;
-        if kept.stands() {
-            return Some(kept);
+        let uses_caller = self.habits[request.function].uses_caller.load(Relaxed);
+        let found = request.by(uses_caller.then_some(caller));
+        let cached = results.get(&found)?;
+        if cached.is_valid() {
+            return Some(cached);
         }
-        if results.remove_if(&found, |now| Arc::ptr_eq(now, &kept)).is_some() {
+        if results.remove_if(&found, |now| Arc::ptr_eq(now, &cached)).is_some() {
             self.stats.evicted_changed.fetch_add(1, Relaxed);
         }
         None
@@ -183,70 +183,74 @@ impl ResultCache {
     ///
     /// # Errors
     /// `RATE_LIMITED`.
-    pub(crate) fn give(&self, kept: &Kept, call: &Call) -> Result<(Pieces, LogLines)> {
+    pub(crate) fn serve(&self, cached: &CachedResult, call: &Call) -> Result<(Pieces, LogLines)> {
         let charge = |cost| call.services.charge(&call.caller, call.def, cost);
-        if kept.charged.call {
+        if cached.charged.call {
             call.charges.ask_for_call(|| charge(1))?;
         }
-        if kept.charged.beyond > 0 {
-            call.charges.ask(kept.charged.beyond, charge)?;
+        if cached.charged.beyond > 0 {
+            call.charges.ask(cached.charged.beyond, charge)?;
         }
         self.stats.hits.fetch_add(1, Relaxed);
-        call.is_kept.store(true, Relaxed);
-        Ok((kept.result.clone().into(), kept.log_lines.clone()))
+        call.is_cached.store(true, Relaxed);
+        Ok((cached.result.clone().into(), cached.log_lines.clone()))
     }
 
     /// Returns the plan after a cache miss. If another call runs the same query, waits for that run, and then looks
     /// into the cache again.
-    pub(crate) async fn plan<'a>(&'a self, asked: Asked<'a>, caller: &Caller) -> Result<Plan<'a>, Arc<Kept>> {
+    pub(crate) async fn plan<'a>(
+        &'a self,
+        request: CacheRequest<'a>,
+        caller: &Caller,
+    ) -> Result<Plan<'a>, Arc<CachedResult>> {
         self.stats.misses.fetch_add(1, Relaxed);
-        let habits = &self.habits[asked.function];
-        let left = habits.unkept.load(Relaxed);
+        let habits = &self.habits[request.function];
+        let left = habits.unrecorded.load(Relaxed);
         if left > 0 {
-            habits.unkept.store(left - 1, Relaxed);
+            habits.unrecorded.store(left - 1, Relaxed);
             return Ok(Plan::Run);
         }
         // Without the caller: the calls of all callers wait for one run, and then check if its result fits them.
-        let hash = self.hasher.hash_one(asked.by(None));
+        let hash = self.hasher.hash_one(request.by(None));
         if !self.admission.is_second_sight(hash) {
             return Ok(Plan::Run);
         }
-        let keeping = |lead| Keeping { cache: self, asked, hash, since: self.commits.newest(), lead };
-        if !habits.is_kept.load(Relaxed) {
-            return Ok(Plan::RunAndKeep(keeping(None)));
+        let pending = |lead| PendingResult { cache: self, request, hash, since: self.commits.newest(), lead };
+        if !habits.was_cached.load(Relaxed) {
+            return Ok(Plan::RunAndCache(pending(None)));
         }
         let mut under_way = match self.flights.lock().entry(hash) {
             Entry::Occupied(flight) => flight.get().clone(),
             Entry::Vacant(place) => {
                 let (lead, flight) = watch::channel(());
                 place.insert(flight);
-                return Ok(Plan::RunAndKeep(keeping(Some(lead))));
+                return Ok(Plan::RunAndCache(pending(Some(lead))));
             }
         };
         self.stats.joined.fetch_add(1, Relaxed);
         // The receiver fails when the run has ended; no value is ever sent.
         let _ = under_way.changed().await;
         // A result in the cache is returned only if it is valid now, so its snapshot is not older than this call.
-        self.find(&asked, caller).map_or_else(|| Ok(Plan::RunAndKeep(keeping(None))), Err)
+        self.find(&request, caller).map_or_else(|| Ok(Plan::RunAndCache(pending(None))), Err)
     }
 }
 
-impl Keeping<'_> {
+impl PendingResult<'_> {
     /// Caches the result of a run, with its read set and inputs.
-    pub(crate) fn keep(self, result: &Pieces, log_lines: &LogLines, reads: ReadSet, call: &Call) {
-        let (inputs, habits) = (call.inputs.noted(), &self.cache.habits[self.asked.function]);
-        let asks_caller = inputs.has(Inputs::CALLER);
-        if habits.asks_caller.load(Relaxed) != asks_caller {
-            habits.asks_caller.store(asks_caller, Relaxed);
+    pub(crate) fn store(self, result: &Pieces, log_lines: &LogLines, reads: ReadSet, call: &Call) {
+        let (inputs, habits) = (call.inputs.used(), &self.cache.habits[self.request.function]);
+        let uses_caller = inputs.has(Inputs::CALLER);
+        if habits.uses_caller.load(Relaxed) != uses_caller {
+            habits.uses_caller.store(uses_caller, Relaxed);
         }
         if reads.is_unannounced || inputs.has(Inputs::UNANNOUNCED) || inputs.has(Inputs::MEMORY) {
-            habits.unkept.store(UNKEPT, Relaxed);
+            habits.unrecorded.store(UNRECORDED_CALLS, Relaxed);
             return;
         }
         let Some(results) = self.cache.results.as_ref().filter(|_| result.len() <= RESULT_BYTES_MAX) else { return };
         let commits = &self.cache.commits;
         // The tables are watched before the check, so that every commit in between is recorded with its rows.
-        let kept = Kept {
+        let cached = CachedResult {
             result: Bytes::copy_from_slice(&result.joined()),
             log_lines: log_lines.clone(),
             charged: Charged { call: call.charges.is_call_paid(), beyond: call.charges.asked() },
@@ -255,15 +259,15 @@ impl Keeping<'_> {
             commits: commits.clone(),
             reads,
         };
-        kept.reads.tables.keys().for_each(|table| commits.watch(table));
-        if kept.stands() {
-            habits.is_kept.store(true, Relaxed);
-            results.insert(self.asked.by(asks_caller.then_some(&call.caller)).to_owned(), Arc::new(kept));
+        cached.reads.tables.keys().for_each(|table| commits.watch(table));
+        if cached.is_valid() {
+            habits.was_cached.store(true, Relaxed);
+            results.insert(self.request.by(uses_caller.then_some(&call.caller)).to_owned(), Arc::new(cached));
         }
     }
 }
 
-impl Drop for Keeping<'_> {
+impl Drop for PendingResult<'_> {
     fn drop(&mut self) {
         if self.lead.is_some() {
             self.cache.flights.lock().remove(&self.hash);
@@ -271,9 +275,9 @@ impl Drop for Keeping<'_> {
     }
 }
 
-impl Kept {
+impl CachedResult {
     /// Returns true if no commit has changed the read set, nor is about to.
-    pub(crate) fn stands(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         if self.moment.load(Relaxed) == self.commits.moment() {
             return true;
         }
@@ -291,7 +295,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for CachedResult {
     fn drop(&mut self) {
         self.reads.tables.keys().for_each(|table| self.commits.unwatch(table));
     }
@@ -301,9 +305,9 @@ impl Drop for Kept {
 #[derive(Clone, Debug)]
 struct Weight;
 
-impl Weighter<Key, Arc<Kept>> for Weight {
-    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
-        (key.len() + kept.bytes()) as u64
+impl Weighter<Key, Arc<CachedResult>> for Weight {
+    fn weight(&self, key: &Key, cached: &Arc<CachedResult>) -> u64 {
+        (key.len() + cached.bytes()) as u64
     }
 }
 
@@ -311,10 +315,10 @@ impl Weighter<Key, Arc<Kept>> for Weight {
 #[derive(Clone, Debug)]
 struct Evictions(Arc<CacheStats>);
 
-impl Lifecycle<Key, Arc<Kept>> for Evictions {
+impl Lifecycle<Key, Arc<CachedResult>> for Evictions {
     type RequestState = ();
 
-    fn on_evict(&self, (): &mut (), _key: Key, _kept: Arc<Kept>) {
+    fn on_evict(&self, (): &mut (), _key: Key, _kept: Arc<CachedResult>) {
         self.0.evicted_size.fetch_add(1, Relaxed);
     }
 }

@@ -12,10 +12,10 @@ use futures_util::future::BoxFuture;
 use tracing::dispatcher;
 
 use super::flow::flow_of;
-use super::idempotency::{Repeatable, Replayed, Sent};
+use super::idempotency::{Repeatable, RepeatableCall, Replayed};
 use super::provision::{self, IdentityCache, provision_identity};
 use super::timestamp;
-use crate::cache::{Kept, Plan, ResultCache};
+use crate::cache::{CachedResult, Plan, ResultCache};
 use crate::codec::decode::{self, Body, Envelope};
 use crate::codec::{Format, convex_json};
 use crate::context::MutationCtx;
@@ -96,16 +96,16 @@ impl Request<'_> {
 }
 
 /// The request of a call to its function.
-struct Wanted<'a> {
+struct FunctionRequest<'a> {
     args: Body<'a>,
     format: Format,
-    sent: Option<Sent>,
+    sent: Option<RepeatableCall>,
     /// The commit at which a query runs, if it is not the latest one.
     as_of: Option<Commit>,
 }
 
 /// The end of a call of a function.
-pub(crate) struct Ended<'a> {
+pub(crate) struct CallEnd<'a> {
     pub function: &'a Registered,
     pub by: By,
     pub key: Option<UsedKey<'a>>,
@@ -133,7 +133,7 @@ impl Dispatcher {
             cache: ResultCache::new(services.registry(), services.limits(), services.store()),
             services,
             observers,
-            identities: IdentityCache::new(provision::REMEMBERED_MAX),
+            identities: IdentityCache::new(provision::CACHED_MAX),
             is_expanded: AtomicBool::new(false),
         }
     }
@@ -178,8 +178,10 @@ impl Dispatcher {
             Ok((format, text)) => (
                 format,
                 self.look_up(&request, text, reach).and_then(|(function, args, as_of)| {
-                    let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
-                    Ok((function, Wanted { args, format, sent, as_of }))
+                    let sent = repeatable
+                        .map(|repeatable| repeatable_call(repeatable, &function, args, &caller))
+                        .transpose()?;
+                    Ok((function, FunctionRequest { args, format, sent, as_of }))
                 }),
             ),
             Err(error) => (Format::Json, Err(error)),
@@ -207,7 +209,7 @@ impl Dispatcher {
             result = result.and_then(encode);
         }
         let log_lines = capture.take();
-        let ended = Ended {
+        let ended = CallEnd {
             function: &function,
             by: By::Caller,
             key,
@@ -222,8 +224,8 @@ impl Dispatcher {
 
     /// Reports a completed call of a function to the observers. Await the returned futures before the response.
     #[must_use]
-    pub(crate) fn completed(&self, call: &Call, ended: Ended<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
-        let Ended { function, by, key, error, log_lines, arguments, result_bytes } = ended;
+    pub(crate) fn completed(&self, call: &Call, ended: CallEnd<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
+        let CallEnd { function, by, key, error, log_lines, arguments, result_bytes } = ended;
         let clock = self.services.clock();
         let completed = CompletedCall {
             called: Called::Function(function),
@@ -235,7 +237,7 @@ impl Dispatcher {
             elapsed: clock.monotonic().saturating_sub(call.began),
             error,
             log_lines,
-            is_kept: call.is_kept.load(Ordering::Relaxed),
+            is_cached: call.is_cached.load(Ordering::Relaxed),
             arguments,
             result_bytes: result_bytes.map(|bytes| bytes as u64),
             rows_read: call.work.rows_read.load(Ordering::Relaxed),
@@ -269,7 +271,7 @@ impl Dispatcher {
             elapsed: Duration::ZERO,
             error: Some(error),
             log_lines: &LogLines::default(),
-            is_kept: false,
+            is_cached: false,
             arguments: None,
             result_bytes: None,
             rows_read: 0,
@@ -367,21 +369,21 @@ impl Dispatcher {
     async fn steps(
         &self,
         function: &Registered,
-        wanted: Wanted<'_>,
+        wanted: FunctionRequest<'_>,
         call: Arc<Call>,
         capture: &Capture,
     ) -> Result<Replayed> {
-        let Wanted { args, format, sent, as_of } = wanted;
-        let asked = if as_of.is_none() { self.cache.asked(function, args) } else { None };
-        if let Some(asked) = &asked
-            && let Some(kept) = self.cache.find(asked, &call.caller)
+        let FunctionRequest { args, format, sent, as_of } = wanted;
+        let cacheable = if as_of.is_none() { self.cache.request(function, args) } else { None };
+        if let Some(cacheable) = &cacheable
+            && let Some(cached) = self.cache.find(cacheable, &call.caller)
         {
             // The same arguments were valid before. Recording an identity may change the data that the result depends
             // on.
             provision_identity(&self.identities, &self.handlers, &call).await?;
             require_rights(function, &call.caller)?;
-            if kept.stands() {
-                return self.kept(&kept, &call, capture).map(anew);
+            if cached.is_valid() {
+                return self.serve_cached(&cached, &call, capture).map(first_result);
             }
         }
         let prepared = match self.handlers.prepare(function, args) {
@@ -402,21 +404,23 @@ impl Dispatcher {
                     out.finish()
                 };
                 if let Some(as_of) = as_of {
-                    return execute::query_as_of(call, capture, function, as_of, work).await.map(anew);
+                    return execute::query_as_of(call, capture, function, as_of, work).await.map(first_result);
                 }
-                let Some(asked) = asked else { return execute::query(call, capture, function, work).await.map(anew) };
-                let result = match self.cache.plan(asked, &call.caller).await {
-                    Err(kept) => self.kept(&kept, &call, &capture),
+                let Some(cacheable) = cacheable else {
+                    return execute::query(call, capture, function, work).await.map(first_result);
+                };
+                let result = match self.cache.plan(cacheable, &call.caller).await {
+                    Err(cached) => self.serve_cached(&cached, &call, &capture),
                     Ok(Plan::Run) => execute::query(call, capture, function, work).await,
-                    Ok(Plan::RunAndKeep(keeping)) => {
+                    Ok(Plan::RunAndCache(pending)) => {
                         let ran = execute::recorded_query(call.clone(), capture.clone(), function, work).await;
                         ran.map(|(result, reads)| {
-                            keeping.keep(&result, &capture.so_far(), reads, &call);
+                            pending.store(&result, &capture.so_far(), reads, &call);
                             result
                         })
                     }
                 };
-                result.map(anew)
+                result.map(first_result)
             }
             Prepared::Mutation(mutation) => {
                 if function.is_migration() {
@@ -435,7 +439,7 @@ impl Dispatcher {
                 };
                 let work = move |ctx: &mut MutationCtx| match &sent {
                     Some(sent) => ctx.once_sent(sent, &run),
-                    None => run(ctx).map(anew),
+                    None => run(ctx).map(first_result),
                 };
                 let done = execute::mutation(call.clone(), capture, function, work).await;
                 if done.is_ok() && function.def.visibility == Visibility::Admin {
@@ -447,15 +451,15 @@ impl Dispatcher {
                 let permit = self.services.action_permit()?;
                 let out = self.services.writer();
                 let done = execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await;
-                done.map(anew).map_err(begun)
+                done.map(first_result).map_err(started_error)
             }
         }
     }
 
     /// Returns a cached result for a call, if the store may serve it.
-    fn kept(&self, kept: &Kept, call: &Call, capture: &Capture) -> Result<Pieces> {
+    fn serve_cached(&self, cached: &CachedResult, call: &Call, capture: &Capture) -> Result<Pieces> {
         self.services.store().may_read(execute::access(call))?;
-        let (result, log_lines) = self.cache.give(kept, call)?;
+        let (result, log_lines) = self.cache.serve(cached, call)?;
         capture.append(log_lines);
         Ok(result)
     }
@@ -499,7 +503,7 @@ impl Dispatcher {
         };
         let result = steps.await;
         let log_lines = capture.take();
-        let ended = Ended {
+        let ended = CallEnd {
             function: &function,
             by: By::Caller,
             key: None,
@@ -533,24 +537,29 @@ fn slashed(path: &str) -> String {
 }
 
 /// Returns the value of a first request.
-fn anew(value: Pieces) -> Replayed {
+fn first_result(value: Pieces) -> Replayed {
     (value, false)
 }
 
 /// Returns the record of a call that the client may send again.
-fn sent(repeatable: Repeatable, function: &Registered, args: Body<'_>, caller: &Caller) -> Result<Sent> {
+fn repeatable_call(
+    repeatable: Repeatable,
+    function: &Registered,
+    args: Body<'_>,
+    caller: &Caller,
+) -> Result<RepeatableCall> {
     if function.kind() != Kind::Mutation {
         let (path, kind) = (&function.path, function.kind().as_str());
         let message = format!("Only a mutation may carry an Idempotency-Key, and {path} is a {kind}");
         return Err(Error::new(Code::WrongFunctionKind, message));
     }
     repeatable.check(caller)?;
-    Sent::new(repeatable, args.json()?)
+    RepeatableCall::new(repeatable, args.json()?)
 }
 
 /// Converts the error of an action: a 503 says that nothing was started, so an error that occurs within the action
 /// becomes its own.
-fn begun(error: Error) -> Error {
+fn started_error(error: Error) -> Error {
     match error.code() {
         Code::Overloaded | Code::NotReady => Error::unavailable(error.message().to_owned()).caused_by(error),
         _ => error,

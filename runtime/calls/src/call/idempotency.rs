@@ -111,7 +111,7 @@ pub enum Repeatable {
 }
 
 /// A mutation that may be sent again: its identification and its arguments.
-pub(crate) struct Sent {
+pub(crate) struct RepeatableCall {
     repeatable: Repeatable,
     /// The digest of the arguments.
     arguments: String,
@@ -152,7 +152,7 @@ impl Repeatable {
     }
 }
 
-impl Sent {
+impl RepeatableCall {
     /// Hashes the arguments: `args` is their JSON as sent.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl MutationCtx {
     /// to store; those of `work`.
     pub(crate) fn once_sent(
         &mut self,
-        sent: &Sent,
+        sent: &RepeatableCall,
         work: impl FnOnce(&mut Self) -> Result<Pieces>,
     ) -> Result<Replayed> {
         let mut row = sent.row(self);

@@ -40,11 +40,11 @@ pub struct SeenIdentity {
 }
 
 /// The claims of recent identities, by token identifier.
-pub(crate) type IdentityCache = Cache<String, Seen>;
+pub(crate) type IdentityCache = Cache<String, SeenClaims>;
 
 /// The claims of an identity, as in the database.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct SeenClaims {
     /// Their [`fingerprint`]. None: a token newer than those that this process has seen brought them.
     claims: Option<u64>,
     /// The `iat` of the token with these claims.
@@ -54,7 +54,7 @@ pub(crate) struct Seen {
 }
 
 /// Maximum number of cached identities. An evicted one costs a read.
-pub(crate) const REMEMBERED_MAX: usize = 100_000;
+pub(crate) const CACHED_MAX: usize = 100_000;
 
 /// Errors after which changed claims of a known identity may be recorded later: the store rejects writes, or the user
 /// has written too much.
@@ -81,7 +81,7 @@ pub(crate) async fn provision_identity(
         Some(seen) if seen.claims == remembered => {
             // If a newer token has the same claims, all tokens between the two are old too.
             if issued_at > seen.issued_at {
-                identities.insert(key, Seen { issued_at, ..seen });
+                identities.insert(key, SeenClaims { issued_at, ..seen });
             }
             return Ok(());
         }
@@ -90,11 +90,11 @@ pub(crate) async fn provision_identity(
         None => 0,
     };
     // Boxed, because few calls need it and every call's future would otherwise be as large.
-    Box::pin(take_in(identities, handlers, call, identity, hook, known_at)).await
+    Box::pin(record_identity(identities, handlers, call, identity, hook, known_at)).await
 }
 
 /// Runs the hook, unless the table has the identity with these claims. `known_at` is the `iat` of a token seen before.
-async fn take_in(
+async fn record_identity(
     identities: &IdentityCache,
     handlers: &Handlers,
     call: &Arc<Call>,
@@ -123,11 +123,11 @@ async fn take_in(
     match &stored {
         Some((seen, at)) if *seen == claims => {
             let issued_at = issued_at.max(known_at).max(*at);
-            identities.insert(key, Seen { claims: remembered, issued_at, history });
+            identities.insert(key, SeenClaims { claims: remembered, issued_at, history });
             return Ok(());
         }
         Some((_, at)) if issued_at < *at => {
-            identities.insert(key, Seen { claims: None, issued_at: *at, history });
+            identities.insert(key, SeenClaims { claims: None, issued_at: *at, history });
             return Ok(());
         }
         Some(_) | None => {}
@@ -158,7 +158,7 @@ async fn take_in(
         Ok(())
     });
     match store.await {
-        Ok(()) => identities.insert(key, Seen { claims: remembered, issued_at, history }),
+        Ok(()) => identities.insert(key, SeenClaims { claims: remembered, issued_at, history }),
         Err(error) if stored.is_some() && CAN_WAIT.contains(&error.code()) => {}
         Err(error) => return Err(error),
     }
@@ -210,14 +210,14 @@ fn most_similar<'a>(subject: &str, known: impl Iterator<Item = &'a str>) -> Opti
 }
 
 /// Returns the claims that the application stores.
-fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
+fn stored_claims(identity: &Identity) -> impl Hash + serde::Serialize {
     let Identity { email, email_verified, name, picture, org_id, roles, .. } = identity;
     (email, email_verified, name, picture, org_id, roles)
 }
 
 /// Returns the digest of the stored claims, as in the table.
 fn digest(identity: &Identity) -> String {
-    let text = serde_json::to_vec(&kept(identity)).unwrap_or_default();
+    let text = serde_json::to_vec(&stored_claims(identity)).unwrap_or_default();
     hex::encode(Sha256::digest(text))
 }
 
@@ -226,7 +226,7 @@ fn digest(identity: &Identity) -> String {
 fn fingerprint(identity: &Identity) -> u64 {
     // One random state per process: a client that knows it could make claims that collide.
     static STATE: OnceLock<RandomState> = OnceLock::new();
-    STATE.get_or_init(RandomState::new).hash_one(kept(identity))
+    STATE.get_or_init(RandomState::new).hash_one(stored_claims(identity))
 }
 
 #[cfg(test)]

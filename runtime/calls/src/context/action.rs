@@ -4,7 +4,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::shared::{Call, Context, Lease};
+use super::shared::{Call, Context, LeaseCheck};
 use crate::logs::Capture;
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
@@ -138,7 +138,7 @@ impl ActionCtx {
     pub fn under(&self, turn: &Turn) -> Self {
         let Some(has_turn) = turn.fence() else { return self.clone() };
         let also = self.call.lease.clone();
-        let lease: Lease = Arc::new(move |db| {
+        let lease: LeaseCheck = Arc::new(move |db| {
             also.as_ref().map_or(Ok(()), |is_held| is_held(db))?;
             has_turn(db)
         });

@@ -15,10 +15,10 @@ use convoke_core::error::Result;
 const ROUNDS_MAX: usize = 4;
 
 /// Work to run on a reader.
-pub(crate) type Reading = Box<dyn Fn(&QueryCtx) -> Result<Found> + Send>;
+pub(crate) type Reading = Box<dyn Fn(&QueryCtx) -> Result<ReadResult> + Send>;
 
 /// A result, with the function that read it and its arguments.
-pub(crate) struct Found {
+pub(crate) struct ReadResult {
     read: TypeId,
     args: Arc<dyn Any + Send + Sync>,
     value: Arc<dyn Any + Send + Sync>,
@@ -27,18 +27,18 @@ pub(crate) struct Found {
 /// The results of a call so far, and the request of its current attempt.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    found: Vec<Found>,
+    found: Vec<ReadResult>,
     asked: Option<Reading>,
 }
 
 impl Prepared {
     /// Adds a result.
-    pub(crate) fn add(&mut self, found: Found) {
+    pub(crate) fn add(&mut self, found: ReadResult) {
         self.found.push(found);
     }
 
     /// Returns the request of the attempt, if any: then the attempt must be abandoned, whatever it returned.
-    pub(crate) fn take_asked(&mut self) -> Option<Reading> {
+    pub(crate) fn take_request(&mut self) -> Option<Reading> {
         self.asked.take()
     }
 
@@ -50,7 +50,7 @@ impl Prepared {
         T: Send + Sync + 'static,
     {
         let found = self.found.iter().rev().filter(|found| found.read == TypeId::of::<F>());
-        let same = |found: &&Found| found.args.downcast_ref::<A>() == Some(args);
+        let same = |found: &&ReadResult| found.args.downcast_ref::<A>() == Some(args);
         found.clone().find(same).and_then(|found| found.value.clone().downcast().ok())
     }
 
@@ -70,7 +70,7 @@ impl Prepared {
             let args = Arc::new(args);
             Box::new(move |ctx| {
                 let value = Arc::new(read(ctx, &args)?);
-                Ok(Found { read: TypeId::of::<F>(), args: args.clone(), value })
+                Ok(ReadResult { read: TypeId::of::<F>(), args: args.clone(), value })
             })
         });
     }

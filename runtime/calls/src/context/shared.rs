@@ -17,7 +17,7 @@ use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, Flow};
 
 /// Check in a transaction: fails if this process no longer owns the work.
-pub(crate) type Lease = Arc<dyn Fn(&Db) -> Result<()> + Send + Sync>;
+pub(crate) type LeaseCheck = Arc<dyn Fn(&Db) -> Result<()> + Send + Sync>;
 
 /// One call, shared by all its contexts.
 pub struct Call {
@@ -37,13 +37,13 @@ pub struct Call {
     /// Decides if the call is rejected when its caller has written too much.
     pub(crate) payment: Payment,
     /// Condition for each transaction of an action: this process still owns the action.
-    pub(crate) lease: Option<Lease>,
+    pub(crate) lease: Option<LeaseCheck>,
     /// The work of its transactions.
     pub(crate) work: Arc<Work>,
     /// Inputs that the function used beside its arguments and the database.
-    pub(crate) inputs: InputsNoted,
+    pub(crate) inputs: UsedInputs,
     /// True if the call received a cached result.
-    pub(crate) is_kept: AtomicBool,
+    pub(crate) is_cached: AtomicBool,
 }
 
 impl Call {
@@ -68,8 +68,8 @@ impl Call {
             payment: Payment::Now,
             lease: None,
             work,
-            inputs: InputsNoted::default(),
-            is_kept: AtomicBool::new(false),
+            inputs: UsedInputs::default(),
+            is_cached: AtomicBool::new(false),
         }
     }
 
@@ -84,7 +84,7 @@ impl Call {
     }
 
     /// Makes it the call of an action that another process may take over.
-    pub(crate) fn under(self, lease: Lease) -> Self {
+    pub(crate) fn under(self, lease: LeaseCheck) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
@@ -102,8 +102,8 @@ impl Call {
             payment: self.payment,
             lease: self.lease.clone(),
             work: self.work.clone(),
-            inputs: InputsNoted::default(),
-            is_kept: AtomicBool::new(false),
+            inputs: UsedInputs::default(),
+            is_cached: AtomicBool::new(false),
         }
     }
 }
@@ -154,20 +154,20 @@ impl Inputs {
 
 /// The inputs that were used so far.
 #[derive(Debug, Default)]
-pub(crate) struct InputsNoted(AtomicU8);
+pub(crate) struct UsedInputs(AtomicU8);
 
-impl InputsNoted {
+impl UsedInputs {
     /// Records the use of an input.
-    pub(crate) fn note(&self, input: Inputs) {
+    pub(crate) fn record(&self, input: Inputs) {
         // Only one thread runs a function. An exclusive write would be too expensive for each call.
-        let noted = self.0.load(Ordering::Relaxed);
-        if noted | input.0 != noted {
-            self.0.store(noted | input.0, Ordering::Relaxed);
+        let recorded = self.0.load(Ordering::Relaxed);
+        if recorded | input.0 != recorded {
+            self.0.store(recorded | input.0, Ordering::Relaxed);
         }
     }
 
     /// Returns all inputs that were used.
-    pub(crate) fn noted(&self) -> Inputs {
+    pub(crate) fn used(&self) -> Inputs {
         Inputs(self.0.load(Ordering::Relaxed))
     }
 }
@@ -243,33 +243,33 @@ pub trait Context {
 
     /// Returns the caller.
     fn caller(&self) -> &Caller {
-        self.call().inputs.note(Inputs::CALLER);
+        self.call().inputs.record(Inputs::CALLER);
         &self.call().caller
     }
 
     /// Returns the identity of the caller, if any.
     fn identity(&self) -> Option<&Identity> {
-        self.call().inputs.note(Inputs::CALLER);
+        self.call().inputs.record(Inputs::CALLER);
         self.call().caller.identity().map(|identity| &**identity)
     }
 
     /// Returns the start time of the query or mutation, the same in every attempt. In an action, which may wait,
     /// returns the current time.
     fn now(&self) -> Millis {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().now
     }
 
     /// Returns the duration of the call so far: report it, but do not decide by it. It differs between attempts.
     fn elapsed(&self) -> Duration {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         let call = self.call();
         call.services.clock().monotonic().saturating_sub(call.began)
     }
 
     /// Returns the id of the call in logs.
     fn request_id(&self) -> &str {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         &self.call().request_id
     }
 
@@ -285,13 +285,13 @@ pub trait Context {
 
     /// Returns true if a secret of the installation is set and can be read. Only actions can read the secret itself.
     fn has_secret(&self, name: &str) -> bool {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.secret(name).is_ok()
     }
 
     /// Returns state in memory beside the database, one value per type and runtime. Use it for metrics, not for facts.
     fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
-        self.call().inputs.note(Inputs::MEMORY);
+        self.call().inputs.record(Inputs::MEMORY);
         self.call().services.memory::<S>()
     }
 
@@ -303,7 +303,7 @@ pub trait Context {
 
     /// Returns a number of this process that is unlikely to be that of another process of the installation.
     fn process(&self) -> u32 {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.process()
     }
 
@@ -339,7 +339,7 @@ pub trait Read: Context {
 
     /// Returns the call metrics up to this moment: frequency, duration and failures of each function.
     fn performance(&self) -> Performance<'_> {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.history().at(self.db())
     }
 }

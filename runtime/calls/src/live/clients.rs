@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::across::ConnectionName;
-use super::hub::{Connection, Hub, State};
+use super::hub::{Connection, Hub, HubState};
 
 /// A client with live queries. Its JSON:
 ///
@@ -80,14 +80,14 @@ impl Hub {
     }
 }
 
-fn client(state: &State, connection: &Connection, node: Option<u32>, now: Instant) -> LiveClient {
+fn client(state: &HubState, connection: &Connection, node: Option<u32>, now: Instant) -> LiveClient {
     let watched = |id: &usize| {
         let subscription = &state.subscriptions[*id];
         WatchedQuery {
             number: subscription.number,
             path: subscription.question.path.clone(),
             args: subscription.question.args.clone(),
-            bytes: subscription.told.as_ref().map_or(0, Bytes::len),
+            bytes: subscription.sent.as_ref().map_or(0, Bytes::len),
         }
     };
     let mut queries: Vec<_> = connection.subscriptions.iter().map(watched).collect();

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::AskedQuery;
 use super::hub::{Bound, ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
-use super::query::{Asked, Question, Run, Why, passes};
+use super::query::{QueryKey, Run, RunReason, RunRequest, is_transient_error};
 use crate::call::envelope;
 use crate::context::shared::{Call, Inputs};
 use crate::logs::LogLines;
@@ -74,11 +74,11 @@ pub struct Told {
 enum Todo {
     /// The shared result is valid for it.
     Take(Arc<Run>),
-    Run(Asked),
+    Run(RunRequest),
 }
 
 /// A result for a subscription.
-struct Brought {
+struct TurnResult {
     id: SubscriptionId,
     run: Arc<Run>,
     /// True if it ran in this turn.
@@ -201,7 +201,7 @@ impl LiveConnection {
         let (dispatcher, caller) = (&self.hub.dispatcher, self.caller.clone());
         let services = dispatcher.services();
         let function = dispatcher.query(&asked.path, &caller)?;
-        let question = Arc::new(Question::new(function.path.clone(), asked)?);
+        let question = Arc::new(QueryKey::new(function.path.clone(), asked)?);
         let call = Call::new(services.clone(), function.def, caller, self.flow, services.request_id());
         dispatcher.admit(&function, &Arc::new(call)).await?;
         let limits = services.limits();
@@ -219,8 +219,8 @@ impl LiveConnection {
             question,
             function,
             entry: None,
-            told: None,
-            is_passing: false,
+            sent: None,
+            is_transient: false,
             is_marked: false,
             refresh_at: None,
             pace: Pace::new(limits.live_runs_per_second_max),
@@ -230,7 +230,7 @@ impl LiveConnection {
 
     /// Removes the query of this number.
     pub fn unsubscribe(&mut self, number: u32) {
-        self.rejected.retain(|told| told.query != number);
+        self.rejected.retain(|result| result.query != number);
         self.refused.remove(&number);
         let mut state = self.hub.lock();
         let own = &state.connections[self.id].subscriptions;
@@ -358,21 +358,21 @@ impl LiveConnection {
             let (connection, caller) = (self.id, self.caller.clone());
             let todo = todo(&state, connection, at, &caller, self.flow);
             let take = |(id, todo)| match todo {
-                Todo::Take(run) => Some(Brought { id, run, is_new: false }),
+                Todo::Take(run) => Some(TurnResult { id, run, is_new: false }),
                 Todo::Run(_) => None,
             };
             // A result that a commit has just touched must run: the next turn takes all of them together.
             let Some(runs) = todo.into_iter().map(take).collect() else { return Ok(None) };
             Ok((at, runs))
         };
-        let (commit, runs): (Commit, Vec<Brought>) = match taken {
+        let (commit, runs): (Commit, Vec<TurnResult>) = match taken {
             Ok(taken) => taken,
             Err(error) => self.all_failed(&error),
         };
         let is_again = |id: &SubscriptionId| {
-            hub.lock().subscriptions.get(*id).is_some_and(|subscription| subscription.told.is_some())
+            hub.lock().subscriptions.get(*id).is_some_and(|subscription| subscription.sent.is_some())
         };
-        if runs.iter().any(|brought| brought.run.failed.is_some_and(passes) && is_again(&brought.id)) {
+        if runs.iter().any(|result| result.run.failed.is_some_and(is_transient_error) && is_again(&result.id)) {
             let since = *self.failing_since.get_or_insert_with(Instant::now);
             if since.elapsed() < hub.dispatcher.services().limits().live_retry_timeout {
                 drop(claims);
@@ -381,7 +381,7 @@ impl LiveConnection {
             }
         }
         self.failing_since = None;
-        let update = self.settle(commit, runs);
+        let update = self.apply(commit, runs);
         drop(claims);
         update
     }
@@ -422,7 +422,7 @@ impl LiveConnection {
     }
 
     /// Runs the marked queries in one snapshot.
-    async fn run(&self) -> Result<(Commit, Vec<Brought>)> {
+    async fn run(&self) -> Result<(Commit, Vec<TurnResult>)> {
         let hub = self.hub.clone();
         let (connection, caller, flow) = (self.id, self.caller.clone(), self.flow);
         let services = self.hub.dispatcher.services();
@@ -441,10 +441,10 @@ impl LiveConnection {
                 todo(&state, connection, commit, &caller, flow)
             };
             let run = |(id, todo)| match todo {
-                Todo::Take(run) => Brought { id, run, is_new: false },
+                Todo::Take(run) => TurnResult { id, run, is_new: false },
                 Todo::Run(asked) => {
                     let run = Arc::new(asked.run(&hub.dispatcher, &reader, commit));
-                    Brought { id, run, is_new: true }
+                    TurnResult { id, run, is_new: true }
                 }
             };
             Ok((commit, todo.into_iter().map(run).collect()))
@@ -453,34 +453,34 @@ impl LiveConnection {
     }
 
     /// Returns the results for the case that no query could run.
-    fn all_failed(&self, error: &Error) -> (Commit, Vec<Brought>) {
+    fn all_failed(&self, error: &Error) -> (Commit, Vec<TurnResult>) {
         let state = self.hub.lock();
         let commit = state.position();
         let run = Arc::new(Run {
-            told: envelope::failure(error, &LogLines::default()).split_off(1).into(),
+            json: envelope::failure(error, &LogLines::default()).split_off(1).into(),
             failed: Some(error.code()),
             journal: None,
             reads: ReadSet::default(),
             inputs: Inputs::UNANNOUNCED,
             commit,
         });
-        let brought = |id: &SubscriptionId| Brought { id: *id, run: run.clone(), is_new: false };
-        (commit, state.connections[self.id].marked.iter().map(brought).collect())
+        let result = |id: &SubscriptionId| TurnResult { id: *id, run: run.clone(), is_new: false };
+        (commit, state.connections[self.id].marked.iter().map(result).collect())
     }
 
     /// Applies the results of a turn, and returns the update for the client.
-    fn settle(&mut self, commit: Commit, runs: Vec<Brought>) -> Result<Option<Update>> {
+    fn apply(&mut self, commit: Commit, runs: Vec<TurnResult>) -> Result<Option<Update>> {
         let limits = self.hub.dispatcher.services().limits();
         let mut results = std::mem::take(&mut self.rejected);
         let resumed = self.resumed.take();
         let mut state = self.hub.lock();
-        for Brought { id, run, is_new } in runs {
-            state.settle(id, &run);
+        for TurnResult { id, run, is_new } in runs {
+            state.apply_run(id, &run);
             let Some(subscription) = state.subscriptions.get_mut(id) else { continue };
             subscription.pace.count_run();
             if is_new {
                 let stats = self.hub.stats();
-                let runs = match subscription.told {
+                let runs = match subscription.sent {
                     None => &stats.runs_subscribed,
                     Some(_) if subscription.refresh_at.is_some_and(|time| time <= Instant::now()) => {
                         &stats.runs_refreshed
@@ -494,22 +494,23 @@ impl LiveConnection {
                 None => run.ages().then_some(limits.live_refresh),
             };
             subscription.refresh_at = refresh.map(|time| Instant::now() + time);
-            subscription.is_passing = run.failed.is_some_and(passes);
-            if subscription.told.as_ref() != Some(&run.told) {
-                let is_first = subscription.told.replace(run.told.clone()).is_none();
+            subscription.is_transient = run.failed.is_some_and(is_transient_error);
+            if subscription.sent.as_ref() != Some(&run.json) {
+                let is_first = subscription.sent.replace(run.json.clone()).is_none();
                 // The end of its pages at the earlier commit is unknown.
-                let is_known = run.journal.is_none() && resumed.is_some_and(|since| state.stands_since(&run, since));
+                let is_known =
+                    run.journal.is_none() && resumed.is_some_and(|since| state.is_unchanged_since(&run, since));
                 if is_first && is_known {
                     continue;
                 }
                 let subscription = &state.subscriptions[id];
                 let journal = subscription.question.journal.clone();
-                results.push(Told { query: subscription.number, json: run.told.clone(), journal });
+                results.push(Told { query: subscription.number, json: run.json.clone(), journal });
             }
         }
         let own = &state.connections[self.id].subscriptions;
-        let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].told.as_ref()).map(Bytes::len).sum();
-        let is_lasting = self.refused.is_empty() && own.iter().all(|id| !state.subscriptions[*id].is_passing);
+        let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].sent.as_ref()).map(Bytes::len).sum();
+        let is_lasting = self.refused.is_empty() && own.iter().all(|id| !state.subscriptions[*id].is_transient);
         drop(state);
         if held > limits.live_result_bytes_max {
             let max = limits.live_result_bytes_max;
@@ -518,7 +519,7 @@ impl LiveConnection {
         }
         self.reached = self.reached.max(commit);
         self.hub.stats().sent.fetch_add(results.len() as u64, Relaxed);
-        results.sort_by_key(|told| told.query);
+        results.sort_by_key(|result| result.query);
         Ok((resumed.is_some() || !results.is_empty()).then_some(Update { commit, results, is_lasting }))
     }
 }
@@ -555,12 +556,12 @@ fn todo(
         });
         let todo = match good {
             Some(entry) => Todo::Take(entry.latest.clone()),
-            None => Todo::Run(Asked {
+            None => Todo::Run(RunRequest {
                 question: subscription.question.clone(),
                 function: subscription.function.clone(),
                 caller: caller.clone(),
                 flow,
-                why: if subscription.told.is_none() { Why::Subscribed } else { Why::Again },
+                why: if subscription.sent.is_none() { RunReason::Subscribed } else { RunReason::Again },
             }),
         };
         (*id, todo)

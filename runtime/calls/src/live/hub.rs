@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use super::dependents::Dependents;
-use super::query::{Question, Run};
+use super::query::{QueryKey, Run};
 use crate::call::dispatch::Dispatcher;
 use crate::context::shared::Inputs;
 use crate::registry::Registered;
@@ -27,7 +27,7 @@ use convoke_store::{Commit, Commits};
 /// The live queries of a runtime.
 pub struct Hub {
     pub(super) dispatcher: Arc<Dispatcher>,
-    state: Mutex<State>,
+    state: Mutex<HubState>,
     /// Notified when a shared run has ended, with any result.
     pub(super) run_ended: Notify,
     /// One permit per connection whose queries may run concurrently.
@@ -112,12 +112,12 @@ pub(super) type EntryId = usize;
 pub(super) type SubscriptionId = usize;
 pub(super) type ConnectionId = usize;
 
-pub(super) struct State {
+pub(super) struct HubState {
     /// The state is valid up to this commit.
     position: Commit,
     commits: Arc<Commits>,
     pub entries: Slab<Entry>,
-    shared: FxHashMap<Arc<Question>, EntryId>,
+    shared: FxHashMap<Arc<QueryKey>, EntryId>,
     pub subscriptions: Slab<Subscription>,
     pub connections: Slab<Connection>,
     dependents: Dependents,
@@ -129,7 +129,7 @@ pub(super) struct State {
 }
 
 pub(super) struct Entry {
-    question: Arc<Question>,
+    question: Arc<QueryKey>,
     pub is_shared: bool,
     pub latest: Arc<Run>,
     /// True if a commit up to the position has touched its reads.
@@ -143,13 +143,13 @@ pub(super) struct Subscription {
     pub connection: ConnectionId,
     /// The client's number of the query.
     pub number: u32,
-    pub question: Arc<Question>,
+    pub question: Arc<QueryKey>,
     pub function: Registered,
     pub entry: Option<EntryId>,
     /// The result that was last sent to the client.
-    pub told: Option<bytes::Bytes>,
+    pub sent: Option<bytes::Bytes>,
     /// True if that result is a transient failure: another run may succeed.
-    pub is_passing: bool,
+    pub is_transient: bool,
     /// True if its result must be checked again.
     pub is_marked: bool,
     /// Time of the next run without a change.
@@ -212,19 +212,19 @@ pub type Owner = Arc<str>;
 
 /// The state, valid up to the latest commit that was published when it was locked.
 pub(super) struct Current<'a> {
-    state: MutexGuard<'a, State>,
+    state: MutexGuard<'a, HubState>,
     stats: &'a Stats,
 }
 
 impl std::ops::Deref for Current<'_> {
-    type Target = State;
-    fn deref(&self) -> &State {
+    type Target = HubState;
+    fn deref(&self) -> &HubState {
         &self.state
     }
 }
 
 impl std::ops::DerefMut for Current<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut HubState {
         &mut self.state
     }
 }
@@ -234,7 +234,7 @@ impl Hub {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>) -> Arc<Self> {
         let services = dispatcher.services();
         let commits = services.store().commits().clone();
-        let state = State {
+        let state = HubState {
             position: commits.newest(),
             entries: Slab::new(),
             shared: FxHashMap::default(),
@@ -350,7 +350,7 @@ impl Current<'_> {
     }
 }
 
-impl State {
+impl HubState {
     /// Returns the commit up to which the state is valid.
     pub(super) fn position(&self) -> Commit {
         self.position
@@ -455,17 +455,17 @@ impl State {
     }
 
     /// Returns the shared entry of a query.
-    fn shared(&self, question: &Question) -> Option<EntryId> {
+    fn shared(&self, question: &QueryKey) -> Option<EntryId> {
         self.shared.get(question).copied()
     }
 
     /// Applies a run that was made for a subscription: it, and others with the same query, now have its result.
-    pub(super) fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
+    pub(super) fn apply_run(&mut self, id: SubscriptionId, run: &Arc<Run>) {
         let Some(subscription) = self.subscriptions.get_mut(id) else { return };
         // From now on its pages end where they ended in this run.
         if run.failed.is_none() && subscription.question.journal != run.journal {
             let journal = run.journal.clone();
-            subscription.question = Arc::new(Question { journal, ..(*subscription.question).clone() });
+            subscription.question = Arc::new(QueryKey { journal, ..(*subscription.question).clone() });
         }
         let (question, own) = (subscription.question.clone(), subscription.entry);
         let to = if run.is_for_everybody() {
@@ -475,10 +475,10 @@ impl State {
         };
         let to = match to {
             Some(entry) => {
-                self.renew(entry, run);
+                self.update_entry(entry, run);
                 entry
             }
-            None => self.enter(&question, run),
+            None => self.add_entry(&question, run),
         };
         if own != Some(to) {
             self.entries[to].subscriptions.push(id);
@@ -489,7 +489,7 @@ impl State {
         }
         // A concurrent run may have shown a later commit.
         let entry = &self.entries[to];
-        let is_behind = entry.latest.commit > run.commit && entry.latest.told != run.told;
+        let is_behind = entry.latest.commit > run.commit && entry.latest.json != run.json;
         let is_marked = entry.is_stale || is_behind;
         let subscription = &mut self.subscriptions[id];
         subscription.is_marked = is_marked;
@@ -500,7 +500,7 @@ impl State {
         }
     }
 
-    fn enter(&mut self, question: &Arc<Question>, run: &Arc<Run>) -> EntryId {
+    fn add_entry(&mut self, question: &Arc<QueryKey>, run: &Arc<Run>) -> EntryId {
         let is_shared = run.is_for_everybody();
         let entry = self.entries.insert(Entry {
             question: question.clone(),
@@ -517,7 +517,7 @@ impl State {
         entry
     }
 
-    fn renew(&mut self, id: EntryId, run: &Arc<Run>) {
+    fn update_entry(&mut self, id: EntryId, run: &Arc<Run>) {
         if self.entries[id].latest.commit > run.commit || Arc::ptr_eq(&self.entries[id].latest, run) {
             return;
         }
@@ -531,7 +531,7 @@ impl State {
     }
 
     /// Returns true if a run's result was the same at an earlier commit of this process.
-    pub(super) fn stands_since(&self, run: &Run, since: Commit) -> bool {
+    pub(super) fn is_unchanged_since(&self, run: &Run, since: Commit) -> bool {
         let rests_on_rows = !run.ages() && !run.inputs.has(Inputs::MEMORY);
         rests_on_rows && since <= run.commit && !self.is_touched_until(run, since, run.commit)
     }

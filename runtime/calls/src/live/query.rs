@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 
 use super::AskedQuery;
-use crate::call::dispatch::{Dispatcher, Ended};
+use crate::call::dispatch::{CallEnd, Dispatcher};
 use crate::call::envelope;
 use crate::codec::decode::Body;
 use crate::codec::{Format, convex_json};
@@ -24,7 +24,7 @@ use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
 
 /// The key of a live query, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Question {
+pub(crate) struct QueryKey {
     /// The function.
     pub path: Arc<str>,
     /// The arguments' JSON, members by name.
@@ -38,7 +38,7 @@ pub(crate) struct Question {
 /// One run of a query.
 pub(crate) struct Run {
     /// Its result: the members of a result's object after `"query":N,`, and the closing brace.
-    pub told: Bytes,
+    pub json: Bytes,
     /// Its error, if it failed.
     pub failed: Option<Code>,
     /// The end of its pages, if it read any.
@@ -54,17 +54,17 @@ pub(crate) struct Run {
 impl Run {
     /// Returns true if other subscriptions to the same query may share its result.
     pub(crate) fn is_for_everybody(&self) -> bool {
-        self.inputs.is_none() && !self.reads.is_unannounced && !self.failed.is_some_and(passes)
+        self.inputs.is_none() && !self.reads.is_unannounced && !self.failed.is_some_and(is_transient_error)
     }
 
     /// Returns true if its result becomes outdated without a commit.
     pub(crate) fn ages(&self) -> bool {
-        self.inputs.has(Inputs::UNANNOUNCED) || self.reads.is_unannounced || self.failed.is_some_and(passes)
+        self.inputs.has(Inputs::UNANNOUNCED) || self.reads.is_unannounced || self.failed.is_some_and(is_transient_error)
     }
 }
 
 /// Returns true for a transient error: another run may succeed.
-pub(crate) fn passes(code: Code) -> bool {
+pub(crate) fn is_transient_error(code: Code) -> bool {
     matches!(
         code,
         Code::Overloaded | Code::Timeout | Code::Unavailable | Code::NotReady | Code::RateLimited | Code::Internal
@@ -73,7 +73,7 @@ pub(crate) fn passes(code: Code) -> bool {
 
 /// The reason for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum RunReason {
     /// A new subscription: the run is charged and counted as a call.
     Subscribed,
     /// A change of its reads or inputs.
@@ -81,23 +81,23 @@ pub(crate) enum Why {
 }
 
 /// The parts of a run beside its snapshot.
-pub(crate) struct Asked {
-    pub question: Arc<Question>,
+pub(crate) struct RunRequest {
+    pub question: Arc<QueryKey>,
     pub function: Registered,
     pub caller: Caller,
     pub flow: Flow,
-    pub why: Why,
+    pub why: RunReason,
 }
 
-impl Asked {
+impl RunRequest {
     /// Runs the query on a snapshot of `commit`. It always returns a result that can be sent.
     pub(crate) fn run(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, commit: Commit) -> Run {
         let services = dispatcher.services();
         let (caller, request_id) = (self.caller.clone(), services.request_id());
         let call = Call::new(services.clone(), self.function.def, caller, self.flow, request_id.clone());
         let call = Arc::new(match self.why {
-            Why::Subscribed => call,
-            Why::Again => call.paid(),
+            RunReason::Subscribed => call,
+            RunReason::Again => call.paid(),
         });
         let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
         let visited = reader.rows_observed();
@@ -110,8 +110,8 @@ impl Asked {
         call.work.rows_read.fetch_add(reader.rows_observed().saturating_sub(visited), Relaxed);
         let log_lines = capture.take();
         let error = result.as_ref().err();
-        if self.why == Why::Subscribed {
-            let ended = Ended {
+        if self.why == RunReason::Subscribed {
+            let ended = CallEnd {
                 function: &self.function,
                 by: By::Caller,
                 key: None,
@@ -124,13 +124,13 @@ impl Asked {
             drop(dispatcher.completed(&call, ended, &capture));
         }
         let failed = error.map(Error::code);
-        let told = match result {
+        let json = match result {
             Ok(value) => {
-                let mut told = Vec::with_capacity(value.len() + 32);
-                told.extend_from_slice(br#""status":"success","value":"#);
-                told.extend_from_slice(&value);
-                told.push(b'}');
-                told
+                let mut json = Vec::with_capacity(value.len() + 32);
+                json.extend_from_slice(br#""status":"success","value":"#);
+                json.extend_from_slice(&value);
+                json.push(b'}');
+                json
             }
             // The members follow the opening brace.
             Err(error) => match self.question.format {
@@ -139,7 +139,7 @@ impl Asked {
             }
             .split_off(1),
         };
-        Run { told: told.into(), failed, journal, reads: reader.take(), inputs: call.inputs.noted(), commit }
+        Run { json: json.into(), failed, journal, reads: reader.take(), inputs: call.inputs.used(), commit }
     }
 
     /// Returns the value's JSON, and the end of the pages that were read.
@@ -149,7 +149,7 @@ impl Asked {
         reader: &Rc<RecordingReader>,
         call: &Arc<Call>,
     ) -> Result<(Vec<u8>, Option<Arc<str>>)> {
-        let Question { args, format, journal, .. } = &*self.question;
+        let QueryKey { args, format, journal, .. } = &*self.question;
         let Prepared::Query(query) = dispatcher.handlers().prepare(&self.function, Body::Args(args, *format))? else {
             return Err(Error::internal("a live query is not a query"));
         };
@@ -170,7 +170,7 @@ impl Asked {
     }
 }
 
-impl Question {
+impl QueryKey {
     /// Converts it to the client's request.
     pub(crate) fn to_asked(&self) -> AskedQuery {
         let journal = self.journal.as_deref().map(str::to_owned);

@@ -17,7 +17,7 @@ use super::recorder::{Recorder, SECOND};
 /// A minute, in ms: the length of a row with the finest spans.
 pub(crate) const MINUTE: i64 = 60 * SECOND;
 /// Number of batches that stay after they were written.
-const KEPT: usize = 4;
+const BATCHES_KEPT: usize = 4;
 /// Maximum number of batches that wait to be written. Older ones are dropped.
 const UNWRITTEN_MAX: usize = 60;
 /// The name of the row for the calls of all functions together.
@@ -99,7 +99,7 @@ impl Minutes {
             batches.next += 1;
             batches.kept.push_back(Arc::new(Batch { number, written: AtomicBool::new(false), parts }));
         }
-        while batches.kept.len() > KEPT && batches.kept.front().is_some_and(|batch| batch.is_written()) {
+        while batches.kept.len() > BATCHES_KEPT && batches.kept.front().is_some_and(|batch| batch.is_written()) {
             batches.kept.pop_front();
         }
         while batches.kept.len() > UNWRITTEN_MAX {

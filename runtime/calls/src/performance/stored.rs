@@ -51,7 +51,7 @@ pub(crate) struct Level {
     /// Period of a row.
     pub stretch_ms: i64,
     /// Time for which rows stay at this level.
-    pub kept: Duration,
+    pub retention: Duration,
 }
 
 const HOUR: i64 = 60 * MINUTE;
@@ -59,9 +59,9 @@ const DAY: i64 = 24 * HOUR;
 
 /// The levels, from fine to coarse.
 pub(crate) const LEVELS: [Level; 3] = [
-    Level { step_ms: SECOND, stretch_ms: MINUTE, kept: Duration::from_millis(HOUR as u64) },
-    Level { step_ms: 10 * SECOND, stretch_ms: 10 * MINUTE, kept: Duration::from_millis(DAY as u64) },
-    Level { step_ms: MINUTE, stretch_ms: HOUR, kept: Duration::from_millis(7 * DAY as u64) },
+    Level { step_ms: SECOND, stretch_ms: MINUTE, retention: Duration::from_millis(HOUR as u64) },
+    Level { step_ms: 10 * SECOND, stretch_ms: 10 * MINUTE, retention: Duration::from_millis(DAY as u64) },
+    Level { step_ms: MINUTE, stretch_ms: HOUR, retention: Duration::from_millis(7 * DAY as u64) },
 ];
 
 /// Rows that one transaction writes or removes: about 5 ms.
@@ -137,7 +137,7 @@ async fn write(history: &History, batch: &Arc<Batch>) -> Result<()> {
 
 /// Aggregates the rows of `fine` that are old enough, one period of `coarse` at a time.
 async fn age(history: &History, fine: Level, coarse: Level, now: Millis) -> Result<()> {
-    let before = floor((now - fine.kept).0, coarse.stretch_ms);
+    let before = floor((now - fine.retention).0, coarse.stretch_ms);
     let mut from = i64::MIN;
     loop {
         let (boot, first_kept) = (history.boot, history.minutes.first_kept());
@@ -214,7 +214,7 @@ async fn replace(history: &History, coarse: Level, start: i64, rows: Vec<Doc<Sto
 }
 
 async fn forget(history: &History, coarsest: Level, now: Millis) -> Result<()> {
-    let before = now - coarsest.kept - Duration::from_millis(coarsest.stretch_ms.unsigned_abs());
+    let before = now - coarsest.retention - Duration::from_millis(coarsest.stretch_ms.unsigned_abs());
     history
         .database
         .sweep("forget performance", move |db| {

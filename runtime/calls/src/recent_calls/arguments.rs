@@ -29,10 +29,10 @@ const SECRET: &str = "(secret)";
 
 /// The arguments of one call.
 #[derive(Clone, Debug)]
-pub struct Arguments(Held);
+pub struct Arguments(Source);
 
 #[derive(Clone, Debug)]
-enum Held {
+enum Source {
     /// The text that was sent.
     Sent { text: Box<str>, is_envelope: bool, function: Registered },
     /// The number of bytes, which were not copied.
@@ -49,26 +49,26 @@ impl Arguments {
             Body::Args(text, _) => (text, false),
         };
         Self(match text.len() {
-            ..=SENT_BYTES_MAX => Held::Sent { text: text.into(), is_envelope, function: function.clone() },
-            bytes => Held::Large(bytes),
+            ..=SENT_BYTES_MAX => Source::Sent { text: text.into(), is_envelope, function: function.clone() },
+            bytes => Source::Large(bytes),
         })
     }
 
     /// Returns its bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         match &self.0 {
-            Held::Sent { text, .. } => text.len(),
-            Held::Large(_) => 0,
-            Held::Shown(json) => json.get().len(),
+            Source::Sent { text, .. } => text.len(),
+            Source::Large(_) => 0,
+            Source::Shown(json) => json.get().len(),
         }
     }
 
     /// Returns the JSON that operators see.
     pub fn shown(&self) -> Cow<'_, str> {
         match &self.0 {
-            Held::Sent { text, is_envelope, function } => shown(text, *is_envelope, function.secret_fields()).into(),
-            Held::Large(bytes) => format!("\"({bytes} bytes)\"").into(),
-            Held::Shown(json) => json.get().into(),
+            Source::Sent { text, is_envelope, function } => shown(text, *is_envelope, function.secret_fields()).into(),
+            Source::Large(bytes) => format!("\"({bytes} bytes)\"").into(),
+            Source::Shown(json) => json.get().into(),
         }
     }
 }
@@ -82,7 +82,7 @@ impl Serialize for Arguments {
 
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|json| Self(Held::Shown(json)))
+        Box::<RawValue>::deserialize(deserializer).map(|json| Self(Source::Shown(json)))
     }
 }
 

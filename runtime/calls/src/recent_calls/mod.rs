@@ -231,7 +231,7 @@ impl RecentCalls {
     /// Returns the latest calls that match a filter, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the
     /// disk.
     pub(crate) fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
-        let mut found = Found { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
+        let mut found = Search { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
         self.write();
         if let Some(recorder) = &self.recorder {
             let state = recorder.state.lock();
@@ -261,23 +261,23 @@ impl RecentCalls {
     /// # Errors
     /// `OVERLOADED` if the maximum number of followers is reached.
     pub(crate) fn follow(&self, filter: Filter) -> Result<Follower> {
-        let place = Place(self.followers.clone());
-        if place.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
+        let permit = FollowerPermit(self.followers.clone());
+        if permit.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
             return Err(Error::overloaded("Too many clients follow the calls; try again when one has disconnected"));
         }
-        Ok(Follower { receiver: self.sender.subscribe(), filter, _place: place })
+        Ok(Follower { receiver: self.sender.subscribe(), filter, _permit: permit })
     }
 }
 
 /// The result of a search, newest first.
-struct Found<'a> {
+struct Search<'a> {
     filter: &'a Filter,
     count: usize,
     records: Vec<CallRecord>,
     bytes: usize,
 }
 
-impl Found<'_> {
+impl Search<'_> {
     fn take(&mut self, record: CallRecord) -> ControlFlow<()> {
         if self.records.len() >= self.count || self.bytes >= SHOWN_BYTES_MAX {
             return ControlFlow::Break(());
@@ -385,12 +385,12 @@ impl Queue {
 pub struct Follower {
     receiver: broadcast::Receiver<Arc<CallRecord>>,
     filter: Filter,
-    _place: Place,
+    _permit: FollowerPermit,
 }
 
-struct Place(Arc<AtomicUsize>);
+struct FollowerPermit(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for FollowerPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }

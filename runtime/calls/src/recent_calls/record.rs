@@ -111,7 +111,7 @@ impl CallRecord {
             scheduled: call.by == By::Scheduler,
             arguments,
             result_bytes: call.result_bytes,
-            cached: call.is_kept,
+            cached: call.is_cached,
             rows_read: call.rows_read,
             rows_written: call.rows_written,
             error: call.error.map(|error| match (call.called, error.code().status()) {

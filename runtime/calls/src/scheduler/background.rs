@@ -13,7 +13,7 @@ use super::Scheduler;
 use super::cron::Crons;
 use super::due;
 use super::job::{Cron, Job, JobKind};
-use super::run::Ended;
+use super::run::AttemptEnd;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
@@ -46,8 +46,8 @@ impl Running {
         let (id, kind) = (job.id(), job.kind);
         let task = self.tasks.spawn(async move {
             match scheduler.run(&job).await {
-                Ok(Ended::Ran) => {}
-                Ok(Ended::NoRoom) => tokio::time::sleep(PAUSE).await,
+                Ok(AttemptEnd::Ran) => {}
+                Ok(AttemptEnd::NoRoom) => tokio::time::sleep(PAUSE).await,
                 Err(error) => {
                     tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
                     tokio::time::sleep(PAUSE).await;
@@ -109,7 +109,7 @@ pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<boo
     while !*stop.borrow_and_update() {
         scheduler.services().alarm().looks();
         let now = scheduler.services().clock().now();
-        if now >= recover_at && scheduler.has_company() {
+        if now >= recover_at && scheduler.has_other_nodes() {
             recover_at = now + RECOVERY;
             if let Err(error) = scheduler.recover().await {
                 tracing::warn!(target: "convoke::job", "cannot recover the actions of ended nodes: {}", error.chain());

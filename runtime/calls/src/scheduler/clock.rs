@@ -6,7 +6,7 @@ use convoke_core::clock::{Clock, Millis};
 
 /// The last reading of the clock.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub(super) struct ClockReading {
     /// The time of day.
     at: Millis,
     /// The monotonic time.
@@ -24,7 +24,7 @@ pub(super) struct SetBack {
     at: Millis,
 }
 
-impl Looked {
+impl ClockReading {
     /// Creates the first reading of a process. `newest` is the time of the newest row of an earlier process.
     pub(super) fn first(clock: &dyn Clock, newest: Millis) -> Self {
         let (at, monotonic) = (clock.now(), clock.monotonic());
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn jump_back_is_seen_once_and_repeated_until_jobs_have_followed() {
         let at = |s: i64| Millis(1_000_000 + s * 1_000);
-        let mut looked = Looked { at: at(0), monotonic: 10 * S, is_behind: false };
+        let mut looked = ClockReading { at: at(0), monotonic: 10 * S, is_behind: false };
         assert_eq!(looked.look(at(1), 11 * S), None);
         assert_eq!(looked.look(at(-99), 12 * S), Some(SetBack { by: 100 * S, at: at(-100) }));
         let again = SetBack { by: Duration::ZERO, at: at(-98) };
@@ -80,7 +80,7 @@ mod tests {
         looked.has_followed();
         assert_eq!(looked.look(at(-97), 14 * S), None);
         let clock = HeldClock::at(at(0));
-        assert!(Looked::first(&clock, at(1)).is_behind && !Looked::first(&clock, at(0)).is_behind);
+        assert!(ClockReading::first(&clock, at(1)).is_behind && !ClockReading::first(&clock, at(0)).is_behind);
     }
 
     #[test]

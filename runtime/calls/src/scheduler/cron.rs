@@ -65,11 +65,11 @@ impl Crons {
     /// are too far ahead to an earlier time, since the clock was set back.
     ///
     /// If other nodes serve the database, undeclared crons stay: nodes of another release may declare them.
-    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis, has_company: bool) -> Result<()> {
+    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis, has_other_nodes: bool) -> Result<()> {
         let mut known = HashSet::new();
         for row in db.scan::<Cron>().take(usize::MAX)? {
             let Some(declared) = self.find(&row) else {
-                if !has_company {
+                if !has_other_nodes {
                     db.delete(row.id())?;
                 }
                 continue;

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::Scheduler;
 use super::cron::Crons;
 use super::job::{Cron, Job, JobKind};
-use super::run::Ended;
+use super::run::AttemptEnd;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -74,7 +74,7 @@ impl Scheduler {
             match first {
                 First::Cron(id, due_at) => self.fire(id, due_at).await?,
                 First::Job(job) => {
-                    if self.run(&job).await? == Ended::NoRoom {
+                    if self.run(&job).await? == AttemptEnd::NoRoom {
                         return Err(Error::not_ready("The store does not accept writes now"));
                     }
                     ran += 1;
@@ -122,7 +122,7 @@ impl Scheduler {
     /// Updates the table of crons to the program and the clock: at start, and after the clock was set back.
     pub(super) async fn enter_crons(&self) -> Result<()> {
         let crons = self.crons.clone();
-        let (now, has_company) = (self.services().clock().now(), self.has_company());
-        self.services().database().write("enter the crons", move |db| crons.enter(db, now, has_company)).await
+        let (now, has_other_nodes) = (self.services().clock().now(), self.has_other_nodes());
+        self.services().database().write("enter the crons", move |db| crons.enter(db, now, has_other_nodes)).await
     }
 }

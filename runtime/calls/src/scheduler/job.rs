@@ -176,28 +176,28 @@ pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
 
 /// The result of a failed attempt for its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum AfterFailure {
     /// It is retried at this time.
-    Again(Millis),
+    Retry(Millis),
     /// It stays as failed.
-    ForGood,
+    Final,
     /// It was cancelled or moved, or a newer job with its key is pending. Nothing is left to do.
     Gone,
 }
 
 /// Records a failed attempt: of a mutation that was pending for `run_at`, or of a running action.
-pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, now: Millis) -> Result<Failed> {
-    let Some(job) = db.get(id)? else { return Ok(Failed::Gone) };
+pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, now: Millis) -> Result<AfterFailure> {
+    let Some(job) = db.get(id)? else { return Ok(AfterFailure::Gone) };
     let attempts = match job.state {
         JobState::Pending if job.run_at == failure.run_at => job.attempts + 1,
         JobState::Running if job.boot == failure.boot => job.attempts,
-        JobState::Running | JobState::Pending | JobState::Failed => return Ok(Failed::Gone),
+        JobState::Running | JobState::Pending | JobState::Failed => return Ok(AfterFailure::Gone),
     };
     let again = !failure.for_good && attempts < tries;
     // A running action does not hold its key. A job that took the key in the meantime does the work of this one.
     if again && job.state == JobState::Running && pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
         db.delete(id)?;
-        return Ok(Failed::Gone);
+        return Ok(AfterFailure::Gone);
     }
     let next = now + backoff(id, attempts);
     db.patch_doc(job, |job| {
@@ -213,7 +213,7 @@ pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, n
             job.finished_at = Some(now);
         }
     })?;
-    Ok(if again { Failed::Again(next) } else { Failed::ForGood })
+    Ok(if again { AfterFailure::Retry(next) } else { AfterFailure::Final })
 }
 
 /// The error of an attempt, as stored in its row.

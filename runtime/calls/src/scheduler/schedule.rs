@@ -89,11 +89,11 @@ impl<F: ActionFn> Schedulable<F> for IsAction {
 
 /// The handling of a pending job with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum OnPending {
     /// The pending job stays as it is, and the new request adds nothing.
-    Kept,
+    Keep,
     /// The pending job takes the new time, arguments and caller.
-    Moved,
+    Move,
 }
 
 /// A request to schedule a job.
@@ -103,7 +103,7 @@ pub(crate) struct Request {
     kind: JobKind,
     args: String,
     when: When,
-    key: Option<(String, Standing)>,
+    key: Option<(String, OnPending)>,
 }
 
 impl Request {
@@ -111,7 +111,7 @@ impl Request {
         services: &Services,
         when: impl Into<When>,
         args: F::Args,
-        key: Option<(&str, Standing)>,
+        key: Option<(&str, OnPending)>,
     ) -> Result<Self>
     where
         F::Kind: Schedulable<F>,
@@ -122,7 +122,7 @@ impl Request {
             kind: <F::Kind as Schedulable<F>>::KIND,
             args,
             when: when.into(),
-            key: key.map(|(key, standing)| (key.to_owned(), standing)),
+            key: key.map(|(key, pending)| (key.to_owned(), pending)),
         })
     }
 
@@ -147,12 +147,12 @@ impl Request {
             finished_at: None,
         };
         match (job::pending_of_key(db, &row.path, row.key.as_deref())?, &self.key) {
-            (Some(standing), Some((_, Standing::Moved))) => {
-                let id = standing.id();
+            (Some(pending), Some((_, OnPending::Move))) => {
+                let id = pending.id();
                 db.replace(id, row)?;
                 Ok((id, run_at))
             }
-            (Some(standing), _) => Ok((standing.id(), standing.run_at)),
+            (Some(pending), _) => Ok((pending.id(), pending.run_at)),
             (None, _) => Ok((db.insert(row)?, run_at)),
         }
     }
@@ -200,7 +200,7 @@ impl MutationCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Kept));
+        let key = Some((key, OnPending::Keep));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
     }
 
@@ -218,7 +218,7 @@ impl MutationCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Moved));
+        let key = Some((key, OnPending::Move));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
     }
 
@@ -276,7 +276,7 @@ impl ActionCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Kept));
+        let key = Some((key, OnPending::Keep));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?).await
     }
 
@@ -293,7 +293,7 @@ impl ActionCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Moved));
+        let key = Some((key, OnPending::Move));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use super::clock::Looked;
+use super::clock::ClockReading;
 use super::cron::Crons;
 use crate::call::Dispatcher;
 use crate::services::Services;
@@ -19,7 +19,7 @@ pub struct Scheduler {
     /// Set when the first run was prepared.
     pub(super) prepared: tokio::sync::OnceCell<()>,
     /// The last reading of the clock.
-    pub(super) looked: Mutex<Looked>,
+    pub(super) looked: Mutex<ClockReading>,
     /// Counters of attempts.
     pub stats: Stats,
 }
@@ -38,7 +38,7 @@ pub struct Stats {
 impl Scheduler {
     /// Creates the scheduler. `newest` is the time of the newest row of an earlier process.
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, newest: Millis) -> Self {
-        let looked = Mutex::new(Looked::first(&**dispatcher.services().clock(), newest));
+        let looked = Mutex::new(ClockReading::first(&**dispatcher.services().clock(), newest));
         Self { dispatcher, crons, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
     }
 
