@@ -1,6 +1,6 @@
 //! The engine on PostgreSQL, against a real server: it passes the suite of every engine, and what is its own holds too.
 //!
-//! `runtime/postgres/tests/postgres.sh` starts a server and names it in `CONVOKE_TEST_POSTGRES`.
+//! `e2e/postgres.sh` starts a server and names it in `CONVOKE_TEST_POSTGRES`.
 
 #![cfg(feature = "server-tests")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -27,7 +27,7 @@ convoke_store::conformance_tests!(crate::postgres());
 
 /// The server of the tests.
 fn server() -> Postgres {
-    let url = std::env::var("CONVOKE_TEST_POSTGRES").expect("runtime/postgres/tests/postgres.sh names a server");
+    let url = std::env::var("CONVOKE_TEST_POSTGRES").expect("e2e/postgres.sh names a server");
     Postgres::at(&url, None).unwrap()
 }
 

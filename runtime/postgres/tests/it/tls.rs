@@ -9,8 +9,7 @@ use convoke_store::EngineFactory as _;
 /// What comes of an attempt at `host` with these roots.
 fn attempt(host: &str, roots: Option<&str>) -> Result<(), String> {
     let url = std::env::var("CONVOKE_TEST_POSTGRES").unwrap().replace("127.0.0.1", host);
-    let folder =
-        std::env::var("CONVOKE_TEST_POSTGRES_TLS").expect("runtime/postgres/tests/postgres.sh makes certificates");
+    let folder = std::env::var("CONVOKE_TEST_POSTGRES_TLS").expect("e2e/postgres.sh makes certificates");
     let roots = roots.map(|name| format!("&sslrootcert={folder}/{name}.pem")).unwrap_or_default();
     let server =
         Postgres::at(&format!("{url}?sslmode=verify-full&schema=tls_{}{roots}", std::process::id()), None).unwrap();

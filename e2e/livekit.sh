@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Holds a real run of the server against LiveKit's own library: the tokens it mints, and what it tells a media server.
+# Needs Python 3 and the package index. Usage: e2e/livekit.sh [BINARY]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+binary=${1:-}
+if [ -z "$binary" ]; then
+  cargo build --quiet -p functions --bin convoke
+  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
+"$work/venv/bin/python" e2e/livekit.py "$binary" "$work"
