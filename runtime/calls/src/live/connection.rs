@@ -36,7 +36,7 @@ pub struct LiveConnection {
     caller: Caller,
     flow: Flow,
     /// Results of queries that cannot run.
-    rejected: Vec<Told>,
+    rejected: Vec<QueryResult>,
     /// The rejected queries, in case another caller may run them.
     refused: BTreeMap<u32, AskedQuery>,
     failing_since: Option<Instant>,
@@ -53,7 +53,7 @@ pub struct Update {
     /// The commit.
     pub commit: Commit,
     /// The queries whose results changed.
-    pub results: Vec<Told>,
+    pub results: Vec<QueryResult>,
     /// True if a client with this update may later resume without the unchanged results ([`LiveConnection::resume`]).
     /// False if one of its results is a transient failure.
     pub is_lasting: bool,
@@ -61,7 +61,7 @@ pub struct Update {
 
 /// A query's result.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct QueryResult {
     /// The client's number of the query.
     pub query: u32,
     /// The members of its object after the number, and the closing brace: `"status":"success","value":…}`.
@@ -139,7 +139,7 @@ impl LiveConnection {
         if let Err(error) = self.try_subscribe(number, &asked).await {
             let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
             let journal = asked.journal.as_deref().map(Arc::from);
-            self.rejected.push(Told { query: number, json, journal });
+            self.rejected.push(QueryResult { query: number, json, journal });
             self.refused.insert(number, asked);
         }
     }
@@ -505,7 +505,7 @@ impl LiveConnection {
                 }
                 let subscription = &state.subscriptions[id];
                 let journal = subscription.question.journal.clone();
-                results.push(Told { query: subscription.number, json: run.json.clone(), journal });
+                results.push(QueryResult { query: subscription.number, json: run.json.clone(), journal });
             }
         }
         let own = &state.connections[self.id].subscriptions;

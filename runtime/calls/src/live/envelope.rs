@@ -16,7 +16,7 @@ pub struct AskedQuery {
     pub args: String,
     /// Format of values.
     pub format: Format,
-    /// The end of its pages, if the client received it before ([`Told::journal`](super::Told::journal)).
+    /// The end of its pages, if the client received it before ([`QueryResult::journal`](super::QueryResult::journal)).
     pub journal: Option<String>,
 }
 

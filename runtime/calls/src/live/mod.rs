@@ -14,6 +14,6 @@ mod query;
 
 pub use across::ConnectionName;
 pub use clients::{LiveClient, WatchedQuery};
-pub use connection::{LiveConnection, Told, Update};
+pub use connection::{LiveConnection, QueryResult, Update};
 pub use envelope::AskedQuery;
 pub use hub::{Bound, Hub, Owner, Stats};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::app::{Reply, TestApp, TestCaller};
 use convoke_calls::call::Format;
-use convoke_calls::live::{AskedQuery, LiveConnection, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, QueryResult, Update};
 use convoke_core::error::Result;
 
 /// How long a test waits for what must come.
@@ -76,7 +76,7 @@ fn only(update: Update) -> Reply {
 ///
 /// # Panics
 /// If it is no result.
-pub fn reply(told: &Told) -> Reply {
+pub fn reply(told: &QueryResult) -> Reply {
     let json = [b"{", &*told.json].concat();
     Reply::of_json(&serde_json::from_slice(&json).expect("the runtime writes valid JSON"))
 }
