@@ -4,12 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=$target/debug/convoke
-fi
+source e2e/program.sh
+find_program "${1:-}"
 
 tools=$target/tools/description
 wanted='openapi-spec-validator==0.9.0 schemathesis==4.32.5'

@@ -4,14 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
-fi
+source e2e/program.sh
+find_program "${1:-}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
-"$work/venv/bin/python" e2e/livekit.py "$binary" "$work"
+"$work/venv/bin/python" e2e/livekit_conformance.py "$binary" "$work"

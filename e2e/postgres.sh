@@ -63,22 +63,20 @@ export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
 export CONVOKE_TEST_POSTGRES_TLS="$tls"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
-engine() { cargo test -p convoke-postgres --features server-tests --lib --test it; }
+engine() { cargo test --workspace --test engine; }
 # Each test waits for standbys more than it works.
-servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test -p convoke-postgres --features server-tests --test servers; }
-# Both are built with the same features, so that one build serves both.
-with_postgres() { cargo test --workspace --features examples/postgres,functions/postgres "$@"; }
-nodes() { with_postgres --test nodes; }
+servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test --workspace --test servers; }
+nodes() { cargo test --workspace --test nodes; }
 # The application's own tests, each in a schema of its own. They wait for the server more than they work. Generated code and
 # the rules of who may call what do not depend on the engine. No test here stops the server, so that it need not sync.
 application() {
     as_user "$bin/psql" -q -h 127.0.0.1 -p "$port" -U convoke postgres -c "ALTER SYSTEM SET fsync = off" \
         -c "SELECT pg_reload_conf()" >/dev/null
-    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 with_postgres --test application -- --skip codegen:: --skip rights::
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 cargo test --workspace --test application -- --skip codegen:: --skip rights::
 }
 
 case "${1:-all}" in
-    all) engine && servers && with_postgres --no-run --test nodes --test application --bench calls && nodes && application ;;
+    all) engine && servers && nodes && application ;;
     engine | servers | nodes | application) "$1" ;;
     *) "$@" ;;
 esac

@@ -4,13 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+source e2e/program.sh
 need() {
   command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
 }
 need npm nodejs npm
 need chromium chromium
-cargo build --quiet -p functions --bin convoke
+build_programs
 
 work=$target/react
 mkdir -p "$work"

@@ -5,13 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+source e2e/program.sh
+
 script=e2e/browser/$1
-binary=${2:-}
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=$target/debug/convoke
-fi
+find_program "${2:-}"
 
 if [ ! -x /usr/bin/chromium ]; then
   apt-get update -qq

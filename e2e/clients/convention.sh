@@ -8,7 +8,7 @@ source e2e/clients/servers.sh
 
 need npm nodejs npm
 need python3 python3 python3-venv
-build_servers
+build_programs
 
 work=$target/clients/convention
 mkdir -p "$work"

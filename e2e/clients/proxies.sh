@@ -15,7 +15,7 @@ if [ "${1:-}" != --in-network ]; then
   need caddy caddy
   need openssl openssl
   need ip iproute2
-  build_servers
+  build_programs
   mkdir -p "$work"
   cp e2e/clients/sync/package*.json e2e/clients/proxies/* "$work"
   (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)

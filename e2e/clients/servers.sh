@@ -1,6 +1,6 @@
 # Servers for the tests of clients: sourced at the root of the repository.
 
-target=${CARGO_TARGET_DIR:-$PWD/target}
+source e2e/program.sh
 application=$target/debug/convoke
 probes=$target/debug/examples/client_probes
 servers=()
@@ -17,11 +17,6 @@ trap finish EXIT
 # need COMMAND PACKAGE …: installs the packages where the command is missing.
 need() {
   command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -qq -y "${@:2}" >/dev/null; }
-}
-
-build_servers() {
-  cargo build --quiet -p functions --bin convoke
-  cargo build --quiet -p convoke --example client_probes
 }
 
 # start BINARY [FLAG …]: serves on a free port; `url` is where, `data` the folder in which it was started.

@@ -10,7 +10,7 @@ source e2e/clients/servers.sh
 need npm nodejs npm
 need python3 python3 python3-venv
 need chromium chromium
-build_servers
+build_programs
 
 work=$target/clients/sync
 mkdir -p "$work"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
 need npm nodejs npm
-build_servers
+build_programs
 
 work=$target/clients/typescript
 mkdir -p "$work"

@@ -85,7 +85,7 @@ fn what_the_container_is_made_of_is_a_whole_workspace() {
 fn the_container_runs_commands_that_exist_as_nobody_with_rights() {
     let text = crate::read("deploy/Dockerfile");
     for part in [
-        "cargo build --release --locked --package functions --bin convoke --features postgres",
+        "cargo build --release --locked --package functions --bin convoke",
         "USER 10001",
         "VOLUME /data",
         "STOPSIGNAL SIGTERM",

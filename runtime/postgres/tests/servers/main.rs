@@ -3,7 +3,6 @@
 //!
 //! `e2e/postgres.sh servers` names the programs.
 
-#![cfg(feature = "server-tests")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cluster;

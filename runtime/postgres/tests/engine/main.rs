@@ -2,7 +2,6 @@
 //!
 //! `e2e/postgres.sh` starts a server and names it in `CONVOKE_TEST_POSTGRES`.
 
-#![cfg(feature = "server-tests")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 // The attributes speak of `convoke`.
