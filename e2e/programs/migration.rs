@@ -122,7 +122,7 @@ fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
     for part in [
         &format!("migrations/fillShelves: begun, {half} of {BOOKS} rows"),
         &format!("migrations/fillShelves: finished, {BOOKS} rows"),
-        "the database fits now, and everybody is served",
+        "the database fits now, and all calls are served",
     ] {
         assert!(said.contains(part), "{said}");
     }

@@ -245,7 +245,8 @@ fn a_key_in_a_file_that_others_can_read_is_used_with_a_warning() {
         warned
     };
     assert_eq!(listed(0o600), "");
-    let advice = "convoke: ci.key is a secret with mode 0640; take it from others with `chmod 600 ci.key`\n";
+    let advice =
+        "convoke: ci.key is a secret with mode 0640; run `chmod 600 ci.key`, so that only its owner can read it\n";
     assert_eq!(listed(0o640), advice);
 }
 

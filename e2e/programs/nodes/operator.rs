@@ -149,7 +149,7 @@ fn what_a_node_shows_says_whose_it_is_and_a_live_connection_is_ended_from_any_no
     let id = live(&other)["connections"][0]["id"].as_str().unwrap().to_owned();
     other.signal("STOP");
     let (_, says, is_done) = command(&one, &["live", "end", &id]);
-    assert!(!is_done && says.contains("The node that has this connection does not answer now"), "{says}");
+    assert!(!is_done && says.contains("The node of this connection is unreachable"), "{says}");
     other.signal("CONT");
     drop(other);
     until("the other node is not heard of", || live(&one)["node"]["others"] == 0);

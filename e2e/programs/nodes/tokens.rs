@@ -32,7 +32,7 @@ fn a_node_without_the_key_or_with_another_one_does_not_start_and_says_why() {
     let without = cluster.node_with(|command| command.env_remove("CONVOKE_SECRET_STORE_KEY")).err().unwrap();
     assert!(without.contains("set CONVOKE_SECRET_STORE_KEY") && without.contains("openssl rand"), "{without}");
     let short = cluster.node_with(|command| command.env("CONVOKE_SECRET_STORE_KEY", "short")).err().unwrap();
-    assert!(short.contains("has less than 32 characters"), "{short}");
+    assert!(short.contains("has fewer than 32 characters"), "{short}");
 
     let node = cluster.node();
     let other_key = "another key, which is of a length that is accepted";

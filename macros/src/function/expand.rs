@@ -1,4 +1,4 @@
-//! Writes what stands beside a registered function: a type of its name, and its registration.
+//! Generates the code beside a registered function: a type with its name, and its registration.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -9,7 +9,7 @@ use super::check::{Checked, Options};
 use super::parse::Kind;
 use crate::attributes;
 
-/// What is written behind the function.
+/// Returns the code after the function.
 pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     let marker = marker(function);
     let registration = registration(function);
@@ -36,7 +36,8 @@ pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// The type. A struct with braces has no value of its name, so the function keeps that one, and one `use` imports both.
+/// Returns the type. A struct with braces does not occupy the name as a value, so the function keeps it, and one `use`
+/// imports both.
 fn marker(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let vis = &function.item.vis;
@@ -44,7 +45,7 @@ fn marker(function: &Checked<'_>) -> TokenStream {
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, reason = "it stands for the function of its name")]
+        #[allow(non_camel_case_types, dead_code, reason = "it represents the function of its name")]
         #vis struct #name {}
     }
 }
@@ -100,14 +101,14 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// How the runtime calls the function: by its bare name, which also holds inside a function's body.
+/// Returns the call of the function: by its bare name, which also works inside a function's body.
 fn invocation(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let output = &function.output;
     let args = args_type(function);
     let Names { invoke, context, .. } = names(function.kind);
     let (ctx, rest) = (local("ctx"), local("args"));
-    // A context of another kind under another name, and a type that is no result, are told where they were written.
+    // rustc reports a wrong context under an alias, and a wrong result type, at the author's code.
     let given_ctx = Ident::new("ctx", Span::mixed_site().located_at(function.context.span()));
     let at_output = Span::call_site().located_at(output.span());
     let given = function.args.is_some().then(|| quote!(#rest));
@@ -155,7 +156,7 @@ fn visibility(options: &Options) -> Ident {
     }
 }
 
-/// What the runtime calls the parts of a kind.
+/// The runtime's names for the parts of a kind.
 struct Names {
     marker: Ident,
     kind: Ident,

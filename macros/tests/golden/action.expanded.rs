@@ -5,7 +5,7 @@ pub async fn generate(ctx: &ActionCtx, mut args: Generate) -> Result<Generated> 
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct generate {}
 const _: () = {

@@ -8,7 +8,7 @@ fn clean(ctx: &mut MutationCtx) -> Result<()> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 struct clean {}
 #[cfg(unix)]
@@ -62,7 +62,7 @@ pub(crate) fn seen(ctx: &mut MutationCtx) -> Result<()> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub(crate) struct seen {}
 const _: () = {

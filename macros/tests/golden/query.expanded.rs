@@ -12,7 +12,7 @@ pub fn list_participants(
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct list_participants {}
 const _: () = {

@@ -17,9 +17,9 @@ pub enum MeetingState {
 const _: () = {
     const __NAMES: &[&::core::primitive::str] = &["scheduled", "on"];
     impl MeetingState {
-        /// Every value, in the order of their declaration.
+        /// All values, in the order of their declaration.
         pub const ALL: &'static [Self] = &[Self::Scheduled, Self::Active];
-        /// The text that stands for it on the wire and in the database.
+        /// Returns its text on the wire and in the database.
         pub const fn as_str(self) -> &'static ::core::primitive::str {
             match self {
                 Self::Scheduled => "scheduled",

@@ -1,6 +1,6 @@
-//! What the attributes' expansions name, so that a crate with functions depends on `convoke` alone.
+//! Names for the expansions of the attributes, so that a crate with functions depends on `convoke` alone.
 //!
-//! Nothing here is for authors, and nothing here is stable.
+//! This module is not part of the public API, and nothing in it is stable.
 
 pub use convoke_store::__private::*;
 

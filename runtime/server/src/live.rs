@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::auth::Authenticator;
 use convoke_calls::call::envelope;
-use convoke_calls::live::{AskedQuery, LiveConnection, Owner, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, Owner, QueryResult, Update};
 use convoke_calls::logs::LogLines;
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
@@ -151,7 +151,7 @@ fn results(update: &Update, digest: &str) -> Vec<u8> {
     // Without an id whoever comes again is told everything.
     let id = if update.is_lasting { format!("{}-{digest}", update.commit) } else { String::new() };
     event.extend_from_slice(format!("id: {id}\nevent: results\ndata: {{\"results\":[").as_bytes());
-    for (place, Told { query, json, .. }) in update.results.iter().enumerate() {
+    for (place, QueryResult { query, json, .. }) in update.results.iter().enumerate() {
         let between = if place == 0 { "" } else { "," };
         event.extend_from_slice(format!("{between}{{\"query\":{query},").as_bytes());
         // A line's end within JSON is white space between its parts: in an event it would end the data.
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_data_whatever_its_json_looks_like() {
-        let told = |query, json: &'static str| Told { query, json: json.into(), journal: None };
+        let told = |query, json: &'static str| QueryResult { query, json: json.into(), journal: None };
         let results = results(
             &Update {
                 commit: Commit(7),

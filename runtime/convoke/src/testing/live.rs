@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::app::{Reply, TestApp, TestCaller};
 use convoke_calls::call::Format;
-use convoke_calls::live::{AskedQuery, LiveConnection, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, QueryResult, Update};
 use convoke_core::error::Result;
 
 /// Timeout of a test for an expected result.
@@ -68,15 +68,15 @@ impl Watch<'_> {
 }
 
 fn only(update: Update) -> Reply {
-    let [told] = &*update.results else { panic!("one query has one result: {update:?}") };
-    reply(told)
+    let [result] = &*update.results else { panic!("one query has one result: {update:?}") };
+    reply(result)
 }
 
 /// Returns a result of a live query as the reply of a call.
 ///
 /// # Panics
 /// If it is not a result.
-pub fn reply(told: &Told) -> Reply {
-    let json = [b"{", &*told.json].concat();
+pub fn reply(result: &QueryResult) -> Reply {
+    let json = [b"{", &*result.json].concat();
     Reply::of_json(&serde_json::from_slice(&json).expect("the runtime writes valid JSON"))
 }

@@ -1,7 +1,7 @@
 //! The messages of the protocol, as JSON.
 
 use convoke_calls::call::timestamp;
-use convoke_calls::live::Told;
+use convoke_calls::live::QueryResult;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
 use convoke_store::Commit;
@@ -229,7 +229,7 @@ pub(super) fn parts(transition: &str, id: u64) -> Vec<String> {
 }
 
 /// A query's result, of what a live query tells of it: the members of an object behind its brace.
-pub(super) fn result_of(told: &Told) -> String {
+pub(super) fn result_of(told: &QueryResult) -> String {
     let (query, journal) = (told.query, Value::from(told.journal.as_deref()));
     let told = String::from_utf8_lossy(&told.json);
     let success = told.strip_prefix(r#""status":"success","value":"#).and_then(|rest| rest.strip_suffix('}'));
@@ -337,7 +337,7 @@ mod tests {
     fn what_clients_are_sent_is_json_of_the_protocol() {
         let (from, to) = (Version::default(), Version { query_set: 1, identity: 2, ts: 258 });
         let told = |query, json: &'static [u8], journal: Option<&str>| {
-            result_of(&Told { query, json: json.into(), journal: journal.map(Into::into) })
+            result_of(&QueryResult { query, json: json.into(), journal: journal.map(Into::into) })
         };
         let results = [told(1, br#""status":"success","value":[1]}"#, Some("[\"x\"]")), removed(2)];
         let written: Value = serde_json::from_str(&transition(from, to, &results)).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::messages::{Call, FromClient, Modification, Token, Version, result_of, transition};
-use convoke_calls::live::Told;
+use convoke_calls::live::QueryResult;
 
 /// A client's session on one connection.
 #[derive(Debug, Default)]
@@ -88,7 +88,13 @@ impl Session {
     }
 
     /// Takes the client from the version that it was told last to this session's own, at a commit.
-    pub(super) fn transition(&mut self, told_last: &mut Version, ts: u64, told: &[Told], removed: &[String]) -> String {
+    pub(super) fn transition(
+        &mut self,
+        told_last: &mut Version,
+        ts: u64,
+        told: &[QueryResult],
+        removed: &[String],
+    ) -> String {
         self.version.ts = self.version.ts.max(ts);
         let results = told.iter().map(result_of);
         let modifications: Vec<String> = removed.iter().cloned().chain(results).collect();

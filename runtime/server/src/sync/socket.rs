@@ -33,7 +33,7 @@ use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
 use convoke_calls::codec::decode;
 use convoke_calls::function::Kind;
-use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, Told};
+use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, QueryResult};
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::UsedKey;
 use convoke_core::error::{Code, Error, Result};
@@ -421,7 +421,7 @@ impl Client {
         self.send_results(told, at_least, &removed).await
     }
 
-    async fn gather(&mut self, told: &mut Vec<Told>, at_least: u64) -> Result<(), End> {
+    async fn gather(&mut self, told: &mut Vec<QueryResult>, at_least: u64) -> Result<(), End> {
         while let Some(update) = self.live.catch_up().await.map_err(|error| ended(&error))? {
             told.retain(|one| update.results.iter().all(|newer| newer.query != one.query));
             told.extend(update.results);
@@ -434,7 +434,12 @@ impl Client {
 
     /// Results may have what the mutation wrote that runs now. Its answer goes first, so that a client never lays its
     /// guess of what will be written over what was.
-    async fn send_results(&mut self, mut told: Vec<Told>, mut at_least: u64, removed: &[String]) -> Result<(), End> {
+    async fn send_results(
+        &mut self,
+        mut told: Vec<QueryResult>,
+        mut at_least: u64,
+        removed: &[String],
+    ) -> Result<(), End> {
         if !self.mutation.is_terminated() && self.has_written.load(Acquire) {
             let (request, outcome) = (&mut self.mutation).await;
             at_least = self.tell_mutated(request, outcome).await?;
@@ -443,7 +448,7 @@ impl Client {
         self.send_transition(self.live.reached().0.max(at_least), &told, removed).await
     }
 
-    async fn send_transition(&mut self, ts: u64, told: &[Told], removed: &[String]) -> Result<(), End> {
+    async fn send_transition(&mut self, ts: u64, told: &[QueryResult], removed: &[String]) -> Result<(), End> {
         let text = self.session.transition(&mut self.told, ts, told, removed);
         if text.len() <= TRANSITION_BYTES_MAX || self.peer.kind == ClientKind::Plain {
             return self.send(text).await;

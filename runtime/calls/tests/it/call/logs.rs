@@ -26,7 +26,7 @@ fn more_lines_than_the_limit_are_counted_and_long_ones_are_cut() {
     let reply = app.nobody().call("call/functions/logMuch", json!({ "count": 300, "bytes": 10_000 }));
     let lines = reply.log_lines();
     assert_eq!(lines.len(), 257);
-    assert_eq!(lines[256], "[WARN] 44 more log lines were left out");
+    assert_eq!(lines[256], "[WARN] 44 more log lines were omitted");
     assert!(lines[..256].iter().all(|line| line.len() <= 4_096 && line.ends_with('…')));
 }
 

@@ -30,7 +30,7 @@ fn a_user_who_has_written_too_much_is_told_when_to_write_again_and_others_write_
     assert_eq!(
         refused.message(),
         format!(
-            "Too much written: 3 MiB an hour are allowed, 10000 bytes of it at once. Write less, or try again in {wait_s} s"
+            "Too much written: the limits are 3 MiB per hour and 10000 bytes in one burst. Write less, or try again in {wait_s} s"
         )
     );
     assert_eq!(app.count::<Text>(), 1, "what was refused is not stored");

@@ -30,7 +30,7 @@ fn runs_again(app: &TestApp) -> u64 {
 
 /// The values of an update, by the number of their query.
 fn values(update: &Update) -> Vec<(u32, Value)> {
-    let value = |told: &convoke::live::Told| {
+    let value = |told: &convoke::live::QueryResult| {
         let json: Value = serde_json::from_slice(&[b"{", &*told.json].concat()).unwrap();
         (told.query, json["value"].clone())
     };
