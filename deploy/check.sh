@@ -5,11 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
-fi
+source e2e/program.sh
+find_program "${1:-}"
 if ! command -v promtool >/dev/null; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus curl >/dev/null

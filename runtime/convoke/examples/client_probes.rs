@@ -1,6 +1,6 @@
 //! Functions for the tests of clients: every kind of value, every error, and failures that pass.
 //!
-//! `runtime/convoke/tests/clients/` drives it over HTTP with the clients that this program writes (`codegen`) and with those of
+//! `e2e/clients/` drives it over HTTP with the clients that this program writes (`codegen`) and with those of
 //! the widespread convention.
 
 use std::process::ExitCode;
