@@ -1,4 +1,4 @@
-//! `#[query]`, `#[mutation]`, `#[action]`: what is registered, and what a call of it says to arguments that do not fit.
+//! `#[query]`, `#[mutation]`, `#[action]`: the registered function, and the errors for invalid arguments.
 
 use convoke::function::{Function, FunctionDef, Kind, Visibility};
 use convoke::testing::TestApp;
@@ -30,10 +30,10 @@ pub(crate) mod onboarding {
         pub category: Category,
     }
 
-    /// What [`save`] takes.
+    /// Arguments of [`save`].
     #[args]
     pub(crate) struct Save {
-        /// In years.
+        /// The age in years.
         pub age: Age,
         pub display_name: Option<DisplayName>,
         pub interests: Vec<Interest>,
@@ -42,7 +42,7 @@ pub(crate) mod onboarding {
         pub weeks: i64,
     }
 
-    /// Saves who somebody is.
+    /// Saves a person.
     ///
     /// # Errors
     /// - `FORBIDDEN`: never.

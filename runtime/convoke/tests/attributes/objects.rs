@@ -4,7 +4,7 @@ use convoke::Millis;
 use convoke::{args, value};
 use serde_json::json;
 
-/// An interest as it is sent.
+/// An interest as a client sends it.
 #[value]
 pub(crate) struct Interest {
     pub id: String,
@@ -12,13 +12,13 @@ pub(crate) struct Interest {
     pub icon: Option<String>,
 }
 
-/// What a listing takes.
+/// Arguments of a listing.
 #[args]
 pub(crate) struct Listing {
     /// The rows of one page.
     #[default(20)]
     pub limit: i64,
-    /// Where the page begins.
+    /// The start of the page.
     pub cursor: Option<String>,
     pub r#type: String,
     pub since: Option<Millis>,

@@ -22,7 +22,7 @@ enum Spelled {
     Other,
 }
 
-/// The name that others see.
+/// The name that other users see.
 #[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
 pub struct DisplayName(String);
 
@@ -41,7 +41,7 @@ fn no_ghosts(word: String) -> Result<String, String> {
     }
 }
 
-/// Years.
+/// The age in years.
 #[value(integer, min = 13, max = 120)]
 pub struct Age(i64);
 
@@ -174,12 +174,12 @@ fn a_stored_value_is_taken_as_it_is() {
     );
 }
 
-/// What happened.
+/// An event.
 #[value(tag = "kind", rename_all = "camelCase", name = "Happening")]
 enum Event {
     /// It moved.
     HasMoved {
-        /// Where to.
+        /// The destination.
         to: DisplayName,
         #[default(2)]
         steps: i64,
