@@ -12,7 +12,7 @@ use crate::outbound::{Secret, SecretError};
 use crate::turns::{Turn, Turns};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
-use convoke_core::priority::{Behind, stand_back};
+use convoke_core::priority::{Niceness, lower_priority};
 use convoke_store::{Db, DbMut};
 
 /// Works outside the database: it waits, calls other services, and accesses the database through queries and mutations.
@@ -76,7 +76,7 @@ impl ActionCtx {
         let (done, result) = tokio::sync::oneshot::channel();
         let capture = self.capture.clone();
         let work = move || {
-            stand_back(Behind::Readers);
+            lower_priority(Niceness::BelowReaders);
             let worked = catch_unwind(AssertUnwindSafe(|| capture.within(work)));
             // A caller that no longer waits needs no result.
             drop(done.send(worked));

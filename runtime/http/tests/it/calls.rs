@@ -1,4 +1,4 @@
-//! What reaches the handler, and what comes back.
+//! Requests as they reach the handler, and their responses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use super::harness::{Client, get, post, post_with, serve};
 
 #[tokio::test]
-async fn a_call_reaches_the_handler_whole_and_its_reply_comes_back_dressed() {
+async fn handler_gets_the_complete_call_and_its_reply_gets_the_default_fields() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let fields = "Authorization: Bearer abc\r\nX-Request-Id: order-7\r\n\
@@ -39,7 +39,7 @@ async fn a_call_reaches_the_handler_whole_and_its_reply_comes_back_dressed() {
 }
 
 #[tokio::test]
-async fn credentials_reach_the_handler_as_they_were_sent_each_with_its_own_request() {
+async fn credentials_reach_the_handler_unchanged_with_their_own_request() {
     let server = serve(|_| {}).await;
     let key = |number: usize| format!("Convoke production:ci{number}|{}", "s".repeat(43));
     let ticket = format!("{}00000000000000000001", "#".repeat(60));
@@ -69,7 +69,7 @@ async fn credentials_reach_the_handler_as_they_were_sent_each_with_its_own_reque
 }
 
 #[tokio::test]
-async fn an_unusable_request_id_is_replaced_by_one_that_the_handler_sees_too() {
+async fn unusable_request_id_is_replaced_for_the_handler_too() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let too_long = format!("X-Request-Id: {}\r\n", "a".repeat(65));
@@ -82,7 +82,7 @@ async fn an_unusable_request_id_is_replaced_by_one_that_the_handler_sees_too() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_arrives_like_any_other_and_the_connection_stays() {
+async fn chunked_body_arrives_and_the_connection_stays_open() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=utf-8\r\n\
@@ -94,7 +94,7 @@ async fn a_chunked_body_arrives_like_any_other_and_the_connection_stays() {
 }
 
 #[tokio::test]
-async fn a_body_in_many_pieces_is_put_together() {
+async fn body_in_many_pieces_is_assembled() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let body = "x".repeat(300_000);
@@ -108,7 +108,7 @@ async fn a_body_in_many_pieces_is_put_together() {
 }
 
 #[tokio::test]
-async fn a_request_may_come_byte_by_byte() {
+async fn request_may_arrive_byte_by_byte() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     for _ in 0..2 {
@@ -120,12 +120,12 @@ async fn a_request_may_come_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn pipelined_requests_are_answered_in_order_wherever_the_bytes_are_cut() {
+async fn pipelined_requests_get_responses_in_order_for_any_split_of_the_bytes() {
     let server = serve(|_| {}).await;
     let one = post("/api/run/t/slow", "1");
     let two = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
                Transfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\n";
-    // Blank lines between requests are forgiven.
+    // Blank lines between requests are ignored.
     let stream = format!("{one}{two}\r\n\r\n{}", post("/api/mutation", "3"));
     for cut in [1, one.len() - 1, one.len(), one.len() + 30, one.len() + two.len() - 2, stream.len() - 20] {
         let mut client = server.client().await;
@@ -139,7 +139,7 @@ async fn pipelined_requests_are_answered_in_order_wherever_the_bytes_are_cut() {
 }
 
 #[tokio::test]
-async fn a_thousand_requests_in_one_write_are_all_answered() {
+async fn thousand_pipelined_requests_all_get_responses() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let (mut reading, mut writing) = client.stream.into_split();
@@ -157,14 +157,14 @@ async fn a_thousand_requests_in_one_write_are_all_answered() {
     let mut at = 0;
     for number in 0..1000 {
         let shown = format!("\"body\":\"{number}\"");
-        at += text[at..].find(&shown).unwrap_or_else(|| panic!("the answer to {number} is missing or late"));
+        at += text[at..].find(&shown).unwrap_or_else(|| panic!("the response to {number} is missing or out of order"));
     }
     client = Client::over(reading.reunite(sender.await.unwrap()).unwrap());
     assert_eq!(client.ask(get("/healthz")).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_client_that_has_sent_its_request_may_close_its_side() {
+async fn client_may_close_its_side_after_its_request() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     client.send(post("/api/run/t/slow", "{}")).await;
@@ -173,7 +173,7 @@ async fn a_client_that_has_sent_its_request_may_close_its_side() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_does_not_stop_its_call() {
+async fn disconnect_of_a_client_does_not_stop_its_call() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     client.send(post("/api/run/t/slow", "{}")).await;
@@ -183,7 +183,7 @@ async fn a_client_that_goes_away_does_not_stop_its_call() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_500_for_its_call_alone() {
+async fn panic_is_a_500_for_its_call_only() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let response = client.ask(post("/api/run/t/panic", "{}")).await;
@@ -203,19 +203,19 @@ async fn challenges_and_retry_times_become_fields() {
 }
 
 #[tokio::test]
-async fn expect_100_continue_is_answered_before_the_body_and_not_for_one_too_large() {
+async fn expect_100_continue_gets_100_before_the_body_and_413_if_it_is_too_large() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
     let interim = client.ask(format!("{head}Content-Length: 2\r\n\r\n")).await;
     assert_eq!(interim.status, 100);
     assert_eq!(client.ask("{}").await.status, 200);
-    let refused = client.ask(format!("{head}Content-Length: 99999999\r\n\r\n")).await;
-    assert_eq!(refused.status, 413);
+    let rejected = client.ask(format!("{head}Content-Length: 99999999\r\n\r\n")).await;
+    assert_eq!(rejected.status, 413);
 }
 
 #[tokio::test]
-async fn http_1_0_is_answered_and_closed() {
+async fn http_1_0_gets_a_response_and_is_closed() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let response = client.ask("GET /healthz HTTP/1.0\r\n\r\n").await;

@@ -1,6 +1,6 @@
-//! A client of HTTP/2 that keeps no rules: it writes frames as it likes and takes answers as slowly as it likes.
+//! An HTTP/2 client that may break the protocol: it writes any frames and reads responses as slowly as a test needs.
 //!
-//! It needs nothing of this crate, so that longer tests elsewhere can drive a server with it too.
+//! It does not depend on this crate, so that longer tests of other crates can include it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,10 +21,10 @@ pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const ACK: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// The setting of a stream's window at its start.
+/// The setting for the initial window of a stream.
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
-/// One frame (RFC 9113 §4.1).
+/// A frame (RFC 9113 §4.1).
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub kind: u8,
@@ -34,14 +34,14 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The error code of a reset, or of the connection's end.
+    /// The error code of a reset or of a GOAWAY.
     pub(crate) fn error(&self) -> u32 {
         let at = if self.kind == GOAWAY { 4 } else { 0 };
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
     }
 }
 
-/// A text's length: what the first byte has no room for follows in parts of seven bits (RFC 7541 §5.1).
+/// Writes the length of a text: a prefix of seven bits, and the rest in groups of seven bits (RFC 7541 §5.1).
 fn length(bytes: usize, block: &mut Vec<u8>) {
     let mut left = match bytes.checked_sub(127) {
         None => return block.push(bytes.try_into().unwrap()),
@@ -58,12 +58,12 @@ fn length(bytes: usize, block: &mut Vec<u8>) {
 pub(crate) struct Frames(TcpStream);
 
 impl Frames {
-    /// A connection with the default settings.
+    /// Connects with the default settings.
     pub(crate) async fn to(addr: SocketAddr) -> Self {
         Self::with(addr, &[]).await
     }
 
-    /// A connection with these settings.
+    /// Connects with these settings.
     pub(crate) async fn with(addr: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let mut frames = Self(TcpStream::connect(addr).await.unwrap());
         frames.0.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
@@ -76,7 +76,7 @@ impl Frames {
         frames
     }
 
-    /// Writes a frame; `false` once the server has closed.
+    /// Writes a frame. Returns false once the server has closed the connection.
     pub(crate) async fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
         let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
         frame.extend([kind, flags]);
@@ -85,7 +85,7 @@ impl Frames {
         self.0.write_all(&frame).await.is_ok()
     }
 
-    /// Writes a whole block of fields, each as a literal that is not indexed (RFC 7541 §6.2.2).
+    /// Writes a complete block of fields, each as a literal without indexing (RFC 7541 §6.2.2).
     pub(crate) async fn headers(&mut self, stream: u32, flags: u8, fields: &[(&str, &str)]) -> bool {
         let mut block = Vec::new();
         for (name, value) in fields {
@@ -98,7 +98,7 @@ impl Frames {
         self.send(HEADERS, flags | END_HEADERS, stream, &block).await
     }
 
-    /// Begins a call, with further fields; its body is still to come.
+    /// Begins a call with further fields. The body follows.
     pub(crate) async fn begin(&mut self, stream: u32, path: &str, fields: &[(&str, &str)]) -> bool {
         self.request(stream, 0, path, fields).await
     }
@@ -115,18 +115,18 @@ impl Frames {
         self.headers(stream, flags, &all).await
     }
 
-    /// Sends more than 64 KiB of a body that does not end, which is more than is awaited of one that nobody wants.
-    pub(crate) async fn send_more_than_is_awaited(&mut self, stream: u32) {
+    /// Sends more than 64 KiB of an endless body, which is more than the server reads of an unused body.
+    pub(crate) async fn send_more_than_is_discarded(&mut self, stream: u32) {
         for _ in 0..4 {
             assert!(self.send(DATA, 0, stream, &[b' '; 10_000]).await);
         }
-        while self.next_of(WINDOW_UPDATE).await.expect("room for more").stream != stream {}
+        while self.next_of(WINDOW_UPDATE).await.expect("an open window").stream != stream {}
         for _ in 0..3 {
             assert!(self.send(DATA, 0, stream, &[b' '; 10_000]).await);
         }
     }
 
-    /// The next frame; `None` at the end, which a reset of the connection is too.
+    /// Reads the next frame. Returns `None` at the end or after a reset of the connection.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         self.next_within(Duration::from_secs(10)).await
     }
@@ -140,7 +140,7 @@ impl Frames {
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// The next frame of this kind; those before it are passed over.
+    /// Reads the next frame of this kind and skips those before it.
     pub(crate) async fn next_of(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.next().await?;
@@ -150,7 +150,7 @@ impl Frames {
         }
     }
 
-    /// Waits until the server has read everything so far: it answers a ping behind it. What it sends meanwhile.
+    /// Waits until the server has read everything so far, by a ping. Returns the frames that it sends meanwhile.
     pub(crate) async fn until_read(&mut self) -> Vec<Frame> {
         assert!(self.send(PING, 0, 0, b"until ok").await);
         let mut before = Vec::new();
@@ -163,12 +163,12 @@ impl Frames {
         }
     }
 
-    /// Whether the server has taken everything that was sent so far; otherwise the connection has ended. `told` becomes
-    /// true when the server says that it ends it.
-    pub(crate) async fn are_taken(&mut self, told: &mut bool) -> bool {
+    /// Returns true once the server has read everything so far, or false if the connection has ended. Sets `has_goaway`
+    /// if the server sends a GOAWAY.
+    pub(crate) async fn are_read(&mut self, has_goaway: &mut bool) -> bool {
         self.send(PING, 0, 0, &[0; 8]).await;
         while let Some(frame) = self.next().await {
-            *told |= frame.kind == GOAWAY;
+            *has_goaway |= frame.kind == GOAWAY;
             match (frame.kind, frame.flags) {
                 (PING, ACK) => return true,
                 (PING, _) => drop(self.send(PING, ACK, 0, &frame.payload).await),
@@ -178,17 +178,17 @@ impl Frames {
         false
     }
 
-    /// Reads and answers pings until the server closes, and takes nothing of any answer: it never opens a window.
-    /// Whether the server said that it would close.
+    /// Responds to pings until the server closes the connection, and never opens a window to read a response. Returns
+    /// true if the server sent a GOAWAY.
     pub(crate) async fn answer_pings(mut self) -> bool {
-        let mut told = false;
-        // Pings are the only thing that comes, and have half of the time that a connection may be idle between them.
+        let mut has_goaway = false;
+        // Only pings arrive, at intervals of half of the idle timeout.
         while let Some(frame) = self.next_within(Duration::from_secs(60)).await {
-            told |= frame.kind == GOAWAY;
+            has_goaway |= frame.kind == GOAWAY;
             if frame.kind == PING && frame.flags != ACK {
                 self.send(PING, ACK, 0, &frame.payload).await;
             }
         }
-        told
+        has_goaway
     }
 }

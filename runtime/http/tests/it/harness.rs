@@ -1,4 +1,4 @@
-//! A server with a handler that shows what it was given, and a client that writes raw bytes.
+//! A server with a handler that echoes its requests, and a client that writes raw bytes.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// Bytes of the answer to `t/page`.
+/// Bytes of the response to `t/page`.
 pub(super) const PAGE_BYTES: usize = 1024 * 1024;
 
-/// Bytes of the answer to `t/part`, which the system takes whole though its client reads nothing.
+/// Bytes of the response to `t/part`, which the system buffers completely if the client reads nothing.
 pub(super) const PART_BYTES: usize = 60 * 1024;
 
-/// Answers with what it was given. Some paths below `/api/run/` behave in their own way.
+/// Echoes its requests. Some paths below `/api/run/` have special behavior.
 #[derive(Clone, Default)]
 pub(super) struct Echo(pub Arc<Seen>);
 
@@ -32,15 +32,15 @@ pub(super) struct Seen {
     pub ended: AtomicUsize,
     pub unready: AtomicBool,
     pub release: Notify,
-    /// Whether calls would find no room.
+    /// True if calls are rejected as overload.
     pub is_full: AtomicBool,
-    /// What answers are charged to.
+    /// The memory for responses.
     pub answers: OnceLock<Arc<Budget>>,
-    /// Streams whose producer was told that nobody takes them any more.
+    /// Streams whose producer has got the error of a cut stream.
     pub gone: AtomicUsize,
 }
 
-/// A table as a server has it; each endpoint says what it is.
+/// A table like that of a server. Each endpoint is its own name.
 static ROUTES: LazyLock<Routes<&'static str>> = LazyLock::new(|| {
     let mut routes = Routes::new();
     routes.add(Method::POST, "/api/run/{*path}", Class::CALL, "run");
@@ -92,7 +92,7 @@ impl Echo {
             "t/wait" => self.0.release.notified().await,
             "t/brief" => tokio::time::sleep(Duration::from_millis(20)).await,
             "t/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
-            "t/panic" => panic!("the handler broke"),
+            "t/panic" => panic!("the handler panics"),
             "t/large" => return Reply::json(200, Bytes::from(vec![b' '; 32 * 1024 * 1024])),
             "t/page" => return Reply::json(200, Bytes::from(vec![b' '; PAGE_BYTES])),
             "t/part" => return Reply::json(200, Bytes::from(vec![b' '; PART_BYTES])),
@@ -150,7 +150,7 @@ impl Echo {
     }
 }
 
-/// A server that runs until it is told to stop.
+/// A server that runs until it is stopped.
 pub(super) struct Running {
     pub addr: SocketAddr,
     pub ops: Option<SocketAddr>,
@@ -160,7 +160,7 @@ pub(super) struct Running {
     ended: JoinHandle<DrainOutcome>,
 }
 
-/// A server on a free port of this machine, with what `change` sets.
+/// Starts a server on a free port of this machine, with the options that `change` sets.
 pub(super) async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
     let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
     change(&mut options);
@@ -180,7 +180,7 @@ impl Running {
         Client::to(self.addr).await
     }
 
-    /// Bytes of answers that are not taken.
+    /// Response bytes that clients have not read.
     pub(super) fn answer_bytes(&self) -> usize {
         self.seen.answers.get().unwrap().bytes()
     }
@@ -190,7 +190,7 @@ impl Running {
         let _ = self.stop.take().unwrap().send(());
     }
 
-    /// Waits for the drain's end.
+    /// Waits for the end of the drain.
     pub(super) async fn outcome(self) -> DrainOutcome {
         timeout(Duration::from_secs(20), self.ended).await.unwrap().unwrap()
     }
@@ -201,22 +201,22 @@ impl Running {
         let _ = self.ended.await;
     }
 
-    /// Waits until `calls` have reached the handler.
+    /// Waits until so many calls have reached the handler.
     pub(super) async fn reached(&self, calls: usize) {
         until(|| self.seen.calls.load(Ordering::SeqCst) >= calls).await;
     }
 }
 
-/// Waits until `condition` holds; fails after ten seconds.
+/// Waits until `condition` is true. Fails after ten seconds.
 pub(super) async fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(10), "waited in vain");
+        assert!(start.elapsed() < Duration::from_secs(10), "the condition is still false after ten seconds");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
-/// A connection from this address, whose own system takes as little as it can.
+/// Connects from this address with the smallest receive buffer.
 pub(super) async fn connect_narrowly(from: &str, to: SocketAddr) -> Client {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -230,7 +230,7 @@ pub(super) struct Client<S = TcpStream> {
     input: Vec<u8>,
 }
 
-/// A response as it stood on the wire.
+/// A response as on the wire.
 #[derive(Debug)]
 pub(super) struct Response {
     pub status: u16,
@@ -256,30 +256,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.stream.flush().await.unwrap();
     }
 
-    /// One request and its response.
+    /// Sends a request and reads its response.
     pub(super) async fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Response {
         self.send(bytes).await;
         self.response().await
     }
 
-    /// The next response; fails if none comes within ten seconds.
+    /// Reads the next response. Fails if none arrives within ten seconds.
     pub(super) async fn response(&mut self) -> Response {
         self.maybe_response(false).await.expect("a response")
     }
 
-    /// The next response to a HEAD request.
+    /// Reads the next response to a HEAD request.
     pub(super) async fn response_to_head(&mut self) -> Response {
         self.maybe_response(true).await.expect("a response")
     }
 
-    /// The next response, or `None` if the connection ends before.
+    /// Reads the next response, or returns `None` if the connection ends before it.
     pub(super) async fn maybe_response(&mut self, to_head: bool) -> Option<Response> {
         let end = loop {
             if let Some(at) = self.input.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 break at + 4;
             }
             if !self.read_more().await {
-                assert!(self.input.is_empty(), "cut off: {:?}", String::from_utf8_lossy(&self.input));
+                assert!(self.input.is_empty(), "the head is incomplete: {:?}", String::from_utf8_lossy(&self.input));
                 return None;
             }
         };
@@ -288,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         if let Some(length) = response.field("content-length").filter(|_| !to_head) {
             let length = length.parse().unwrap();
             while self.input.len() < length {
-                assert!(self.read_more().await, "the body is cut off");
+                assert!(self.read_more().await, "the body is incomplete");
             }
             response.body = self.input.drain(..length).collect();
         }
@@ -297,14 +297,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 
     async fn read_more(&mut self) -> bool {
         let read = timeout(Duration::from_secs(10), self.stream.read_buf(&mut self.input)).await;
-        read.expect("nothing came within ten seconds").unwrap_or(0) > 0
+        read.expect("data within ten seconds").unwrap_or(0) > 0
     }
 
-    /// Waits until the server closes, and tells how long that took. Fails if anything comes before.
+    /// Waits until the server closes the connection, and returns the time of the wait. Fails if data arrives before.
     pub(super) async fn closed(&mut self) -> Duration {
         let start = Instant::now();
         while self.read_more().await {}
-        assert!(self.input.is_empty(), "before the end came {:?}", String::from_utf8_lossy(&self.input));
+        assert!(self.input.is_empty(), "data before the end: {:?}", String::from_utf8_lossy(&self.input));
         start.elapsed()
     }
 }
@@ -321,7 +321,7 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The code of an envelope, whose form is checked on the way.
+    /// Checks the form of an envelope and returns its code.
     pub(super) fn code(&self) -> String {
         let envelope = self.json();
         assert_eq!(envelope["status"], "error");
@@ -333,12 +333,12 @@ impl Response {
     }
 }
 
-/// A call with this body.
+/// Returns a call with this body.
 pub(super) fn post(path: &str, body: &str) -> String {
     post_with(path, "", body)
 }
 
-/// A call with further fields, each ending in CRLF.
+/// Returns a call with further fields, each ending in CRLF.
 pub(super) fn post_with(path: &str, fields: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n{fields}Content-Length: {}\r\n\r\n{body}",
@@ -346,7 +346,7 @@ pub(super) fn post_with(path: &str, fields: &str, body: &str) -> String {
     )
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(super) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")
 }

@@ -1,4 +1,4 @@
-//! HTTP/2 by prior knowledge.
+//! HTTP/2 with prior knowledge.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn code(response: Response<hyper::body::Incoming>) -> String {
 }
 
 #[tokio::test]
-async fn calls_of_one_connection_run_side_by_side() {
+async fn calls_of_one_connection_run_concurrently() {
     let server = serve(|_| {}).await;
     let (sender, _driver) = connect(&server).await;
     let start = Instant::now();
@@ -68,7 +68,7 @@ async fn calls_of_one_connection_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn refusals_are_envelopes_here_too() {
+async fn rejections_are_envelopes() {
     let server = serve(|options| {
         options.limits.request_body_bytes_max = 10;
         options.limits.header_fields_max = 20;
@@ -88,8 +88,8 @@ async fn refusals_are_envelopes_here_too() {
     assert_eq!(code(response).await, "HEADERS_TOO_LARGE");
     let mut large = post("/api/query", "{}");
     large.headers_mut().insert("x", "y".repeat(20_000).parse().unwrap());
-    let refused = sender.send_request(large).await;
-    assert!(refused.map_or(true, |response| response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
+    let rejected = sender.send_request(large).await;
+    assert!(rejected.map_or(true, |response| response.status() == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn head_has_a_length_and_no_body() {
 }
 
 #[tokio::test]
-async fn a_reset_stream_leaves_its_call_running_and_the_drain_waits_for_it() {
+async fn call_of_a_reset_stream_continues_and_the_drain_waits_for_it() {
     let mut server = serve(|_| {}).await;
     let (mut sender, driver) = connect(&server).await;
     let call = tokio::spawn(async move {
@@ -124,10 +124,10 @@ async fn a_reset_stream_leaves_its_call_running_and_the_drain_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_stream_past_the_limit_waits_or_is_refused() {
+async fn stream_above_the_limit_waits_in_the_client() {
     let server = serve(|options| options.limits.http2_streams_max = 2).await;
     let (mut sender, _driver) = connect(&server).await;
-    // The settings have to arrive before the limit is known.
+    // The client learns the limit from the settings frame.
     assert!(sender.send_request(post("/api/query", "{}")).await.is_ok());
     let calls: Vec<_> = (0..4)
         .map(|_| {
@@ -151,10 +151,10 @@ async fn a_stream_past_the_limit_waits_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_stream_past_the_limit_is_refused() {
+async fn stream_above_the_limit_is_refused() {
     let server = serve(|options| options.limits.http2_streams_max = 2).await;
     let mut frames = Frames::to(server.addr).await;
-    // The limit binds a client once it has been told.
+    // The limit applies once the client has acknowledged the settings.
     frames.next_of(SETTINGS).await.unwrap();
     frames.send(SETTINGS, 1, 0, &[]).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -167,7 +167,7 @@ async fn a_stream_past_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn streams_that_are_reset_at_once_make_little_work_and_end_the_connection() {
+async fn immediately_reset_streams_cause_little_work_and_close_the_connection() {
     let server = serve(|options| options.limits.http2_streams_max = 8).await;
     let mut frames = Frames::to(server.addr).await;
     for call in 0..2000 {
@@ -181,51 +181,51 @@ async fn streams_that_are_reset_at_once_make_little_work_and_end_the_connection(
             tokio::task::yield_now().await;
         }
     }
-    assert!(frames.answer_pings().await, "the connection ends, and says so");
-    assert!(server.seen.calls.load(Ordering::SeqCst) <= 8, "calls under way stay within a connection's streams");
+    assert!(frames.answer_pings().await, "the server sends a GOAWAY and closes the connection");
+    assert!(server.seen.calls.load(Ordering::SeqCst) <= 8, "no more calls run than a connection may have streams");
 }
 
 #[tokio::test]
-async fn calls_that_are_reset_while_they_run_end_the_connection() {
+async fn calls_that_are_reset_while_they_run_close_the_connection() {
     let server = serve(|options| options.limits.http2_streams_max = 8).await;
     let mut frames = Frames::to(server.addr).await;
-    let mut told = false;
+    let mut has_goaway = false;
     for call in 0..100 {
         let stream = 2 * call + 1;
         let before = server.seen.calls.load(Ordering::SeqCst);
         frames.call(stream, "/api/run/t/wait").await;
-        if !frames.are_taken(&mut told).await {
+        if !frames.are_read(&mut has_goaway).await {
             break;
         }
         until(|| server.seen.calls.load(Ordering::SeqCst) > before).await;
         frames.send(RST_STREAM, 0, stream, &8_u32.to_be_bytes()).await;
-        if !frames.are_taken(&mut told).await {
+        if !frames.are_read(&mut has_goaway).await {
             break;
         }
-        // The next call finds room: those that were reset end, each after its reset.
+        // Each reset call ends before the next call, so the next call is accepted.
         server.seen.release.notify_one();
         until(|| server.seen.ended.load(Ordering::SeqCst) > before).await;
     }
-    assert!(told, "the connection ends, and says so");
+    assert!(has_goaway, "the server sends a GOAWAY and closes the connection");
     assert!(server.seen.calls.load(Ordering::SeqCst) <= 20);
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_of_a_response_is_dropped_though_it_pings_and_calls() {
+async fn client_that_reads_no_response_is_disconnected_though_it_pings_and_calls() {
     let server = serve(|options| options.limits.response_stall_timeout = Duration::from_millis(200)).await;
-    // However small the response is; and with a call under way, the connection is not idle.
+    // The response may be small. With a running call, the connection is not idle.
     let mut frames = Frames::with(server.addr, &[(INITIAL_WINDOW_SIZE, 0)]).await;
     assert!(frames.call(1, "/api/query").await);
     assert!(frames.call(3, "/api/run/t/wait").await);
     server.reached(2).await;
-    assert!(frames.answer_pings().await, "the connection ends, and says so");
+    assert!(frames.answer_pings().await, "the server sends a GOAWAY and closes the connection");
     server.seen.release.notify_one();
     until(|| server.traffic.connections_open() == 0).await;
     assert_eq!((server.traffic.connections_stalled(), server.answer_bytes()), (1, 0));
 }
 
 #[tokio::test]
-async fn a_response_that_is_taken_to_its_end_is_not_waited_for() {
+async fn response_that_is_read_to_its_end_does_not_stall() {
     let server = serve(|options| options.limits.response_stall_timeout = Duration::from_millis(50)).await;
     let (mut sender, _driver) = connect(&server).await;
     for path in ["/api/query", "/api/run/t/page", "/api/run/t/slow"] {
@@ -237,10 +237,10 @@ async fn a_response_that_is_taken_to_its_end_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn responses_that_are_not_taken_keep_a_connection_from_asking_for_more() {
+async fn connection_with_unread_responses_cannot_make_further_calls() {
     let server = serve(|_| {}).await;
     let mut frames = Frames::to(server.addr).await;
-    // One response is larger than a connection may hold; its window lets a part of it through.
+    // One response is larger than the limit of a connection, and the window lets only a part of it pass.
     assert!(frames.call(1, "/api/run/t/large").await);
     server.reached(1).await;
     until(|| server.seen.ended.load(Ordering::SeqCst) == 1).await;
@@ -249,24 +249,27 @@ async fn responses_that_are_not_taken_keep_a_connection_from_asking_for_more() {
             break;
         }
     }
-    // Every request is answered or the connection ends; none of them reaches the handler.
-    let mut refused = 0;
-    while refused < 50 {
+    // Each request gets a response or the connection ends; none reaches the handler.
+    let mut rejected = 0;
+    while rejected < 50 {
         match frames.next().await {
-            Some(frame) if frame.kind == HEADERS && frame.stream > 1 => refused += 1,
+            Some(frame) if frame.kind == HEADERS && frame.stream > 1 => rejected += 1,
             Some(_) => {}
             None => break,
         }
     }
-    assert!(refused > 0);
+    assert!(rejected > 0);
     assert_eq!(server.seen.calls.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_though_it_pings() {
+async fn idle_connection_is_closed_though_it_pings() {
     let server = serve(|options| options.limits.idle_timeout = Duration::from_millis(200)).await;
     let (mut sender, driver) = connect(&server).await;
-    assert!(sender.send_request(post("/api/run/t/slow", "{}")).await.is_ok(), "a call may take longer than a pause");
+    assert!(
+        sender.send_request(post("/api/run/t/slow", "{}")).await.is_ok(),
+        "a call may take longer than the idle timeout"
+    );
     let start = Instant::now();
     timeout(Duration::from_secs(5), driver).await.unwrap().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(150));
@@ -274,7 +277,7 @@ async fn an_idle_connection_is_closed_though_it_pings() {
 }
 
 #[tokio::test]
-async fn a_slow_body_is_408() {
+async fn slow_body_is_408() {
     let server = serve(|options| options.limits.body_timeout = Duration::from_millis(150)).await;
     let stream = TcpStream::connect(server.addr).await.unwrap();
     let (mut sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
@@ -287,39 +290,39 @@ async fn a_slow_body_is_408() {
     assert_eq!((response.status(), &*code(response).await), (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"));
 }
 
-/// A request that is answered without its body, and whose end is still to come once the server has seen its beginning.
+/// Sends the beginning of a request whose response does not need the body, and waits until the server has read it.
 async fn unfinished(server: &Running, fields: &[(&str, &str)]) -> Frames {
     let mut frames = Frames::to(server.addr).await;
     assert!(frames.begin(1, "/nothing", fields).await);
     for _ in 0..3 {
         let early = frames.until_read().await;
-        assert!(early.iter().all(|frame| frame.stream == 0), "an answer before the request was whole: {early:?}");
+        assert!(early.iter().all(|frame| frame.stream == 0), "a response before the end of the request: {early:?}");
     }
     frames
 }
 
-/// The reset of the stream, or the end of the connection, whichever comes first.
+/// Reads up to the reset of the stream or the end of the connection.
 async fn refused(mut frames: Frames) -> Frame {
     loop {
         let frame = frames.next().await.expect("a reset, or the connection's end with its reason");
         match frame.kind {
             RST_STREAM | GOAWAY => return frame,
-            HEADERS => panic!("an answer: {frame:?}"),
+            HEADERS => panic!("a response: {frame:?}"),
             _ => {}
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_body_that_nobody_reads_is_told() {
+async fn errors_of_an_unused_body_are_reported() {
     let server = serve(|_| {}).await;
     for pieces in [&[&b"test"[..]][..], &[b"test", b"test"]] {
         let mut frames = unfinished(&server, &[("content-length", "1")]).await;
-        for (place, piece) in pieces.iter().enumerate() {
-            let last = if place + 1 == pieces.len() { END_STREAM } else { 0 };
+        for (index, piece) in pieces.iter().enumerate() {
+            let last = if index + 1 == pieces.len() { END_STREAM } else { 0 };
             assert!(frames.send(DATA, last, 1, piece).await);
         }
-        assert_eq!(refused(frames).await.error(), PROTOCOL_ERROR, "another length than was declared");
+        assert_eq!(refused(frames).await.error(), PROTOCOL_ERROR, "the length differs from the declared one");
     }
     let mut frames = unfinished(&server, &[]).await;
     assert!(frames.send(DATA, 0, 1, b"test").await);
@@ -329,11 +332,11 @@ async fn what_is_wrong_with_a_body_that_nobody_reads_is_told() {
     for _ in 0..2 {
         assert!(frames.send(WINDOW_UPDATE, 0, 1, &(u32::MAX >> 1).to_be_bytes()).await);
     }
-    assert_eq!(refused(frames).await.error(), FLOW_CONTROL_ERROR, "a window past its limit");
+    assert_eq!(refused(frames).await.error(), FLOW_CONTROL_ERROR, "a window above its limit");
 }
 
 #[tokio::test]
-async fn frames_behind_the_reset_of_an_unfinished_request_are_refused() {
+async fn frames_after_the_reset_of_an_unfinished_request_are_rejected() {
     let server = serve(|_| {}).await;
     for kind in [DATA, HEADERS] {
         let mut frames = unfinished(&server, &[]).await;
@@ -348,24 +351,24 @@ async fn frames_behind_the_reset_of_an_unfinished_request_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_needs_no_body_waits_for_little_of_it() {
+async fn response_that_needs_no_body_waits_for_little_of_it() {
     let server = serve(|_| {}).await;
     let mut frames = unfinished(&server, &[]).await;
-    frames.send_more_than_is_awaited(1).await;
-    let answer = frames.next_of(HEADERS).await.expect("an answer");
-    assert_eq!((answer.stream, answer.payload[0]), (1, 0x8d), "`:status` 404");
+    frames.send_more_than_is_discarded(1).await;
+    let response = frames.next_of(HEADERS).await.expect("a response");
+    assert_eq!((response.stream, response.payload[0]), (1, 0x8d), "`:status` 404");
 }
 
 #[tokio::test]
-async fn a_request_that_never_ends_is_answered_after_the_time_of_a_body() {
+async fn endless_request_gets_a_response_after_the_body_timeout() {
     let server = serve(|options| options.limits.body_timeout = Duration::from_millis(150)).await;
     let mut frames = Frames::to(server.addr).await;
     assert!(frames.begin(1, "/nothing", &[]).await);
-    assert_eq!(frames.next_of(HEADERS).await.expect("an answer").stream, 1);
+    assert_eq!(frames.next_of(HEADERS).await.expect("a response").stream, 1);
 }
 
 #[tokio::test]
-async fn client_that_takes_a_byte_at_a_time_and_answers_pings_is_dropped() {
+async fn client_that_reads_a_few_bytes_at_a_time_and_answers_pings_is_disconnected() {
     let server = serve(|options| {
         options.limits.response_stall_timeout = Duration::from_secs(1);
         options.limits.response_bytes_per_second_min = 1_000;
@@ -378,8 +381,7 @@ async fn client_that_takes_a_byte_at_a_time_and_answers_pings_is_dropped() {
         let start = Instant::now();
         let mut is_open = true;
         while is_open && start.elapsed() < Duration::from_secs(seconds) {
-            is_open =
-                frames.send(WINDOW_UPDATE, 0, 1, &bytes.to_be_bytes()).await && frames.are_taken(&mut false).await;
+            is_open = frames.send(WINDOW_UPDATE, 0, 1, &bytes.to_be_bytes()).await && frames.are_read(&mut false).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(is_open, !is_dropped, "{bytes} bytes at a time");

@@ -1,4 +1,4 @@
-//! Every limit of the listener, made small enough to run into.
+//! The limits of the listener, set to small values.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use convoke_http::DrainOutcome;
 use super::harness::{Client, get, post, post_with, serve, until};
 
 const SHORT: Duration = Duration::from_millis(150);
-/// Shorter than any default deadline, and long enough for a busy machine.
+/// Shorter than each default timeout, and long enough for a busy machine.
 const ENOUGH: Duration = Duration::from_secs(5);
-/// Longer than any deadline of a test that must not be hit.
+/// A timeout that no test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_silent_connection_is_closed_without_a_word() {
+async fn silent_connection_is_closed_without_a_response() {
     let server = serve(|options| options.limits.first_byte_timeout = SHORT).await;
     let mut client = server.client().await;
     let elapsed = client.closed().await;
@@ -25,12 +25,12 @@ async fn a_silent_connection_is_closed_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_head_that_drips_is_408_however_busily_it_drips() {
+async fn head_that_arrives_byte_by_byte_for_too_long_is_408() {
     let server = serve(|options| options.limits.header_timeout = SHORT * 2).await;
-    for behind in ["", &get("/healthz")] {
+    for before in ["", &get("/healthz")] {
         let mut client = server.client().await;
-        if !behind.is_empty() {
-            assert_eq!(client.ask(behind).await.status, 200);
+        if !before.is_empty() {
+            assert_eq!(client.ask(before).await.status, 200);
         }
         let start = Instant::now();
         let (mut reading, mut writing) = client.stream.into_split();
@@ -55,7 +55,7 @@ async fn a_head_that_drips_is_408_however_busily_it_drips() {
 }
 
 #[tokio::test]
-async fn a_head_that_stops_is_408_after_its_time() {
+async fn incomplete_head_is_408_after_its_timeout() {
     let server = serve(|options| options.limits.header_timeout = SHORT).await;
     let mut client = server.client().await;
     let start = Instant::now();
@@ -66,7 +66,7 @@ async fn a_head_that_stops_is_408_after_its_time() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
+async fn idle_connection_is_closed_and_busy_one_is_not() {
     const IDLE: Duration = Duration::from_millis(500);
     let server = serve(|options| {
         options.limits.idle_timeout = IDLE;
@@ -74,12 +74,12 @@ async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     })
     .await;
     let mut client = server.client().await;
-    // Longer than the idle time in all, never in one pause.
+    // The total is longer than the idle timeout, but each pause is shorter.
     for _ in 0..6 {
         sleep(IDLE / 5).await;
         assert_eq!(client.ask(get("/healthz")).await.status, 200);
     }
-    // A call that itself takes longer.
+    // A call that is longer than the idle timeout.
     client.send(post("/api/run/t/wait", "{}")).await;
     sleep(IDLE * 2).await;
     server.seen.release.notify_one();
@@ -88,9 +88,9 @@ async fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     assert!(elapsed >= IDLE - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
 }
 
-/// An idle connection is looked at eight times before it is closed; when it was so twice, hyper is taken from it.
+/// An idle connection is checked eight times before it is closed. After two checks, its hyper connection is dropped.
 #[tokio::test]
-async fn a_connection_that_was_idle_for_a_while_goes_on_with_whatever_comes() {
+async fn connection_that_was_idle_for_a_while_serves_any_next_input() {
     let mut server = serve(|options| options.limits.idle_timeout = Duration::from_secs(8)).await;
     let mut client = server.client().await;
     let (small, large) = (get("/healthz"), post("/api/run/t/echo", &"x".repeat(4_000)));
@@ -103,15 +103,15 @@ async fn a_connection_that_was_idle_for_a_while_goes_on_with_whatever_comes() {
         (&[halves.1.0, halves.1.1], &[echoed]),
         (&[&large, &small, &large], &[echoed, ok, echoed]),
     ];
-    for (pieces, answers) in after_a_while {
+    for (pieces, responses) in after_a_while {
         for piece in pieces {
             client.send(piece).await;
             sleep(Duration::from_millis(20)).await;
         }
-        for answer in answers {
+        for expected in responses {
             let response = client.response().await;
             let text = String::from_utf8_lossy(&response.body);
-            assert!(response.status == 200 && text.contains(answer), "{} {text}", response.status);
+            assert!(response.status == 200 && text.contains(expected), "{} {text}", response.status);
         }
         sleep(Duration::from_millis(2_300)).await;
     }
@@ -137,7 +137,7 @@ async fn blank_lines_do_not_keep_an_idle_connection_open() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_is_408_after_its_time() {
+async fn incomplete_body_is_408_after_its_timeout() {
     let server = serve(|options| options.limits.body_timeout = SHORT).await;
     for started in ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"] {
         let mut client = server.client().await;
@@ -152,7 +152,7 @@ async fn a_body_that_stops_is_408_after_its_time() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_refused() {
+async fn body_that_breaks_off_is_rejected() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     client
@@ -165,7 +165,7 @@ async fn a_body_that_breaks_off_is_refused() {
 }
 
 #[tokio::test]
-async fn a_head_of_the_limit_passes_and_a_larger_one_is_431() {
+async fn head_at_the_limit_passes_and_a_larger_one_is_431() {
     let server = serve(|options| options.limits.header_bytes_max = 1024).await;
     let of = |bytes: usize| {
         let rest = "GET /healthz HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n".len();
@@ -183,7 +183,7 @@ async fn a_head_of_the_limit_passes_and_a_larger_one_is_431() {
 }
 
 #[tokio::test]
-async fn a_hundred_fields_pass_and_one_more_is_431() {
+async fn hundred_fields_pass_and_one_more_is_431() {
     let server = serve(|_| {}).await;
     let of = |fields: usize| format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(fields - 1));
     let mut client = server.client().await;
@@ -194,7 +194,7 @@ async fn a_hundred_fields_pass_and_one_more_is_431() {
 }
 
 #[tokio::test]
-async fn a_higher_field_limit_reaches_the_parser_too() {
+async fn higher_field_limit_applies_to_the_parser_too() {
     let server = serve(|options| options.limits.header_fields_max = 200).await;
     let mut client = server.client().await;
     let request = format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(199));
@@ -202,7 +202,7 @@ async fn a_higher_field_limit_reaches_the_parser_too() {
 }
 
 #[tokio::test]
-async fn a_body_of_the_limit_passes_and_a_larger_one_is_413() {
+async fn body_at_the_limit_passes_and_a_larger_one_is_413() {
     let server = serve(|options| options.limits.request_body_bytes_max = 100_000).await;
     let mut client = server.client().await;
     assert_eq!(client.ask(post("/api/query", &"x".repeat(100_000))).await.json()["bytes"], 100_000);
@@ -213,7 +213,7 @@ async fn a_body_of_the_limit_passes_and_a_larger_one_is_413() {
 }
 
 #[tokio::test]
-async fn a_declared_length_over_the_limit_is_413_before_the_body_comes() {
+async fn declared_length_above_the_limit_is_413_before_the_body_arrives() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
@@ -222,7 +222,7 @@ async fn a_declared_length_over_the_limit_is_413_before_the_body_comes() {
 }
 
 #[tokio::test]
-async fn a_stream_over_the_limit_is_413_though_it_declares_nothing() {
+async fn chunked_body_above_the_limit_is_413() {
     let server = serve(|options| options.limits.request_body_bytes_max = 10_000).await;
     let mut client = server.client().await;
     client.send("POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n").await;
@@ -234,11 +234,11 @@ async fn a_stream_over_the_limit_is_413_though_it_declares_nothing() {
 }
 
 #[tokio::test]
-async fn a_client_that_still_sends_gets_to_read_its_413() {
+async fn client_that_still_sends_can_read_its_413() {
     let server = serve(|_| {}).await;
     for _ in 0..20 {
         let mut client = server.client().await;
-        // Sent whole before anything is read: a reset would take the response away.
+        // The client sends everything before it reads: it would lose the response in a reset.
         client.send(post("/api/query", &"x".repeat(1_500_000))).await;
         sleep(Duration::from_millis(10)).await;
         let response = client.response().await;
@@ -247,7 +247,7 @@ async fn a_client_that_still_sends_gets_to_read_its_413() {
 }
 
 #[tokio::test]
-async fn body_of_many_times_the_limit_is_taken_and_answered_413() {
+async fn body_of_many_times_the_limit_is_read_and_gets_413() {
     let server = serve(|options| options.limits.request_body_bytes_max = 100_000).await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
     for megabytes in [8, 16] {
@@ -265,7 +265,7 @@ async fn body_of_many_times_the_limit_is_taken_and_answered_413() {
         let response = client.response().await;
         assert_eq!((response.status, &*response.code()), (413, "PAYLOAD_TOO_LARGE"), "{megabytes} MiB, in pieces");
     }
-    // A request that is refused for another reason keeps its answer too.
+    // A request that is rejected for another reason also gets its response.
     let mut client = server.client().await;
     client.send(post("/nothing", &"x".repeat(8 * 1024 * 1024))).await;
     assert_eq!(client.response().await.status, 404);
@@ -287,7 +287,7 @@ async fn client_that_expects_100_gets_413_and_sends_no_body() {
 }
 
 #[tokio::test]
-async fn connections_of_one_address_past_the_limit_are_refused() {
+async fn connections_of_one_address_above_the_limit_are_rejected() {
     let server = serve(|options| options.limits.connections_per_address_max = 3).await;
     let mut open = Vec::new();
     for _ in 0..3 {
@@ -300,14 +300,14 @@ async fn connections_of_one_address_past_the_limit_are_refused() {
         assert!(client.closed().await < ENOUGH);
     }
     assert_eq!(server.traffic.connections_turned_away(), 50);
-    assert_eq!(open[0].ask(get("/healthz")).await.status, 200, "those that stand are served on");
+    assert_eq!(open[0].ask(get("/healthz")).await.status, 200, "open connections are still served");
     drop(open);
     until(|| server.traffic.connections_open() == 0).await;
     assert_eq!(server.client().await.ask(get("/healthz")).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_may_connect_as_often_as_it_needs() {
+async fn trusted_proxy_has_no_limit_of_connections() {
     let server = serve(|options| {
         options.limits.connections_per_address_max = 1;
         options.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
@@ -322,7 +322,7 @@ async fn a_trusted_proxy_may_connect_as_often_as_it_needs() {
 }
 
 #[tokio::test]
-async fn a_flood_of_calls_does_not_hide_the_metrics() {
+async fn flood_of_calls_does_not_block_the_metrics() {
     let server = serve(|options| {
         options.limits.connections_max = 1;
         options.ops_listen = Some("127.0.0.1:0".parse().unwrap());
@@ -334,7 +334,7 @@ async fn a_flood_of_calls_does_not_hide_the_metrics() {
 }
 
 #[tokio::test]
-async fn past_the_total_accepting_waits_until_a_connection_closes() {
+async fn connection_above_the_total_waits_until_another_closes() {
     let server = serve(|options| options.limits.connections_max = 2).await;
     let mut first = server.client().await;
     let mut second = server.client().await;
@@ -343,13 +343,13 @@ async fn past_the_total_accepting_waits_until_a_connection_closes() {
     let mut third = server.client().await;
     third.send(get("/healthz")).await;
     let mut byte = [0];
-    assert!(tokio::time::timeout(SHORT, third.stream.peek(&mut byte)).await.is_err(), "it waits");
+    assert!(tokio::time::timeout(SHORT, third.stream.peek(&mut byte)).await.is_err(), "the third connection waits");
     drop(first);
     assert_eq!(third.response().await.status, 200);
 }
 
 #[tokio::test]
-async fn calls_of_one_address_past_the_rate_are_429() {
+async fn calls_of_one_address_above_the_rate_are_429() {
     let server = serve(|options| options.limits.calls_per_address_per_second = 5).await;
     let mut client = server.client().await;
     for _ in 0..5 {
@@ -358,7 +358,7 @@ async fn calls_of_one_address_past_the_rate_are_429() {
     let response = client.ask(post("/api/query", "{}")).await;
     assert_eq!((response.status, &*response.code()), (429, "TOO_MANY_REQUESTS"));
     assert_eq!(response.field("retry-after"), Some("1"));
-    assert_eq!(client.ask(get("/healthz")).await.status, 200, "health is no call");
+    assert_eq!(client.ask(get("/healthz")).await.status, 200, "a health check does not count as a call");
     sleep(Duration::from_millis(1100)).await;
     assert_eq!(client.ask(post("/api/query", "{}")).await.status, 200);
 }
@@ -385,7 +385,7 @@ async fn forwarded_addresses_count_only_from_a_trusted_proxy() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_its_response_is_dropped() {
+async fn client_that_does_not_read_its_response_is_disconnected() {
     let server = serve(|options| options.limits.response_stall_timeout = SHORT).await;
     let mut client: Client = server.client().await;
     client.send(post("/api/run/t/large", "{}")).await;

@@ -1,11 +1,11 @@
-//! Requests that two readers could read differently, or none can read, byte for byte.
+//! Ambiguous and malformed requests.
 
 use std::sync::atomic::Ordering;
 
 use super::harness::{post, post_with, serve};
 
-/// Each is refused whether it stands alone, comes behind a good request, or comes in two pieces.
-const REFUSED: &[&str] = &[
+/// Requests that are rejected alone, after a valid request, and in two pieces.
+const REJECTED: &[&str] = &[
     "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",
     "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
@@ -33,9 +33,9 @@ const REFUSED: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_malformed_request_gets_an_envelope_and_its_connection_ends() {
+async fn malformed_request_gets_an_envelope_and_its_connection_is_closed() {
     let server = serve(|_| {}).await;
-    for request in REFUSED {
+    for request in REJECTED {
         let mut client = server.client().await;
         let response = client.ask(request).await;
         assert_eq!((response.status, &*response.code()), (400, "BAD_REQUEST"), "{request:?}");
@@ -46,9 +46,9 @@ async fn a_malformed_request_gets_an_envelope_and_its_connection_ends() {
 }
 
 #[tokio::test]
-async fn a_malformed_request_behind_a_good_one_waits_for_its_answer() {
+async fn malformed_request_after_a_valid_one_waits_for_its_response() {
     let server = serve(|_| {}).await;
-    for request in REFUSED {
+    for request in REJECTED {
         let mut client = server.client().await;
         client.send(format!("{}{request}", post("/api/run/t/brief", "{}"))).await;
         assert_eq!(client.response().await.status, 200, "{request:?}");
@@ -56,13 +56,13 @@ async fn a_malformed_request_behind_a_good_one_waits_for_its_answer() {
         assert_eq!((response.status, &*response.code()), (400, "BAD_REQUEST"), "{request:?}");
         client.closed().await;
     }
-    assert_eq!(server.seen.calls.load(Ordering::SeqCst), REFUSED.len());
+    assert_eq!(server.seen.calls.load(Ordering::SeqCst), REJECTED.len());
 }
 
 #[tokio::test]
-async fn a_malformed_request_in_pieces_is_no_better() {
+async fn malformed_request_in_pieces_is_rejected() {
     let server = serve(|_| {}).await;
-    for request in REFUSED {
+    for request in REJECTED {
         let mut client = server.client().await;
         assert_eq!(client.ask(post("/api/query", "{}")).await.status, 200);
         let (one, two) = request.as_bytes().split_at(12);
@@ -75,7 +75,7 @@ async fn a_malformed_request_in_pieces_is_no_better() {
 }
 
 #[tokio::test]
-async fn what_hides_behind_a_refused_request_is_never_served() {
+async fn bytes_after_a_rejected_request_are_never_served() {
     let server = serve(|_| {}).await;
     let hidden = post("/api/mutation", "{}");
     let mut client = server.client().await;
@@ -90,7 +90,7 @@ async fn what_hides_behind_a_refused_request_is_never_served() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_that_breaks_the_grammar_fails_its_call_and_ends_the_connection() {
+async fn malformed_chunked_body_fails_its_call_and_closes_the_connection() {
     let server = serve(|_| {}).await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
                 Transfer-Encoding: chunked\r\n\r\n";
@@ -112,7 +112,7 @@ async fn a_chunked_body_that_breaks_the_grammar_fails_its_call_and_ends_the_conn
 }
 
 #[tokio::test]
-async fn a_tls_greeting_to_a_clear_text_port_is_told_apart_at_once() {
+async fn tls_handshake_to_a_clear_text_port_is_rejected_immediately() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let response = client.ask(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await;
@@ -120,7 +120,7 @@ async fn a_tls_greeting_to_a_clear_text_port_is_told_apart_at_once() {
 }
 
 #[tokio::test]
-async fn two_authorization_fields_are_refused() {
+async fn two_authorization_fields_are_rejected() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let two = "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n";
@@ -129,7 +129,7 @@ async fn two_authorization_fields_are_refused() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_no_utf8_is_refused() {
+async fn path_that_is_not_utf8_is_rejected() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     let response = client.ask(post("/api/run/a%ff", "{}")).await;

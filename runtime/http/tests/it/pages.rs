@@ -1,4 +1,4 @@
-//! Routes, methods, health, and what other origins may do.
+//! Routes, methods, health checks, and the rights of other origins.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ async fn method(server: &Running, method: &str, path: &str, fields: &str) -> Res
 }
 
 #[tokio::test]
-async fn what_is_no_route_is_404_and_a_wrong_method_405_with_allow() {
+async fn unknown_route_is_404_and_wrong_method_is_405_with_allow() {
     let server = serve(|_| {}).await;
     for path in ["/", "/api", "/api/run/", "/api/nothing", "/favicon.ico"] {
         let response = method(&server, "GET", path, "").await;
@@ -42,7 +42,7 @@ async fn tunnels_and_upgrades_are_not_offered() {
 }
 
 #[tokio::test]
-async fn only_json_is_taken() {
+async fn only_json_is_accepted() {
     let server = serve(|_| {}).await;
     for declared in [
         "",
@@ -54,7 +54,7 @@ async fn only_json_is_taken() {
         let request = format!("POST /api/query HTTP/1.1\r\nHost: a\r\n{declared}Content-Length: 2\r\n\r\n{{}}");
         let response = client.ask(request).await;
         assert_eq!((response.status, &*response.code()), (415, "UNSUPPORTED_MEDIA_TYPE"), "{declared}");
-        assert_eq!(client.ask(get("/healthz")).await.status, 200, "the connection stays");
+        assert_eq!(client.ask(get("/healthz")).await.status, 200, "the connection stays open");
     }
     for declared in ["Application/JSON", "application/json;charset=utf-8", "application/json ; x=y"] {
         let mut client = server.client().await;
@@ -65,7 +65,7 @@ async fn only_json_is_taken() {
 }
 
 #[tokio::test]
-async fn health_is_answered_here_and_readiness_asks_the_handler() {
+async fn listener_serves_health_and_asks_the_handler_for_readiness() {
     let server = serve(|_| {}).await;
     let alive = method(&server, "GET", "/healthz", "").await;
     assert_eq!((alive.status, alive.json()), (200, serde_json::json!({ "status": "ok" })));
@@ -89,12 +89,12 @@ async fn head_is_get_without_the_body() {
         assert_eq!(head.status, 200);
         assert_eq!(head.field("content-type"), got.field("content-type"));
         assert!(head.field("content-length").is_some_and(|length| length != "0"), "{path}");
-        assert_eq!(client.ask(get(path)).await.status, 200, "no body stands in the way");
+        assert_eq!(client.ask(get(path)).await.status, 200, "the next response follows without a body");
     }
 }
 
 #[tokio::test]
-async fn pages_are_protected_and_may_be_asked_for_again() {
+async fn pages_are_protected_and_revalidated() {
     let server = serve(|_| {}).await;
     let page = method(&server, "GET", "/docs", "").await;
     assert_eq!(page.field("cache-control"), Some("no-cache"));
@@ -104,7 +104,7 @@ async fn pages_are_protected_and_may_be_asked_for_again() {
 }
 
 #[tokio::test]
-async fn metrics_are_for_this_machine_by_its_own_name_and_through_no_proxy() {
+async fn metrics_are_served_to_this_machine_by_a_loopback_name_without_a_proxy() {
     let server = serve(|_| {}).await;
     let ask = async |host: &str, fields: &str| {
         let mut client = server.client().await;
@@ -126,14 +126,14 @@ async fn metrics_are_for_this_machine_by_its_own_name_and_through_no_proxy() {
         assert_eq!(ask("127.0.0.1", &format!("{field}\r\n")).await, 404, "{field}");
     }
     let mut client = server.client().await;
-    assert_eq!(client.ask("GET /metrics HTTP/1.0\r\n\r\n").await.status, 404, "no name at all");
+    assert_eq!(client.ask("GET /metrics HTTP/1.0\r\n\r\n").await.status, 404, "no host");
     let mut client = server.client().await;
     let elsewhere = "GET http://api.example.com/metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     assert_eq!(client.ask(elsewhere).await.status, 404, "the target names another host");
 }
 
 #[tokio::test]
-async fn a_percent_encoded_slash_is_rejected() {
+async fn percent_encoded_slash_is_rejected() {
     let server = serve(|_| {}).await;
     for path in ["/api/run/a%2Fb", "/api/run/a%2fb/c", "/api%2Fquery", "/%2f"] {
         let mut client = server.client().await;
@@ -145,7 +145,7 @@ async fn a_percent_encoded_slash_is_rejected() {
 }
 
 #[tokio::test]
-async fn with_an_ops_listener_metrics_are_there_and_calls_are_not() {
+async fn ops_listener_serves_metrics_and_no_calls() {
     let server = serve(|options| options.ops_listen = Some("127.0.0.1:0".parse().unwrap())).await;
     assert_eq!(method(&server, "GET", "/metrics", "").await.status, 404);
     let mut ops = Client::to(server.ops.unwrap()).await;
@@ -157,7 +157,7 @@ async fn with_an_ops_listener_metrics_are_there_and_calls_are_not() {
 const PREFLIGHT: &str = "Origin: https://app.example.com\r\nAccess-Control-Request-Method: POST\r\n";
 
 #[tokio::test]
-async fn without_origins_no_page_is_let_in() {
+async fn without_origins_no_page_is_allowed() {
     let server = serve(|_| {}).await;
     let preflight = method(&server, "OPTIONS", "/api/run/a/b", PREFLIGHT).await;
     assert_eq!((preflight.status, preflight.field("allow")), (204, Some("POST, OPTIONS")));
@@ -168,7 +168,7 @@ async fn without_origins_no_page_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_configured_origin_passes_the_preflight_and_reads_answers_and_refusals() {
+async fn configured_origin_passes_the_preflight_and_reads_results_and_rejections() {
     let server = serve(|options| options.cors_origins = vec!["https://app.example.com".to_owned()]).await;
     let preflight = method(&server, "OPTIONS", "/api/run/a/b", PREFLIGHT).await;
     assert_eq!(preflight.status, 204);
@@ -190,11 +190,11 @@ async fn a_configured_origin_passes_the_preflight_and_reads_answers_and_refusals
     assert_eq!((other.status, other.field("access-control-allow-origin")), (200, None));
     assert_eq!(other.field("vary"), Some("origin"));
     let admin = method(&server, "OPTIONS", "/api/admin/logs", PREFLIGHT).await;
-    assert_eq!(admin.field("access-control-allow-origin"), None, "deploy keys have no business in a page");
+    assert_eq!(admin.field("access-control-allow-origin"), None, "deploy keys do not belong in a page");
 }
 
 #[tokio::test]
-async fn dev_lets_pages_of_this_machine_in() {
+async fn dev_allows_pages_of_this_machine() {
     let server = serve(|options| options.dev = true).await;
     let mut client = server.client().await;
     let response = client.ask(post_with("/api/query", "Origin: http://localhost:5173\r\n", "{}")).await;

@@ -1,4 +1,4 @@
-//! The memory that bodies and answers may take, over all connections.
+//! The memory limits of request bodies and responses, over all connections.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,26 +6,26 @@ use std::time::Duration;
 use super::frames::{DATA, Frames, HEADERS, INITIAL_WINDOW_SIZE};
 use super::harness::{Client, PAGE_BYTES, Running, connect_narrowly, get, post, post_with, serve, until};
 
-/// Longer than any deadline of a test that must not be hit.
+/// A timeout that no test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A client that takes nothing of a page.
+/// Connects a client that requests a page and does not read it.
 async fn stalled(server: &Running) -> Frames {
     let calls = server.seen.calls.load(Ordering::SeqCst);
     let mut frames = Frames::with(server.addr, &[(INITIAL_WINDOW_SIZE, 0)]).await;
     assert!(frames.call(1, "/api/run/t/page").await);
     server.reached(calls + 1).await;
-    frames.next_of(HEADERS).await.expect("the head of the answer");
+    frames.next_of(HEADERS).await.expect("the head of the response");
     frames
 }
 
-/// Waits until the server closes, and reads what it sends before.
+/// Reads until the server closes the connection.
 async fn closed(mut frames: Frames) {
     while frames.next().await.is_some() {}
 }
 
 #[tokio::test]
-async fn answers_that_nobody_takes_cost_the_slowest_their_connections_and_others_nothing() {
+async fn unread_responses_close_the_slowest_connections_and_no_others() {
     let server = serve(|options| options.limits.response_bytes_total_max = 4 * PAGE_BYTES).await;
     let mut slow = Vec::new();
     for connections in 1..=12 {
@@ -35,7 +35,7 @@ async fn answers_that_nobody_takes_cost_the_slowest_their_connections_and_others
         until(|| server.traffic.connections_given_up() == held.saturating_sub(4)).await;
         assert_eq!(server.traffic.connections_open() + server.traffic.connections_given_up(), connections);
     }
-    // Those that waited longest went.
+    // The connections that waited longest are closed.
     for frames in slow.drain(..8) {
         closed(frames).await;
     }
@@ -45,7 +45,7 @@ async fn answers_that_nobody_takes_cost_the_slowest_their_connections_and_others
     }
     assert!(
         server.traffic.connections_given_up() <= 9,
-        "one more went for the page of the other, and then there was room"
+        "at most one more connection is closed for the page of the other client"
     );
     drop((slow, other));
     until(|| server.traffic.connections_open() == 0).await;
@@ -53,7 +53,7 @@ async fn answers_that_nobody_takes_cost_the_slowest_their_connections_and_others
 }
 
 #[tokio::test]
-async fn whoever_takes_his_answer_is_not_the_slowest() {
+async fn client_that_reads_its_response_is_not_the_slowest() {
     let server = serve(|options| options.limits.response_bytes_total_max = 3 * PAGE_BYTES).await;
     let first = stalled(&server).await;
     let second = stalled(&server).await;
@@ -64,9 +64,9 @@ async fn whoever_takes_his_answer_is_not_the_slowest() {
     }
     let mut taken = 0;
     while taken < PAGE_BYTES / 2 {
-        taken += reading.next_of(DATA).await.expect("the answer goes on").payload.len();
+        taken += reading.next_of(DATA).await.expect("more of the response").payload.len();
     }
-    // Half of a page is free now; two more need the room of those that take nothing.
+    // Half of a page is free now. Two more pages need the memory of clients that read nothing.
     let _third = stalled(&server).await;
     closed(first).await;
     let _fourth = stalled(&server).await;
@@ -76,8 +76,8 @@ async fn whoever_takes_his_answer_is_not_the_slowest() {
 }
 
 #[tokio::test]
-async fn an_answer_over_http_1_that_is_not_taken_costs_its_connection_too() {
-    // Larger than what the system takes for a client that does not read.
+async fn unread_response_over_http_1_closes_its_connection_too() {
+    // Larger than the system's buffers for a client that does not read.
     const LARGE: usize = 32 * 1024 * 1024;
     let server = serve(|options| options.limits.response_bytes_total_max = LARGE * 3 / 2).await;
     let mut first = server.client().await;
@@ -87,8 +87,8 @@ async fn an_answer_over_http_1_that_is_not_taken_costs_its_connection_too() {
     let mut second = server.client().await;
     second.send(post("/api/run/t/large", "{}")).await;
     until(|| server.traffic.connections_given_up() == 1).await;
-    let answer = second.response().await;
-    assert_eq!((answer.status, answer.body.len()), (200, LARGE));
+    let response = second.response().await;
+    assert_eq!((response.status, response.body.len()), (200, LARGE));
     until(|| server.answer_bytes() == 0).await;
 }
 
@@ -104,7 +104,7 @@ fn queued(server: &Running) -> usize {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too() {
+async fn unread_responses_of_an_address_stay_within_its_limit_in_the_system_too() {
     const CONNECTIONS: usize = 100;
     const PIPELINED: usize = 20;
     const BOUND: usize = 4 * PAGE_BYTES;
@@ -116,10 +116,10 @@ async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too()
     let mut silent = Vec::new();
     for _ in 0..CONNECTIONS {
         let client = server.client().await;
-        // A connection is reset while this is written, or refused.
+        // The server may reset or reject the connection during the write.
         let _ = client.stream.try_write(post("/api/run/t/page", "{}").repeat(PIPELINED).as_bytes());
         silent.push(client);
-        // A connection has what the system takes before it sends, and one piece of a write more.
+        // A connection has the unsent bytes that the system buffers, and one more piece of a write.
         assert!(queued(&server) <= silent.len() * 256 * 1024, "{} bytes of {}", queued(&server), silent.len());
     }
     until(|| server.traffic.connections_closed_unread() > 0 && queued(&server) + server.answer_bytes() <= BOUND).await;
@@ -128,12 +128,12 @@ async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too()
         "no call runs ahead of a client that reads nothing"
     );
 
-    // Another address is served at any time, and this one again once its bytes are gone.
+    // Another address is served at any time, and this address again once its bytes are freed.
     let mut other = connect_narrowly("127.0.0.2:0", server.addr).await;
     assert_eq!(other.ask(post("/api/run/t/page", "{}")).await.body.len(), PAGE_BYTES);
     drop(silent);
     until(|| queued(&server) == 0).await;
-    // The server reads the system's list on a timer and refuses connections until it has read it again.
+    // The server samples the system's list periodically and rejects connections until the next sample.
     let start = tokio::time::Instant::now();
     let response = loop {
         let mut client = server.client().await;
@@ -141,7 +141,7 @@ async fn unread_answers_of_one_address_stay_within_its_bound_in_the_system_too()
         if let Some(response) = client.maybe_response(false).await {
             break response;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "the address is still refused");
+        assert!(start.elapsed() < Duration::from_secs(10), "the address is still rejected");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert_eq!(response.status, 200);
@@ -153,7 +153,7 @@ async fn closed_connections_whose_bytes_the_system_still_holds_count_for_their_a
     const BOUND: usize = 4 * PAGE_BYTES;
     let server = serve(|options| options.limits.unread_bytes_per_address_max = BOUND).await;
     let mut silent = Vec::new();
-    let mut turned_away = 0;
+    let mut rejected = 0;
     for _ in 0..500 {
         let client = connect_narrowly("127.0.0.1:0", server.addr).await;
         let request = post_with("/api/run/t/part", "Connection: close\r\n", "{}");
@@ -161,12 +161,12 @@ async fn closed_connections_whose_bytes_the_system_still_holds_count_for_their_a
         silent.push(client);
         tokio::time::sleep(Duration::from_millis(2)).await;
         assert!(queued(&server) <= 4 * BOUND, "{}", queued(&server));
-        turned_away = server.traffic.connections_turned_away();
+        rejected = server.traffic.connections_turned_away();
     }
-    assert!(turned_away > 0, "new connections are refused while the system holds too much");
+    assert!(rejected > 0, "new connections are rejected while the system holds too many bytes");
 }
 
-/// A call whose body of so many bytes is begun and not ended.
+/// Begins a call with a body of `bytes`, of which only `sent` are sent.
 async fn begin(server: &Running, bytes: usize, sent: usize) -> Client {
     let mut client = server.client().await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
@@ -175,18 +175,18 @@ async fn begin(server: &Running, bytes: usize, sent: usize) -> Client {
 }
 
 #[tokio::test]
-async fn bodies_in_the_making_wait_for_room_then_hear_of_it_and_small_ones_pass() {
+async fn large_bodies_wait_for_memory_or_are_rejected_and_small_ones_pass() {
     const LARGE: usize = 400_000;
     let server = serve(|options| {
-        // An eighth is for the small ones; of the rest, two large ones.
+        // An eighth is for small bodies. The rest is enough for two large bodies.
         options.limits.request_bytes_total_max = 1_000_000;
         options.limits.request_room_timeout = LONG;
         options.limits.body_timeout = LONG;
     })
     .await;
-    let (mut made, mut waiting) = (Vec::new(), Vec::new());
+    let (mut admitted, mut waiting) = (Vec::new(), Vec::new());
     for bodies in 1..=2 {
-        made.push(begin(&server, LARGE, 1000).await);
+        admitted.push(begin(&server, LARGE, 1000).await);
         until(|| server.traffic.request_bytes() == bodies * LARGE).await;
     }
     for bodies in 1..=2 {
@@ -194,20 +194,20 @@ async fn bodies_in_the_making_wait_for_room_then_hear_of_it_and_small_ones_pass(
         until(|| server.traffic.request_waits() == bodies).await;
     }
     for _ in 0..20 {
-        // As many wait as there is room for; a client that comes then is told at once, before it has sent the body.
-        let refused = begin(&server, LARGE, 1000).await.response().await;
-        assert_eq!((refused.status, &*refused.code()), (503, "OVERLOADED"));
-        assert_eq!((refused.field("retry-after"), refused.field("connection")), (Some("1"), Some("close")));
+        // The waiting bodies need the whole memory. A further request is rejected immediately, before its body is sent.
+        let rejected = begin(&server, LARGE, 1000).await.response().await;
+        assert_eq!((rejected.status, &*rejected.code()), (503, "OVERLOADED"));
+        assert_eq!((rejected.field("retry-after"), rejected.field("connection")), (Some("1"), Some("close")));
     }
     let mut small = server.client().await;
     assert_eq!(small.ask(post("/api/query", "{}")).await.status, 200);
     let mut in_pieces = begin(&server, 10_000, 10).await;
-    // Whoever waits first has what is left of the room already.
+    // The first waiting body has reserved the rest of the memory already.
     until(|| server.traffic.request_bytes() >= 2 * LARGE + 10_000).await;
     in_pieces.send("x".repeat(9_990)).await;
     assert_eq!(in_pieces.response().await.json()["bytes"], 10_000);
 
-    for mut client in made.into_iter().chain(waiting) {
+    for mut client in admitted.into_iter().chain(waiting) {
         client.send("x".repeat(LARGE - 1000)).await;
         assert_eq!(client.response().await.json()["bytes"], LARGE);
     }
@@ -215,21 +215,21 @@ async fn bodies_in_the_making_wait_for_room_then_hear_of_it_and_small_ones_pass(
 }
 
 #[tokio::test]
-async fn whoever_waits_for_room_in_vain_is_told_so() {
+async fn body_is_rejected_after_the_wait_for_memory() {
     let server = serve(|options| {
         options.limits.request_bytes_total_max = 500_000;
         options.limits.request_room_timeout = Duration::from_millis(100);
     })
     .await;
-    let _made = begin(&server, 400_000, 1).await;
+    let _admitted = begin(&server, 400_000, 1).await;
     until(|| server.traffic.request_bytes() > 0).await;
-    let refused = begin(&server, 400_000, 1).await.response().await;
-    assert_eq!((refused.status, &*refused.code()), (503, "OVERLOADED"));
+    let rejected = begin(&server, 400_000, 1).await.response().await;
+    assert_eq!((rejected.status, &*rejected.code()), (503, "OVERLOADED"));
     assert_eq!(server.traffic.request_waits(), 1);
 }
 
 #[tokio::test]
-async fn a_body_has_its_room_until_its_call_is_over() {
+async fn body_holds_its_memory_until_its_call_ends() {
     let server = serve(|_| {}).await;
     let mut client = server.client().await;
     client.send(post("/api/run/t/wait", &"x".repeat(100_000))).await;
@@ -238,7 +238,7 @@ async fn a_body_has_its_room_until_its_call_is_over() {
     server.seen.release.notify_one();
     assert_eq!(client.response().await.json()["bytes"], 100_000);
     until(|| server.traffic.request_bytes() == 0).await;
-    // One that declares no length has room for the largest while it is read.
+    // A body without a declared length reserves the largest length while it is read.
     client.send("POST /api/run/t/wait HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n").await;
     client.send("Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n").await;
     until(|| server.traffic.request_bytes() == 1024 * 1024).await;
@@ -250,26 +250,26 @@ async fn a_body_has_its_room_until_its_call_is_over() {
 }
 
 #[tokio::test]
-async fn overload_is_told_before_the_body_is_read() {
+async fn overload_is_reported_before_the_body_is_read() {
     let server = serve(|_| {}).await;
     server.seen.is_full.store(true, Ordering::SeqCst);
     for fields in ["", "Expect: 100-continue\r\n"] {
         let mut client = server.client().await;
         let head = "POST /api/mutation HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
-        let refused = client.ask(format!("{head}{fields}Content-Length: 1000000\r\n\r\n")).await;
-        assert_eq!((refused.status, &*refused.code()), (503, "OVERLOADED"), "{fields}");
-        assert_eq!((refused.field("retry-after"), refused.field("connection")), (Some("1"), Some("close")));
+        let rejected = client.ask(format!("{head}{fields}Content-Length: 1000000\r\n\r\n")).await;
+        assert_eq!((rejected.status, &*rejected.code()), (503, "OVERLOADED"), "{fields}");
+        assert_eq!((rejected.field("retry-after"), rejected.field("connection")), (Some("1"), Some("close")));
         client.closed().await;
     }
-    // Over HTTP/2 the connection stays, and little of the body is awaited.
+    // Over HTTP/2 the connection stays open, and the server reads only a little of the body.
     let mut frames = Frames::to(server.addr).await;
     assert!(frames.begin(1, "/api/mutation", &[("content-length", "1000000")]).await);
-    frames.send_more_than_is_awaited(1).await;
-    assert_eq!(frames.next_of(HEADERS).await.expect("an answer").stream, 1);
+    frames.send_more_than_is_discarded(1).await;
+    assert_eq!(frames.next_of(HEADERS).await.expect("a response").stream, 1);
     frames.until_read().await;
     assert_eq!(server.seen.calls.load(Ordering::SeqCst), 0);
     assert_eq!(server.traffic.request_bytes(), 0);
-    // A body that came with its head is no longer to be spared; the call itself is told.
+    // A body that arrived with its head is already read, so the handler decides about the call.
     assert_eq!(server.client().await.ask(post("/api/mutation", "{}")).await.status, 200);
     assert_eq!(server.client().await.ask(get("/healthz")).await.status, 200);
 }

@@ -30,11 +30,11 @@ async fn running_calls_finish_and_idle_connections_close() {
     assert_eq!((response.status, response.field("connection")), (200, Some("close")));
     busy.closed().await;
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
-    assert!(start.elapsed() < Duration::from_secs(6), "shorter than the drain's time");
+    assert!(start.elapsed() < Duration::from_secs(6), "the drain ends before its timeout");
 }
 
 #[tokio::test]
-async fn half_sent_body_does_not_hold_the_drain() {
+async fn incomplete_body_does_not_delay_the_drain() {
     let mut server = serve(|options| options.limits.drain_timeout = Duration::from_secs(60)).await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
     let mut half = server.client().await;
@@ -47,14 +47,14 @@ async fn half_sent_body_does_not_hold_the_drain() {
     // A body that arrives now is still served.
     quick.send("x".repeat(100_000)).await;
     assert_eq!(quick.response().await.json()["bytes"], 100_000);
-    let refused = half.response().await;
-    assert_eq!((refused.status, &*refused.code(), refused.field("connection")), (503, "NOT_READY", Some("close")));
+    let rejected = half.response().await;
+    assert_eq!((rejected.status, &*rejected.code(), rejected.field("connection")), (503, "NOT_READY", Some("close")));
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
-async fn while_draining_new_calls_are_refused_and_readiness_is_red() {
+async fn during_the_drain_new_calls_are_rejected_and_readiness_is_503() {
     let mut server = serve(|_| {}).await;
     let mut busy = server.client().await;
     busy.send(post("/api/run/t/wait", "{}")).await;
@@ -63,9 +63,9 @@ async fn while_draining_new_calls_are_refused_and_readiness_is_red() {
     sleep(Duration::from_millis(30)).await;
 
     let mut late = Client::to(server.addr).await;
-    let refused = late.ask(post("/api/query", "{}")).await;
-    assert_eq!((refused.status, &*refused.code()), (503, "NOT_READY"));
-    assert_eq!((refused.field("retry-after"), refused.field("connection")), (Some("1"), Some("close")));
+    let rejected = late.ask(post("/api/query", "{}")).await;
+    assert_eq!((rejected.status, &*rejected.code()), (503, "NOT_READY"));
+    assert_eq!((rejected.field("retry-after"), rejected.field("connection")), (Some("1"), Some("close")));
     assert_eq!(Client::to(server.addr).await.ask(get("/readyz")).await.status, 503);
     assert_eq!(Client::to(server.addr).await.ask(get("/healthz")).await.status, 200);
 
@@ -75,7 +75,7 @@ async fn while_draining_new_calls_are_refused_and_readiness_is_red() {
 }
 
 #[tokio::test]
-async fn calls_that_outlast_the_drain_are_cut_and_counted() {
+async fn calls_that_exceed_the_drain_timeout_are_dropped_and_counted() {
     let mut server = serve(|options| options.limits.drain_timeout = Duration::from_millis(200)).await;
     let mut clients = Vec::new();
     for number in 1..=3 {
@@ -96,7 +96,7 @@ async fn calls_that_outlast_the_drain_are_cut_and_counted() {
 }
 
 #[tokio::test]
-async fn a_call_whose_client_is_gone_is_waited_for() {
+async fn drain_waits_for_a_call_whose_client_has_disconnected() {
     let mut server = serve(|_| {}).await;
     let mut client = server.client().await;
     client.send(post("/api/run/t/slow", "{}")).await;
@@ -109,7 +109,7 @@ async fn a_call_whose_client_is_gone_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_dropped_ends_at_once() {
+async fn dropped_server_ends_immediately() {
     let server = serve(|_| {}).await;
     let mut idle = server.client().await;
     assert_eq!(idle.ask(get("/healthz")).await.status, 200);
@@ -124,7 +124,7 @@ async fn a_server_that_is_dropped_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_an_error_that_names_it() {
+async fn port_in_use_is_named_in_the_error() {
     let server = serve(|_| {}).await;
     let options = convoke_http::HttpOptions::new(server.addr);
     let error = convoke_http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
@@ -132,7 +132,7 @@ async fn a_port_in_use_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn an_origin_that_is_none_is_an_error_that_shows_one() {
+async fn error_of_an_invalid_origin_shows_a_valid_one() {
     let mut options = convoke_http::HttpOptions::new("127.0.0.1:0".parse().unwrap());
     options.cors_origins = vec!["app.example.com".to_owned()];
     let error = convoke_http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();

@@ -1,4 +1,4 @@
-//! Answers that are produced while they are sent: over HTTP/1 and HTTP/2, to their end and cut off.
+//! Responses that are produced while they are sent, over HTTP/1 and HTTP/2: complete and broken ones.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,7 +18,7 @@ async fn open(server: &Running, client: &Client, what: &str) -> Response {
 }
 
 #[tokio::test]
-async fn a_stream_arrives_whole_and_the_connection_goes_on() {
+async fn stream_arrives_completely_and_the_connection_is_reused() {
     let server = serve(|_| {}).await;
     for client in clients() {
         for _ in 0..2 {
@@ -32,11 +32,11 @@ async fn a_stream_arrives_whole_and_the_connection_goes_on() {
         assert_eq!(response.bytes().await.unwrap().len(), 4_000_000);
     }
     let accepted = server.traffic.connections_accepted();
-    assert_eq!(accepted, 2, "one connection a client");
+    assert_eq!(accepted, 2, "one connection per client");
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_not_taken_for_a_whole_one() {
+async fn broken_stream_is_an_error_for_the_client() {
     let server = serve(|_| {}).await;
     for client in clients() {
         let response = open(&server, &client, "broken").await;
@@ -46,7 +46,7 @@ async fn a_stream_that_breaks_off_is_not_taken_for_a_whole_one() {
 }
 
 #[tokio::test]
-async fn a_producer_learns_that_its_client_is_gone() {
+async fn producer_sees_the_disconnect_of_its_client() {
     let server = serve(|_| {}).await;
     for (number, client) in clients().into_iter().enumerate() {
         let mut response = open(&server, &client, "endless").await;
@@ -59,7 +59,7 @@ async fn a_producer_learns_that_its_client_is_gone() {
 }
 
 #[tokio::test]
-async fn a_drain_ends_endless_streams_and_waits_for_no_client_that_reads_none() {
+async fn drain_ends_endless_streams_and_does_not_wait_for_slow_clients() {
     let mut server = serve(|_| {}).await;
     let [first, second] = clients();
     let mut followed = open(&server, &first, "endless").await;
@@ -75,7 +75,7 @@ async fn a_drain_ends_endless_streams_and_waits_for_no_client_that_reads_none() 
 }
 
 #[tokio::test]
-async fn an_open_stream_is_no_idle_connection() {
+async fn connection_with_an_open_stream_is_not_idle() {
     let server = serve(|options| options.limits.idle_timeout = Duration::from_millis(300)).await;
     let mut followed = open(&server, &Client::new(), "quiet").await;
     assert!(followed.chunk().await.unwrap().is_some());

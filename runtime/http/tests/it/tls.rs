@@ -1,4 +1,4 @@
-//! TLS: protocols, bad files, and certificates that change.
+//! TLS: protocols, invalid files, and changed certificates.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::harness::{Client, Echo, Running, get, serve, until};
 
-/// A folder for the files of one listener.
+/// A folder for the files of a listener.
 struct Folder(TempDir);
 
 impl Folder {
@@ -74,7 +74,7 @@ async fn error(files: TlsFiles) -> String {
 }
 
 #[tokio::test]
-async fn both_protocols_are_offered_and_spoken() {
+async fn both_protocols_are_offered_and_served() {
     let folder = Folder::new();
     let pair = pair();
     folder.write(&pair);
@@ -96,35 +96,35 @@ async fn both_protocols_are_offered_and_spoken() {
 }
 
 #[tokio::test]
-async fn a_changed_certificate_is_taken_over_and_a_broken_one_is_not() {
+async fn changed_certificate_is_loaded_and_invalid_one_is_not() {
     let folder = Folder::new();
     let (old, new) = (pair(), pair());
     folder.write(&old);
     let server = serve(|options| options.tls = Some(folder.files())).await;
-    let mut standing = Client::over(handshake(&server, old.cert.der(), &[]).await.unwrap());
-    assert_eq!(standing.ask(get("/healthz")).await.status, 200);
+    let mut open = Client::over(handshake(&server, old.cert.der(), &[]).await.unwrap());
+    assert_eq!(open.ask(get("/healthz")).await.status, 200);
 
-    // The certificate alone does not fit the key that is still there.
+    // The new certificate does not match the old key.
     fs::write(folder.cert(), new.cert.pem()).unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(handshake(&server, old.cert.der(), &[]).await.is_some(), "the old pair serves on");
+    assert!(handshake(&server, old.cert.der(), &[]).await.is_some(), "the old pair stays in use");
 
     folder.write_key(&new, 0o600);
-    let mut taken_over = false;
+    let mut is_loaded = false;
     for _ in 0..200 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         if handshake(&server, new.cert.der(), &[]).await.is_some() {
-            taken_over = true;
+            is_loaded = true;
             break;
         }
     }
-    assert!(taken_over);
+    assert!(is_loaded);
     assert!(handshake(&server, old.cert.der(), &[]).await.is_none());
-    assert_eq!(standing.ask(get("/healthz")).await.status, 200, "connections that stand go on");
+    assert_eq!(open.ask(get("/healthz")).await.status, 200, "open connections are still served");
 }
 
 #[tokio::test]
-async fn clear_text_to_a_tls_port_and_a_silent_handshake_end() {
+async fn clear_text_to_a_tls_port_and_silent_handshake_are_closed() {
     let folder = Folder::new();
     folder.write(&pair());
     let server = serve(|options| {
@@ -143,7 +143,7 @@ async fn clear_text_to_a_tls_port_and_a_silent_handshake_end() {
 }
 
 #[tokio::test]
-async fn bad_files_are_named_with_what_is_wrong() {
+async fn errors_of_invalid_files_name_the_file_and_the_reason() {
     let folder = Folder::new();
     let (one, other) = (pair(), pair());
     let named = |text: &str, path: &Path| assert!(text.contains(&path.display().to_string()), "{text}");
@@ -179,5 +179,5 @@ async fn bad_files_are_named_with_what_is_wrong() {
     folder.write_key(&one, 0o640);
     let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
     options.tls = Some(folder.files());
-    assert!(Server::bind(options, Echo::default()).await.is_ok(), "its group may be those who may");
+    assert!(Server::bind(options, Echo::default()).await.is_ok(), "the group of the key may be allowed to read it");
 }
