@@ -11,7 +11,7 @@ use hyper::header::{CONTENT_DISPOSITION, HeaderValue, SET_COOKIE};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Endpoint, Gateway, KEY_LOOKED_AT, failed};
+use super::{Endpoint, Gateway, KEY_CHECK_INTERVAL, failed};
 use crate::admin::key_uses::KeyUse;
 use crate::admin::{AdminRequest, operator, success, success_once};
 use crate::auth::deploy_key::Scope;
@@ -242,7 +242,7 @@ impl Gateway {
         let (database, browser) = (self.runtime.database().clone(), browser.clone());
         let ended = async move {
             loop {
-                tokio::time::sleep(KEY_LOOKED_AT).await;
+                tokio::time::sleep(KEY_CHECK_INTERVAL).await;
                 match found(&console, &database, &browser).await {
                     Ok((Holder::Operator, _)) => {}
                     Ok((Holder::Key(proof), _)) if authenticator.accept_proof(&proof, None).is_ok() => {}
@@ -262,7 +262,7 @@ impl Gateway {
         let authenticator = self.authenticator.clone();
         let refused = async move {
             while authenticator.accept_proof(&proof, None).is_ok() {
-                tokio::time::sleep(KEY_LOOKED_AT).await;
+                tokio::time::sleep(KEY_CHECK_INTERVAL).await;
             }
         };
         Reply { body: reply.body.until(refused), ..reply }
