@@ -1,4 +1,4 @@
-//! Data in and out of the real binary: beside a running server and without one, under load, and killed half-way.
+//! Export, import, backup and restore by the real binary: with and without a running server, under load, and killed midway.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -41,7 +41,7 @@ fn refused(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// A server on the folder's `data`, killed when it is dropped.
+/// A server on the folder's `data`, killed on drop.
 struct Serving(Child);
 
 impl Serving {
@@ -61,7 +61,7 @@ impl Serving {
         Self(process)
     }
 
-    /// SIGKILL: no handler runs, no file is closed in order.
+    /// Sends SIGKILL: no handler runs, and no file is closed.
     fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -89,7 +89,7 @@ fn titles(folder: &Path) -> Vec<String> {
     rows.iter().map(|row| row["title"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What lies in a folder, without what every command leaves as it finds it.
+/// Returns the files of a folder, except those that no command changes.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
@@ -150,7 +150,7 @@ fn tables_and_rows_are_shown_alike_beside_a_server_and_without_one() {
     look();
 }
 
-/// The members of an archive, but for what the commands of this test write themselves.
+/// Returns the members of an archive, except those that the commands of this test write.
 fn members(archive: &Path) -> BTreeMap<String, String> {
     let output = Command::new("tar").arg("-tzf").arg(archive).output().unwrap();
     let names = String::from_utf8(output.stdout).unwrap();
@@ -186,7 +186,7 @@ fn what_was_exported_beside_a_server_is_the_same_after_an_import_elsewhere() {
     let said = done(other.path(), &["import", file, "--replace"]);
     assert!(said.contains("the former database is kept as"), "{said}");
     assert_eq!(titles(other.path()), ["one", "later"]);
-    // The server starts on it and serves.
+    // The server starts on it and serves calls.
     let server = Serving::start(other.path());
     make(other.path(), "served");
     assert_eq!(titles(other.path()), ["one", "later", "served"]);
@@ -207,7 +207,7 @@ fn an_import_that_does_not_fit_changes_nothing() {
     assert_eq!(titles(folder.path()), ["stays"]);
 }
 
-/// Every meeting is whole: host and notes, written in its transaction. Returns how many there are.
+/// Asserts that every meeting is complete: host and notes, written in its transaction. Returns the number of meetings.
 fn whole_meetings(data: &Path) -> usize {
     let runtime = Runtime::start(RuntimeOptions::in_folder(data, convoke::default_engine())).unwrap();
     let checked: Result<usize> = runtime.read(|db| {
@@ -281,7 +281,7 @@ fn backups_under_load_are_whole_private_rotated_and_restored() {
     let server = Serving::start(folder.path());
     make(folder.path(), "served");
     server.kill();
-    // The way back: the kept database is one to restore from.
+    // The saved previous database can be restored.
     assert!(refused(folder.path(), &["restore", former]).contains("--without-checksum"));
     done(folder.path(), &["restore", former, "--without-checksum"]);
     let back = titles(folder.path());
@@ -307,7 +307,7 @@ fn a_damaged_backup_is_refused_and_the_database_stays() {
     assert_eq!(titles(folder.path()), ["stays"]);
 }
 
-/// Runs a command that may write no file beyond some KiB: what a full disk is to it.
+/// Runs a command whose files may not exceed a few KiB, which has the same effect as a full disk.
 fn without_room(folder: &Path, args: &str) -> (Option<i32>, String) {
     let binary = env!("CARGO_BIN_EXE_convoke");
     let script = format!("trap '' XFSZ; ulimit -f 150; exec {binary} {args}");
@@ -355,7 +355,7 @@ fn killed_at_any_moment_a_restore_and_an_import_leave_the_old_or_the_new() {
     make(folder.path(), "two");
     done(folder.path(), &["backup", "two.db"]);
     done(folder.path(), &["export", "two.tar.gz"]);
-    // The moments spread over the time that a command takes here and now.
+    // The moments of the kills cover the duration of the command on this machine.
     let restoring = elapsed(|| done(folder.path(), &["restore", "two.db"]));
     let importing = elapsed(|| done(folder.path(), &["import", "two.tar.gz", "--replace"]));
     let mut seen = [0; 2];
@@ -416,7 +416,7 @@ fn the_doctor_finds_nothing_wrong_with_a_folder_of_dev() {
     let (code, _, found) = look(&[]);
     assert_eq!(code, Some(0), "when it has ended: {found:#}");
     assert!(found[0]["says"].as_str().unwrap().ends_with("in development"), "{found:#}");
-    // Whoever means production is told what it lacks.
+    // The check names what production needs.
     let (code, state, found) = look(&["--env", "production"]);
     assert_eq!((code, state.as_str(), found[0]["subject"].as_str()), (Some(1), "problem", Some("settings")));
 }

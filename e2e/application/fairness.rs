@@ -1,16 +1,16 @@
-//! What one user who floods costs another one, on the real binary: a figure to look at, not a test that fails.
+//! The latencies of one user while another user floods the server, on the real binary: numbers to read, not a test.
 //!
 //! ```sh
 //! cargo build --release -p functions
 //! CONVOKE_BIN=target/release/convoke cargo test -p functions --test fairness -- --ignored --nocapture
 //! ```
 //!
-//! One user sends the same request on many connections, again as soon as it was answered: on 900 a list of 500 chunks of a
-//! transcript of 9,000 characters each (pages of 4 MiB), a small read, a small write; on 20 prompts for a meeting with
-//! 6,000 such chunks; on 32 an edit of notes made on a text that 5,000 and more others followed; on 3,000 a write of 0.9 MiB.
-//! Another one reads and writes on a connection each, from the start of the server on. Printed are their latencies alone and
-//! beside each flood, how fast the flood was turned away, and the machine's load beside them. `FLOOD=pages` measures one of
-//! the floods.
+//! One user repeats one request on many connections, without a pause. The floods are: on 900 connections a list of 500
+//! chunks of a transcript of 9,000 characters each (pages of 4 MiB), a small read, and a small write; on 20 connections
+//! prompts for a meeting with 6,000 such chunks; on 32 connections an edit of notes that 5,000 or more entries follow; on
+//! 3,000 connections a write of 0.9 MiB. Another user reads and writes on one connection each. The output has that user's
+//! latencies alone and during each flood, the rate of rejections of the flood, and the load of the machine. `FLOOD=pages`
+//! measures one of the floods.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement stops at the first surprise and prints")]
 #![allow(clippy::disallowed_methods, reason = "it measures the machine's time")]
@@ -31,9 +31,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// How long each half is measured.
+/// Duration of each half of a measurement.
 const MEASURED: Duration = Duration::from_secs(20);
-/// Between two calls of the other user.
+/// Pause between two calls of the other user.
 const PAUSE: Duration = Duration::from_millis(10);
 
 const CHUNKS: usize = 500;
@@ -120,7 +120,7 @@ impl Server {
         Self { process, address }
     }
 
-    /// What the server says of those whom it turned away or cut off.
+    /// Returns the server's metrics of rejected and closed connections.
     fn figures(&self) -> Vec<String> {
         let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         let (mut stream, mut page) = (connect(self.address), String::new());
@@ -168,7 +168,7 @@ fn request(path: &str, token: &str, args: &Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the complete response.
 fn call(stream: &mut BufReader<TcpStream>, request: &[u8]) -> Value {
     answer(stream, request).unwrap()
 }
@@ -205,7 +205,7 @@ fn created(address: SocketAddr, token: &str) -> Value {
     reply["value"]["meetingId"].clone()
 }
 
-/// A meeting with the transcript that is listed.
+/// Creates a meeting with a transcript for the list.
 fn transcript(address: SocketAddr, token: &str, chunks: usize) -> Value {
     let meeting = created(address, token);
     let mut stream = connect(address);
@@ -222,7 +222,7 @@ fn transcript(address: SocketAddr, token: &str, chunks: usize) -> Value {
     meeting
 }
 
-/// Entries in the log of a meeting's notes.
+/// Adds entries to the log of a meeting's notes.
 fn notes(address: SocketAddr, token: &str, meeting: &Value) {
     let mut stream = connect(address);
     let letter = json!({ "operation": { "type": "insert", "position": 0, "content": "y" } });
@@ -233,7 +233,7 @@ fn notes(address: SocketAddr, token: &str, meeting: &Value) {
     }
 }
 
-/// Reads and writes of one user, one after the other on a connection each.
+/// Sequential reads and writes of one user, each on its own connection.
 fn measure(address: SocketAddr, token: &str, meeting: &Value, time: Duration) {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let until = Instant::now() + time;
@@ -276,7 +276,7 @@ fn measure(address: SocketAddr, token: &str, meeting: &Value, time: Duration) {
     println!("  load average at its begin: {}", load.trim());
 }
 
-/// Connections that send the same request without end, on a thread of their own.
+/// Connections that repeat one request, on a thread of their own.
 struct Flood {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU64>,
@@ -297,7 +297,7 @@ impl Flood {
                     let (request, (stop, answered, refused)) = (request.clone(), all.clone());
                     async move {
                         while !stop.load(Relaxed) {
-                            // A connection that is closed is opened again.
+                            // A closed connection is opened again.
                             let _ = ask_again_and_again(address, &request, &stop, &answered, &refused).await;
                         }
                     }
@@ -315,7 +315,7 @@ impl Flood {
         let p50 = refused.get(refused.len() / 2).copied().unwrap_or_default();
         let answered = self.answered.load(Relaxed);
         println!("  answers for the flood: {answered}, rejected: {}, half of them within {p50:.1?}", refused.len());
-        // What is still on its way is not waited for.
+        // Pending requests are dropped.
         drop(self.thread);
     }
 }
@@ -331,7 +331,7 @@ async fn ask_again_and_again(
     let mut buffer = vec![0; 64 * 1_024];
     while !stop.load(Relaxed) {
         let began = Instant::now();
-        // A server that turns it away answers before it has read all, and closes.
+        // A server that rejects the request responds before it has read all of it, and closes the connection.
         let sent = stream.write_all(request).await;
         let (mut head, mut left) = (Vec::new(), None);
         while left != Some(0) {
@@ -356,7 +356,7 @@ async fn ask_again_and_again(
     Ok(())
 }
 
-/// How much of the body is still to come; nothing while the head is not whole.
+/// Returns the missing number of bytes of the body; `None` while the head is incomplete.
 fn body_left(head: &[u8]) -> Option<usize> {
     let end = head.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(&head[..end]).to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What a server writes beside its database: the record of calls, secrets, and the backups of a schedule.
+//! Files that a server writes beside its database: the record of calls, secrets, and scheduled backups.
 
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -23,7 +23,7 @@ fn done(output: Output) -> String {
     text(&output.stdout)
 }
 
-/// Looks again and again, for a minute at most.
+/// Polls a condition, for one minute at most.
 #[track_caller]
 fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     for _ in 0..600 {
@@ -47,7 +47,7 @@ fn recorded_calls_survive_kill_9_and_need_no_server_to_be_read() {
     let serving = Serving::start(hello(here).args(DEV));
     serving.call(None, &json!({ "name": "Ada" }));
     serving.call(None, &json!({ "nome": "Ada" }));
-    // Asking for them writes what waits.
+    // A request for the calls writes the pending ones.
     assert_eq!(calls(here, &["--since", "1h"]).len(), 2);
     serving.signal("KILL");
     let found = calls(here, &["--since", "1h", "--text", "ada"]);
@@ -57,7 +57,7 @@ fn recorded_calls_survive_kill_9_and_need_no_server_to_be_read() {
     let file = std::fs::read_dir(here.join("data/calls")).unwrap().next().unwrap().unwrap();
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
-    // A line that was cut off is not read, and what comes after it is.
+    // A truncated line is skipped, and the lines after it are read.
     let mut cut = std::fs::OpenOptions::new().append(true).open(file.path()).unwrap();
     cut.write_all(b"{\"time\":179").unwrap();
     let serving = Serving::start(hello(here).args(DEV));
@@ -86,7 +86,7 @@ fn a_secret_comes_from_standard_input_and_is_never_printed() {
         assert!(!text(&output.stdout).contains("hush") && !text(&output.stderr).contains("hush"));
         output
     };
-    // No server runs: the command writes the file itself.
+    // Without a running server, the command writes the file itself.
     done(set("API_KEY", "hush one\n"));
     let file = here.join("data/secrets/API_KEY");
     let mut serving = Serving::start(hello(here).args(DEV));
@@ -128,11 +128,11 @@ fn scheduled_backups_are_made_and_their_failure_is_loud() {
     });
     let state = |of: &str| until(of, || Some(finding(here, "backups")).filter(|finding| finding["state"] == of));
     state("ok");
-    // It is restored by the command that the server's own check names.
+    // The command that `doctor` names restores it.
     serving.signal("TERM");
     done(run(here, &["restore", backups.join(made).to_str().unwrap(), "--data", "data"]));
 
-    // A folder in whose place is a file takes no backup, also from root.
+    // A file in place of the folder prevents a backup, for root too.
     std::fs::rename(&backups, here.join("former")).unwrap();
     std::fs::write(&backups, "in the way").unwrap();
     let mut serving = Serving::start(hello(here).args(DEV));

@@ -1,4 +1,4 @@
-//! The command line, as people and supervisors use it: real processes, real ports, real signals.
+//! The command line, as users and supervisors use it: real processes, real ports, real signals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -43,7 +43,7 @@ fn dev_needs_nothing_and_its_token_works_and_sigterm_ends_it_with_success() {
 fn no_call_waits_for_somebody_to_read_the_log() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
-    // Its lines are more than a pipe holds.
+    // The output is larger than the buffer of a pipe.
     let name = "a".repeat(3_000);
     for _ in 0..60 {
         assert_eq!(serving.call(None, &json!({ "name": name }))["status"], "success");

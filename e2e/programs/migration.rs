@@ -1,5 +1,5 @@
-//! A release whose schema does not fit the data: closed until the migration is through, and the migration goes on where
-//! it was when its process is killed.
+//! A release whose schema does not fit the data: it rejects calls until the migration is complete, and the migration
+//! resumes after its process is killed.
 
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -38,7 +38,7 @@ fn done(output: Output) -> String {
     text(&output.stdout)
 }
 
-/// A folder with the books of the first release.
+/// Returns a folder with the books of the first release.
 fn old_library() -> TempDir {
     let folder = TempDir::new().unwrap();
     for _ in 0..BOOKS / 1_000 {
@@ -47,7 +47,7 @@ fn old_library() -> TempDir {
     folder
 }
 
-/// What the operator is told of the one migration, and the difference.
+/// Returns the operator's status of the migration, and the difference of the schema.
 fn standing(folder: &Path) -> (Value, Value) {
     let output = after(folder).args(["migrate", "--dry-run", "--json"]).output().unwrap();
     let schema: Value = serde_json::from_str(&done(output)).unwrap();
@@ -74,7 +74,7 @@ fn migrated_by(url: &str, token: &str) -> Value {
     request.send_json(json!({ "args": { "limit": 10 } })).unwrap().into_body().read_json().unwrap()
 }
 
-/// Every book has its shelf, and was changed exactly once.
+/// Asserts that every book has its shelf and was changed exactly once.
 fn whole() -> Value {
     let tall = (BOOKS + 2) / 3;
     json!([
@@ -101,7 +101,7 @@ fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
     while standing(here).0["done"].as_i64().unwrap() < BOOKS / 8 {
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not go on");
     }
-    // SIGKILL: nothing is finished, nothing is closed in order.
+    // SIGKILL: no operation is completed, and no file is closed.
     serving.process.kill().unwrap();
     serving.process.wait().unwrap();
     let mut said = String::new();
@@ -129,7 +129,7 @@ fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
     assert!(!said.contains('\r'), "no progress line in a pipe: {said}");
     let (finished, difference) = standing(here);
     assert_eq!((&finished["state"], &finished["done"], &difference), (&json!("finished"), &json!(BOOKS), &Value::Null));
-    // The same process serves everybody now.
+    // The same process now serves all callers.
     assert_eq!(ready(&serving.url).0, 200);
     assert_eq!(shelves(&serving.url).1["value"], whole());
     let log = serving.take_log();
@@ -179,7 +179,7 @@ fn a_migration_is_called_as_any_admin_function_too_and_its_last_part_opens_the_s
     for part in ["  - books: field shelf is no longer an Option", "Write a migration: an admin mutation in a module"] {
         assert!(serving.said.contains(part), "{}", serving.said);
     }
-    // The operator sees the rows as the database has them: without the field that the schema adds.
+    // The operator sees the stored rows, without the field that the schema adds.
     assert!(done(after(folder.path()).arg("data").output().unwrap()).contains("books"));
     let rows = done(after(folder.path()).args(["data", "books", "--limit", "2", "--json"]).output().unwrap());
     let row: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();

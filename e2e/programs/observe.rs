@@ -1,4 +1,4 @@
-//! What an operator reads: the log of a real process, in both formats.
+//! The log of a real process, in both formats.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A line that a client would like to see in the log, and what moves a terminal's cursor.
+/// A forged log line with control characters of a terminal, as an attacker would send it.
 const FORGED: &str = "Ada\n2030-01-01T00:00:00.000000Z ERROR the bank is empty\r\u{1b}[2K\u{9b}2K\u{2028}";
 const KEY_SECRET: &str = "c2VjcmV0LW9mLWEta2V5LXRoYXQtbm9ib2R5LWtub3dz";
 
-/// A server whose log goes into a file.
+/// A server that logs into a file.
 struct Serving {
     process: Child,
     folder: TempDir,
@@ -44,7 +44,7 @@ impl Serving {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
-    /// The log, once it is as `enough` wants it.
+    /// Waits until the log satisfies `enough`, and returns it.
     fn until(&self, enough: impl Fn(&str) -> bool) -> String {
         for _ in 0..2_000 {
             let log = self.log();
@@ -66,7 +66,7 @@ impl Serving {
         (response.status().as_u16(), response.into_body().read_json().unwrap())
     }
 
-    /// One call of every kind that leaves a line, each under a request id of its own; then the lines since the start.
+    /// Makes one call of every kind that logs a line, each with its own request id. Returns the lines since the start.
     fn lines_of_everything(&self) -> Vec<String> {
         let bearer = format!("Bearer {}", self.token);
         let hello = json!({ "args": { "name": FORGED } }).to_string();
@@ -101,7 +101,7 @@ impl Drop for Serving {
     }
 }
 
-/// The program of `src/bin/hello.rs`, in a folder and an environment of its own.
+/// Returns a command for `hello`, in its own folder and an empty environment.
 fn hello(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hello"));
     command.current_dir(folder).env_clear().stdin(Stdio::null());
@@ -155,7 +155,7 @@ fn in_text_no_value_begins_a_line_or_moves_the_cursor() {
     assert_eq!((of("good"), of("argument"), of("unknown")), (2, 1, 1));
 }
 
-/// `hello logs` on the folder of a server.
+/// Runs `hello logs` on the folder of a server.
 fn logs(serving: &Serving, args: &[&str]) -> Command {
     let mut command = hello(serving.folder.path());
     command.arg("logs").args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -182,7 +182,7 @@ fn live_calls_are_followed_with_what_they_logged_until_the_server_ends() {
     let mut next = || serde_json::from_str::<Value>(&all_lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(next()["requestId"], "before", "it begins with the last ones");
 
-    // Whether the other one follows already shows in nothing but an error of its own.
+    // Only an error of the other process shows that it already follows.
     let first_error = loop {
         serving.send(route, &[("x-request-id", "refused")], r#"{"args":{"nome":1}}"#);
         std::thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! The operator's commands, against a server that runs, a server elsewhere, and a data folder that nobody serves.
+//! The operator's commands, against a local server, a remote server, and a data folder without a server.
 
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -19,14 +19,14 @@ use tempfile::TempDir;
 const DEV: [&str; 3] = ["dev", "--listen", "127.0.0.1:0"];
 const HELLO: [&str; 3] = ["run", "greetings/sayHello", r#"{"name":"Ada"}"#];
 
-/// What a command printed, which succeeded.
+/// Returns the output of a command that must succeed.
 #[track_caller]
 fn done(output: Output) -> String {
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// Makes a key in this folder, by whatever way reaches it.
+/// Creates a key in this folder, with or without a running server.
 #[track_caller]
 fn made(folder: &Path, args: &[&str]) -> String {
     let output = hello(folder).args(["deploy-key", "create"]).args(args).output().unwrap();
@@ -35,12 +35,12 @@ fn made(folder: &Path, args: &[&str]) -> String {
     key
 }
 
-/// A command for a server elsewhere.
+/// Returns a command for a remote server.
 fn elsewhere(folder: &Path, url: &str, key: &str, args: &[&str]) -> Output {
     hello(folder).args(args).env("CONVOKE_URL", url).env("CONVOKE_DEPLOY_KEY", key).output().unwrap()
 }
 
-/// Calls the program's function with a key, over a socket of its own; the status and the code.
+/// Calls the program's function with a key, on a new connection. Returns the status and the code.
 fn called(url: &str, key: &str) -> (u16, String) {
     let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
     let request = agent.post(format!("{url}/api/run/greetings/sayHello"));
@@ -57,7 +57,7 @@ fn a_command_does_the_same_by_all_three_ways() {
     let other = TempDir::new().unwrap();
     let here = folder.path();
     let list = ["deploy-key", "list", "--json", "--verbose", "--env", "development"];
-    // Nobody serves: the command opens the folder itself.
+    // Without a server, the command opens the folder itself.
     let key = made(here, &["ci", "--scope", "functions,keys", "--env", "development"]);
     let in_process = run(here, &list);
     assert!(text(&in_process.stderr).contains("which no server serves"), "{}", text(&in_process.stderr));
@@ -109,7 +109,7 @@ fn a_revocation_holds_within_a_second_in_the_running_server() {
     let serving = Serving::start(hello(folder.path()).args(DEV));
     let key = made(folder.path(), &["ci", "--scope", "functions"]);
     assert_eq!(called(&serving.url, &key).0, 200);
-    // Calls go on while the key is taken back, as those of a thief would.
+    // Calls continue while the key is revoked, like those of a thief.
     let (url, stolen) = (serving.url.clone(), key.clone());
     let thief = std::thread::spawn(move || {
         let begun = Instant::now();
@@ -154,7 +154,7 @@ fn keys_their_state_and_their_last_use_outlive_the_server_also_when_it_is_killed
     done(run(here, &["deploy-key", "revoke", "kept"]));
     serving.process.kill().unwrap();
     serving.process.wait().unwrap();
-    // A killed server leaves its socket: the next one takes its place, and until then the folder is opened.
+    // A killed server leaves its socket. The next server replaces it. Until then, commands open the folder.
     assert!(here.join("data/control.sock").exists());
     assert!(done(run(here, &["deploy-key", "list", "--env", "development"])).contains("kept  revoked"));
     let serving = Serving::start(hello(here).args(DEV));
@@ -197,7 +197,7 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
     }
     assert!(!said.contains(&secret), "{said}");
     assert!(said.contains("query greetings/sayHello"), "{said}");
-    // What everybody on the machine may read of a running command: no argument of it is the key.
+    // Every user of the machine can read the arguments of a process, so the key must not be one of them.
     let mut slow = hello(here);
     slow.args(["deploy-key", "list"]).env("CONVOKE_URL", "http://192.0.2.1:9").env("CONVOKE_DEPLOY_KEY", &key);
     let mut slow = slow.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -212,7 +212,7 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
     copied.join().unwrap();
     let logged = std::fs::read_to_string(&log).unwrap();
     assert!(logged.contains("greetings/sayHello") && !logged.contains(&secret));
-    // The database keeps a hash.
+    // The database stores a hash.
     for file in ["convoke.db", "convoke.db-wal"] {
         let bytes = std::fs::read(here.join("data").join(file)).unwrap_or_default();
         assert!(!text(&bytes).contains(&secret), "{file}");
@@ -283,7 +283,7 @@ fn a_path_that_is_too_long_for_a_socket_leaves_the_server_without_one() {
     let output = run(folder.path(), &["deploy-key", "list", "--data", &deep]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("--url"), "{}", text(&output.stderr));
-    // The log is written beside what is said, and whole when the process has ended.
+    // The log is a separate file, and complete when the process has ended.
     let (mut said, mut log) = (serving.said.clone(), serving.take_log());
     serving.signal("TERM");
     log.read_to_string(&mut said).unwrap();

@@ -1,4 +1,4 @@
-//! What an operator asks of settings, health and completions: real processes in an empty environment.
+//! Settings, health and completions: real processes in an empty environment.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -112,7 +112,7 @@ fn a_shell_completes_commands_flags_and_functions() {
         let script = text(&run(folder.path(), &["completions", shell]).stdout);
         assert!(script.contains("CONVOKE_COMPLETE") && script.contains("hello"), "{shell}: {script}");
     }
-    // As the script of fish asks.
+    // The request of fish's completion script.
     let ask = |words: &[&str]| {
         let mut command = hello(folder.path());
         text(&command.env("CONVOKE_COMPLETE", "fish").arg("--").args(words).output().unwrap().stdout)

@@ -1,7 +1,6 @@
-//! What a supervisor such as systemd hears of a server: a real process, a real socket of datagrams.
+//! Messages from a server to a supervisor such as systemd: a real process, a real datagram socket.
 //!
-//! This program is its own server: called with `serve`, it is the command line, with one function that does not return
-//! for a while.
+//! This program is its own server: with the argument `serve` it is the command line, with one function that returns late.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,7 +15,7 @@ mod naps {
     use convoke::mutation;
     use convoke::prelude::*;
 
-    /// Holds up every other mutation.
+    /// Delays all other mutations.
     #[mutation]
     pub(crate) fn nap(_ctx: &mut MutationCtx) -> Result<()> {
         std::thread::sleep(std::time::Duration::from_millis(1_500));
@@ -28,7 +27,7 @@ mod entries {
     use convoke::mutation;
     use convoke::prelude::*;
 
-    /// Rows enough that an index of them is a step of its own.
+    /// A table with enough rows that building an index is a separate step.
     #[table(name = "entries", prefix = "entry")]
     #[index(by_number(number))]
     #[index(by_text(text))]
@@ -65,7 +64,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A server and the socket of its supervisor.
+/// A server, and the socket of its supervisor.
 struct Supervised {
     process: Child,
     url: String,
@@ -89,7 +88,7 @@ impl Supervised {
         Self { process, url, socket, folder }
     }
 
-    /// The next datagram, as its lines.
+    /// Returns the lines of the next datagram.
     fn hear(&self) -> Vec<String> {
         let mut bytes = [0; 4096];
         let length = self.socket.recv(&mut bytes).expect("the supervisor is told something");
@@ -128,12 +127,12 @@ fn started(command: &mut Command) -> (Child, String) {
 fn the_supervisor_hears_ready_alive_and_stopping() {
     let mut server = Supervised::start(Duration::from_millis(200));
     assert_eq!(server.hear(), ["READY=1".to_owned(), format!("STATUS=serving on {}", server.url)]);
-    // Ready means that a call is served.
+    // A ready server serves calls.
     assert!(ureq::get(format!("{}/readyz", server.url)).call().unwrap().status().is_success());
     for _ in 0..3 {
         assert_eq!(server.hear(), ["WATCHDOG=1"]);
     }
-    // A service outlives whatever terminal it came from.
+    // A service outlives its terminal.
     server.signal("HUP");
     assert_eq!(server.hear(), ["WATCHDOG=1"]);
     server.signal("TERM");
@@ -153,8 +152,8 @@ fn the_watchdog_is_not_fed_while_a_mutation_does_not_return() {
     });
     let status = std::iter::from_fn(|| Some(server.hear())).find(|said| said[0] != "WATCHDOG=1").unwrap();
     assert!(status[0].starts_with("STATUS=not ready: the mutation naps/nap"), "{status:?}");
-    // It naps for a second and a half and counts as stuck after half a second. Every 50 ms the supervisor is told how
-    // long it has been, and never that all is well.
+    // The function sleeps for 1.5 s and counts as stuck after 0.5 s. Every 50 ms the server reports the elapsed time to the
+    // supervisor, and never sends a watchdog message.
     for _ in 0..8 {
         assert!(server.hear()[0].starts_with("STATUS=not ready"));
     }
@@ -171,7 +170,7 @@ fn without_a_supervisor_nothing_is_told() {
     assert!(process.wait().unwrap().success());
 }
 
-/// Removes an index from a database, and from the schema that it keeps.
+/// Removes an index from a database and from its recorded schema.
 fn remove_index(folder: &TempDir, table: &str, index: &str) {
     let file = rusqlite::Connection::open(folder.path().join("data/convoke.db")).unwrap();
     file.execute_batch(&format!("DROP INDEX \"{table}.{index}\"")).unwrap();

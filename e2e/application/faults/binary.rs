@@ -1,8 +1,9 @@
-//! Which program the tests of whole processes run.
+//! The program that the tests of processes run.
 
 use std::path::{Path, PathBuf};
 
-/// The one that `CONVOKE_BIN` names, as seen from the workspace; else the one that cargo has built for the test.
+/// Returns the program of `CONVOKE_BIN`, relative to the workspace. The default is the program that cargo built for the
+/// test.
 pub(crate) fn binary() -> PathBuf {
     let named = std::env::var_os("CONVOKE_BIN");
     let named = named.map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path));

@@ -1,6 +1,6 @@
-//! The real binary on a disk that fails: reads that the disk does not give, files that may not grow.
+//! The real binary on a failing disk: failing reads, and files that cannot grow.
 //!
-//! The faults are real ones of the system, by a library that is preloaded (`shim`) or a limit of the shell.
+//! A preloaded library (`shim`) or a limit of the shell injects real errors of the operating system.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -21,7 +21,7 @@ const CREATE: &str = "meetings/lifecycle/createMeeting";
 const LIST: &str = "meetings/queries/listUserMeetings";
 const EDIT: &str = "notes/index/applyNoteOperation";
 
-/// A folder with a token, and a database that has a meeting in it.
+/// Returns a folder with a token, and a database with one meeting.
 fn installation() -> (TempDir, String, String) {
     let folder = TempDir::new().unwrap();
     let token = minted(folder.path());
@@ -45,7 +45,7 @@ fn reads_that_the_disk_fails_are_unavailable_and_all_goes_on_once_it_works() {
     let server = Server::start(&mut command);
     assert_eq!(server.get("/readyz").0, 200);
 
-    // Nothing of the meetings is in the caches of this process yet.
+    // The caches of this process hold no row of a meeting yet.
     faults.fail(Calls::Reads, EIO);
     for _ in 0..20 {
         let read = server.call(&token, LIST, &json!({}));
@@ -128,7 +128,7 @@ fn a_file_that_may_not_grow_is_a_full_disk_and_no_end_of_the_process() {
                 other => panic!("{other}: {:?}", reply.body),
             }
         }
-        // As long as there is room in the database itself, it makes some by copying the log back.
+        // While the database file has free pages, a checkpoint frees space in the log.
         if refused > 20 && server.get("/readyz").0 == 503 {
             break;
         }

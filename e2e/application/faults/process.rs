@@ -1,4 +1,4 @@
-//! A server as a process, and calls over its port.
+//! A server process, and calls to its port.
 
 #[path = "binary.rs"]
 mod binary;
@@ -12,14 +12,14 @@ use std::time::Duration;
 use binary::binary;
 use serde_json::{Value, json};
 
-/// The program, in a folder and an environment of its own.
+/// Returns a command for the program, in the given folder and an empty environment.
 pub(crate) fn convoke(folder: &Path) -> Command {
     let mut command = Command::new(binary());
     command.current_dir(folder).env_clear().stdin(Stdio::null());
     command
 }
 
-/// The program, started by a shell after these words of it, which limit what it may.
+/// Returns a command that starts the program by a shell, after shell commands that set limits.
 pub(crate) fn limited(folder: &Path, words: &str) -> Command {
     let mut command = Command::new("sh");
     let script = format!("{words}; exec \"$0\" \"$@\"");
@@ -27,12 +27,12 @@ pub(crate) fn limited(folder: &Path, words: &str) -> Command {
     command
 }
 
-/// A token of the folder's development issuer.
+/// Returns a token of the folder's development issuer.
 pub(crate) fn minted(folder: &Path) -> String {
     minted_for(folder, "ada")
 }
 
-/// As [`minted`], for this subject.
+/// Like [`minted`], for the given subject.
 pub(crate) fn minted_for(folder: &Path, subject: &str) -> String {
     let email = format!("{subject}@example.com");
     let output = convoke(folder).args(["token", "--subject", subject, "--email", &email]).output().unwrap();
@@ -40,13 +40,13 @@ pub(crate) fn minted_for(folder: &Path, subject: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// A process that serves; killed when it is dropped.
+/// A server process, killed on drop.
 pub(crate) struct Server {
     process: Child,
     address: SocketAddr,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub status: u16,
@@ -54,12 +54,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// `errorData.code`, or an empty text.
+    /// Returns `errorData.code`, or an empty text.
     pub(crate) fn code(&self) -> &str {
         self.body["errorData"]["code"].as_str().unwrap_or_default()
     }
 
-    /// `value` of a success.
+    /// Returns `value` of a success.
     #[track_caller]
     pub(crate) fn value(&self) -> &Value {
         assert_eq!(self.body["status"], "success", "{self:?}");
@@ -75,12 +75,12 @@ impl Server {
         Self { process, address }
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
@@ -89,7 +89,7 @@ impl Server {
         self.process.try_wait().unwrap().is_none()
     }
 
-    /// Ends it in order.
+    /// Stops the server with SIGTERM.
     pub(crate) fn stop(mut self) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
@@ -119,7 +119,7 @@ impl Server {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    /// Waits for a condition, as long as it takes on a machine that others load too.
+    /// Waits for a condition, with a timeout that is long enough for a busy machine.
     #[track_caller]
     pub(crate) fn until(&self, done: impl Fn() -> bool) {
         for _ in 0..3_000 {
@@ -139,7 +139,7 @@ impl Drop for Server {
     }
 }
 
-/// Reads what the process says until it listens; nobody reads the rest.
+/// Reads the output of the process until it listens. The rest is not read.
 fn listening(process: &mut Child) -> SocketAddr {
     let mut lines = BufReader::new(process.stderr.take().unwrap());
     let mut said = String::new();

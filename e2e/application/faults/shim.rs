@@ -1,4 +1,4 @@
-//! Faults of the disk and the clock for a process under test: a library that is preloaded into it, and the file that tells it what fails.
+//! Faults of the disk and the clock for a process under test: a preloaded library, and its control file.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -7,12 +7,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The device is broken.
+/// Errors of a broken device.
 pub(crate) const EIO: i32 = 5;
-/// The disk is full.
+/// Errors of a full disk.
 pub(crate) const ENOSPC: i32 = 28;
 
-/// What can fail.
+/// The system calls that can fail.
 #[derive(Clone, Copy)]
 pub(crate) enum Calls {
     Reads = 0,
@@ -20,7 +20,7 @@ pub(crate) enum Calls {
     Syncs = 2,
 }
 
-/// The library, compiled, and its control file. Nothing fails until [`Faults::fail`].
+/// The compiled library and its control file. No call fails before [`Faults::fail`].
 pub(crate) struct Faults {
     folder: TempDir,
     control: File,
@@ -46,7 +46,7 @@ impl Faults {
         faults
     }
 
-    /// Has the process that this command starts meet the faults in the files under `folder`.
+    /// Preloads the library into the process of a command. It affects the files under `folder`.
     pub(crate) fn preload(&self, command: &mut Command, folder: &Path) {
         command
             .env("LD_PRELOAD", self.folder.path().join("faults.so"))
@@ -54,17 +54,17 @@ impl Faults {
             .env("FAULTS_UNDER", folder.canonicalize().unwrap());
     }
 
-    /// From now on such calls fail with this error of the system.
+    /// From now on these calls fail with this error number.
     pub(crate) fn fail(&self, calls: Calls, errno: i32) {
         self.control.write_all_at(&errno.to_ne_bytes(), 4 * calls as u64).unwrap();
     }
 
-    /// From now on the process sees a wall clock that is so many seconds ahead of the machine's.
+    /// From now on the wall clock of the process is this many seconds ahead of the machine's.
     pub(crate) fn shift_clock(&self, seconds: i32) {
         self.control.write_all_at(&seconds.to_ne_bytes(), 12).unwrap();
     }
 
-    /// From now on they work again.
+    /// From now on no call fails.
     pub(crate) fn mend(&self, calls: Calls) {
         self.fail(calls, 0);
     }

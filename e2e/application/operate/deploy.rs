@@ -1,4 +1,4 @@
-//! The unit, the container and the compose file: what they name exists, and what they rely on holds.
+//! The systemd unit, the container and the compose file: their files and flags exist, and their assumptions hold.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use convoke::limits::Limits;
 
-/// The values of a key of the unit.
+/// Returns the values of a key of the unit.
 fn unit(key: &str) -> Vec<String> {
     let text = crate::read("deploy/convoke.service");
     let lines = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -41,17 +41,17 @@ fn the_unit_starts_the_server_with_flags_that_exist() {
 fn the_unit_waits_longer_than_a_drain_and_opens_more_files_than_connections() {
     let limits = Limits::default();
     let seconds = unit("TimeoutStopSec")[0].trim_end_matches('s').parse().unwrap();
-    // Calls may use the time up, and then scheduled work.
+    // Calls can use the complete drain time, and then scheduled work can.
     assert!(Duration::from_secs(seconds) > 2 * limits.drain_timeout);
     let files: usize = unit("LimitNOFILE")[0].parse().unwrap();
     assert!(files > limits.connections_max + 1_000);
-    // A mutation that does not return ends the process by itself before the watchdog does.
+    // A mutation that does not return ends the process before the watchdog does.
     let watchdog = unit("WatchdogSec")[0].trim_end_matches('s').parse().unwrap();
     assert!(Duration::from_secs(watchdog) > 10 * limits.mutation_timeout);
     assert_eq!((unit("Type"), unit("Restart")), (vec!["notify".to_owned()], vec!["on-failure".to_owned()]));
 }
 
-/// The folders and files that the container is made of.
+/// Returns the folders and files of the container's build.
 fn context() -> Vec<String> {
     let ignored = crate::read("deploy/Dockerfile.dockerignore");
     ignored.lines().filter_map(|line| line.strip_prefix('!')).map(str::to_owned).collect()
@@ -74,7 +74,7 @@ fn what_the_container_is_made_of_is_a_whole_workspace() {
     for name in context() {
         copy(&crate::root().join(&name), &folder.path().join(&name));
     }
-    // As `cargo build --locked` begins: every member is there, and Cargo.lock needs no change.
+    // The first step of `cargo build --locked`: every member exists, and Cargo.lock needs no change.
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["tree", "--workspace", "--locked", "--offline"]).current_dir(&folder);
     let output = cargo.output().unwrap();
@@ -102,7 +102,7 @@ fn the_container_runs_commands_that_exist_as_nobody_with_rights() {
     }
 }
 
-/// Whether the server reads a variable of the environment.
+/// Returns true if the server reads an environment variable.
 fn is_read(variable: &str) -> bool {
     let help = Command::new(env!("CARGO_BIN_EXE_convoke")).args(["serve", "--help"]).output().unwrap();
     String::from_utf8(help.stdout).unwrap().contains(&format!("[env: {variable}="))
@@ -124,7 +124,7 @@ fn the_nodes_of_the_compose_file_are_told_what_the_server_reads_and_outlive_a_dr
     let grace = text.lines().find_map(|line| line.trim().strip_prefix("stop_grace_period: ")).unwrap();
     let grace = Duration::from_secs(grace.trim_end_matches('s').parse().unwrap());
     assert!(grace > 2 * Limits::default().drain_timeout);
-    // A node is asked as often as it may take to be found gone, and an action may be silent as long as it runs.
+    // The health checks detect a lost node in time, and an action may send no data while it runs.
     let balancer = crate::read("deploy/haproxy.cfg");
     let silence = balancer.lines().find_map(|line| line.trim().strip_prefix("timeout server ")).unwrap();
     let silence = Duration::from_secs(60 * silence.trim_end_matches('m').parse::<u64>().unwrap());

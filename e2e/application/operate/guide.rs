@@ -1,9 +1,9 @@
-//! Runs the commands of the operator's guide, in order and in one shell, against the real binary.
+//! Runs the commands of the operator's guide against the real binary, in order and in one shell.
 //!
-//! The machine that the guide speaks of is a temporary folder: `/etc`, `/var` and `/usr` are folders in it, the identity
-//! provider is the test's own. What only root and systemd can do is done by small programs in front of the PATH: the
-//! `systemctl` here starts the server with the `ExecStart` line of `deploy/convoke.service`. Blocks that begin with
-//! ```` ```console ```` are shown and not run.
+//! The machine of the guide is a temporary folder: `/etc`, `/var` and `/usr` are folders in it. The test provides the
+//! identity provider. Small programs at the front of the PATH replace programs that need root or systemd: this
+//! `systemctl` starts the server with the `ExecStart` line of `deploy/convoke.service`. Blocks that begin with
+//! ```` ```console ```` are not run.
 
 use std::fs;
 use std::net::TcpListener;
@@ -16,11 +16,11 @@ use tempfile::TempDir;
 use crate::issuer::Issuer;
 
 const GUIDE: &str = "docs/operate.md";
-/// Blocks that are shown and not run: a link that a browser opens, ids of nobody, containers. One more is to be decided, not
-/// to be overlooked.
+/// Number of blocks that are not run: a link for a browser, ids that do not exist, containers. The exact number makes sure
+/// that a new one is deliberate.
 const SHOWN_ONLY: usize = 3;
 
-/// Blocks of code: the word after the backticks, and the text.
+/// Returns the blocks of code: the word after the backticks, and the text.
 fn blocks() -> Vec<(String, String)> {
     let guide = crate::read(GUIDE);
     let parts = guide.split("```").skip(1).step_by(2);
@@ -30,7 +30,7 @@ fn blocks() -> Vec<(String, String)> {
 struct Machine {
     root: TempDir,
     issuer: Issuer,
-    /// Texts of the guide, and what stands for them here.
+    /// Texts of the guide, and their replacements in this test.
     places: Vec<(&'static str, String)>,
 }
 
@@ -73,7 +73,7 @@ impl Machine {
         self.places.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
     }
 
-    /// What stands for programs that need root or systemd.
+    /// Writes the replacements of programs that need root or systemd.
     fn programs(&self) {
         let unit = crate::read("deploy/convoke.service");
         let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
@@ -115,7 +115,7 @@ esac
         self.program("journalctl", &format!("cat {root}/journal"));
         self.program("systemd-sysusers", "");
         self.program("runuser", "[ \"$1 $2 $3\" = '-u convoke --' ] || exit 1; shift 3; exec \"$@\"");
-        // Nobody but root can give files away.
+        // Only root can change the owner of a file.
         self.program(
             "install",
             "words=; while [ $# -gt 0 ]; do case \"$1\" in -o|-g) shift 2;; *) words=\"$words $1\"; shift;; esac; done; \
@@ -137,14 +137,14 @@ esac
         let mut shell = Command::new("sh");
         shell.args(["-eu", "guide.sh"]).current_dir(root).env_clear().env("PATH", path).env("HOME", root);
         shell.env("TOKEN", self.issuer.token("ada", &self.here("https://api.example.com")));
-        // Into a file: the server goes on and would keep a pipe open.
+        // Into a file, because the server keeps running and would keep a pipe open.
         shell.stdout(said.try_clone().unwrap()).stderr(said);
         let status = shell.status().unwrap();
         (status.success(), fs::read_to_string(root.join("said")).unwrap())
     }
 }
 
-/// No server outlives the test.
+/// Stops the servers at the end of the test.
 impl Drop for Machine {
     fn drop(&mut self) {
         let _ = Command::new(self.root.path().join("bin/systemctl")).arg("stop").status();

@@ -1,4 +1,4 @@
-//! An identity provider of the test's own: discovery, keys and tokens, over a real socket.
+//! The identity provider of the test: discovery, keys and tokens, over a real socket.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,9 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-/// A provider that serves until the test's process ends.
+/// A provider that serves until the process of the test ends.
 pub(crate) struct Issuer {
-    /// Its issuer, with the slash at its end.
+    /// The issuer, with a trailing slash.
     pub url: String,
     key: Vec<u8>,
 }
@@ -22,7 +22,7 @@ impl Issuer {
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
         let key = key.as_ref().to_vec();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key).unwrap();
-        // An uncompressed point: 4, then x and y of 32 bytes each.
+        // An uncompressed point: the byte 4, then x and y with 32 bytes each.
         let point = pair.public_key().as_ref();
         let part = |range: std::ops::Range<usize>| URL_SAFE_NO_PAD.encode(&point[range]);
         let keys = json!({ "keys": [
@@ -33,14 +33,14 @@ impl Issuer {
         let document = json!({ "issuer": url, "jwks_uri": format!("{url}keys") });
         std::thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
-                // Whoever went away is answered no more.
+                // A client that has disconnected gets no response.
                 let _ = answer(socket, &document, &keys);
             }
         });
         Self { url, key }
     }
 
-    /// A token for a user, valid for an hour.
+    /// Returns a token for a user, valid for one hour.
     pub(crate) fn token(&self, subject: &str, audience: &str) -> String {
         #[expect(clippy::disallowed_methods, reason = "the real server judges the token by the real time")]
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();

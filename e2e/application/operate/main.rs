@@ -1,5 +1,5 @@
-//! What stands in `deploy/` and `docs/operate.md` is true: the example of settings is what the program reads, and every
-//! command of the guide runs against the real binary.
+//! Tests `deploy/` and the operator's guide: the program reads the example of settings, and every command of the guide runs
+//! against the real binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -10,7 +10,7 @@ mod settings;
 
 use std::path::Path;
 
-/// The repository.
+/// Returns the root of the repository.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }

@@ -12,7 +12,7 @@ use functions::meetings::webrtc::settings::{Rooms, Stun, Turn};
 use schema::limits::{Quotas, Retention};
 
 const FILE: &str = "deploy/convoke.toml";
-/// Set to write the file as it is now.
+/// Environment variable that renews the file.
 const BLESS: &str = "CONVOKE_BLESS";
 
 #[test]
@@ -27,7 +27,7 @@ fn the_example_has_every_setting_of_this_program() {
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);
 }
 
-/// The section as the example has it, its settings uncommented, against the section that is not there.
+/// Asserts that a section of the example with all settings uncommented equals an absent section.
 fn holds_its_defaults<S: Section + Debug>(config: &Config) {
     let table = config.sections.get(S::NAME).unwrap_or_else(|| panic!("[{}] is in the example", S::NAME));
     let read: S = table.clone().try_into().unwrap_or_else(|error| panic!("[{}]: {error}", S::NAME));

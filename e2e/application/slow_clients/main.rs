@@ -1,12 +1,12 @@
-//! The real binary under clients that do not take their answers or do not end their requests: its memory stays within
-//! half a gibibyte, and others are served.
+//! The real binary under clients that do not read their responses or do not complete their requests: its memory stays
+//! below 512 MiB, and other clients are served.
 //!
 //! ```sh
 //! cargo test --release -p functions --test slow_clients -- --ignored --nocapture --test-threads 1
 //! ```
 //!
-//! Without `--ignored` no attack is made. Each goes on for as long as `TORTURE_MINUTES` says, by default a quarter of one:
-//! whoever is thrown out comes back at once. `CONVOKE_BIN` names another binary than the one that cargo has built.
+//! The attacks need `--ignored`. Each runs for `TORTURE_MINUTES`, 0.25 by default. A client that the server disconnects
+//! reconnects immediately. `CONVOKE_BIN` names the binary to test; the default is the one that cargo built.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -34,7 +34,7 @@ fn lasts() -> Duration {
     Duration::from_secs_f64(minutes.unwrap_or(0.25) * 60.0)
 }
 
-/// Runs the attackers while somebody else works, and says how both fared.
+/// Runs the attackers beside another user, and prints the results of both.
 async fn attacked<F>(name: &str, attackers: usize, attack: impl Fn(Served) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -54,7 +54,7 @@ where
     assert_eq!(other.failed, 0, "others are served");
 }
 
-/// Of a huge page that one connection still needs a corner of, nothing is given back.
+/// A huge page is returned to the system only when no connection needs a part of it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn memory_is_given_back_in_small_pages() {
@@ -89,14 +89,14 @@ async fn answers_that_nobody_takes_over_http_1() {
     attacked("900 connections of HTTP/1.1 that do not read their page", 900, async |served: Served| {
         loop {
             let socket = TcpSocket::new_v4().unwrap();
-            // What the system takes for a client is not the server's memory, and would hide it.
+            // Socket buffers of the system are not the server's memory and would hide it.
             socket.set_recv_buffer_size(4096).unwrap();
             let Ok(mut stream) = socket.connect(served.address).await else { continue };
             let (path, body) = served.page();
             if stream.write_all(served.request(&path, &body).as_bytes()).await.is_err() {
                 continue;
             }
-            // It reads nothing until the server has had enough: then what is left cannot be asked for any more.
+            // The client reads nothing until the server disconnects it. After that it cannot request the rest.
             while stream.write_all(b"\r\n").await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
@@ -120,7 +120,7 @@ async fn bodies_that_do_not_end() {
                 std::future::pending::<()>().await;
             };
             let mut answer = Vec::new();
-            // Whoever is told that there is no room comes again a second later.
+            // A rejected client retries after one second.
             tokio::select! {
                 () = writing => {}
                 _ = reading.read_to_end(&mut answer) => tokio::time::sleep(Duration::from_secs(1)).await,

@@ -1,4 +1,4 @@
-//! Somebody else, who works while the server is attacked.
+//! Another user, who works during the attack.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::served::{Served, request};
 
-/// How it went.
+/// The results of the user.
 #[derive(Default)]
 pub(crate) struct Other {
     elapsed: Vec<Duration>,
@@ -16,7 +16,7 @@ pub(crate) struct Other {
 }
 
 impl Other {
-    /// Makes a meeting and lists its own, in turns, each over a connection of its own, for as long as `lasts`.
+    /// Alternately creates a meeting and lists the user's meetings, each on its own connection, for the duration `lasts`.
     pub(crate) async fn works(served: &Served, lasts: Duration) -> Self {
         let mut other = Self::default();
         let until = Instant::now() + lasts;

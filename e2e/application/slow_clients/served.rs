@@ -1,4 +1,4 @@
-//! The server under attack: a process of its own, with a transcript in it whose page is 2.7 MB.
+//! The attacked server: a process with a transcript whose page has 2.7 MB.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Cheap to clone; the process ends with the last one.
+/// A handle of the process, cheap to clone. The process ends with the last handle.
 #[derive(Clone)]
 pub(crate) struct Served {
     pub address: SocketAddr,
     token: String,
-    /// Somebody else's.
+    /// The token of the other user.
     pub other: String,
     meeting: String,
     process: Arc<Process>,
@@ -75,7 +75,7 @@ impl Served {
         served
     }
 
-    /// Path and body of a call for the page.
+    /// Returns the path and the body of a call for the page.
     pub(crate) fn page(&self) -> (String, String) {
         let body = json!({ "args": { "meetingId": self.meeting, "limit": 500 } }).to_string();
         ("/api/run/transcripts/queries/listTranscriptChunks".to_owned(), body)
@@ -85,7 +85,7 @@ impl Served {
         format!("Bearer {}", self.token)
     }
 
-    /// A whole request of the attacker.
+    /// Returns a complete request of the attacker.
     pub(crate) fn request(&self, path: &str, body: &str) -> String {
         request(path, &self.token, body)
     }
@@ -96,7 +96,7 @@ impl Served {
         serde_json::from_slice(&answer).unwrap()
     }
 
-    /// The body of the answer, over a connection of its own; nothing if there was none, or not the whole.
+    /// Sends a request on a new connection. Returns the body of the response; `None` if the response is incomplete.
     pub(crate) async fn exchange(&self, request: &str) -> Option<Vec<u8>> {
         let mut stream = TcpStream::connect(self.address).await.ok()?;
         stream.write_all(request.as_bytes()).await.ok()?;
@@ -106,18 +106,18 @@ impl Served {
         answer.starts_with(b"HTTP/1.1 200 ").then(|| answer.split_off(head))
     }
 
-    /// A figure of `/proc/PID/status`, in MiB.
+    /// Returns a number of `/proc/PID/status`, in MiB.
     pub(crate) fn memory(&self, name: &str) -> usize {
         self.status(name).trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
     }
 
-    /// A line of `/proc/PID/status`.
+    /// Returns a line of `/proc/PID/status`.
     pub(crate) fn status(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id())).unwrap();
         status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap().trim().to_owned()
     }
 
-    /// What the server says of bodies, answers and connections.
+    /// Returns the server's metrics of bodies, responses and connections.
     pub(crate) async fn metrics(&self) -> String {
         let page =
             self.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
@@ -126,7 +126,7 @@ impl Served {
     }
 }
 
-/// A whole request, after which the connection closes.
+/// Returns a complete request that closes the connection.
 pub(crate) fn request(path: &str, token: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n\

@@ -1,4 +1,4 @@
-//! A clock that jumps back and forth by up to two hours under load. What is queued before a jump runs after it.
+//! A clock that jumps by up to two hours in both directions under load. Work that is queued before a jump runs after it.
 
 use std::net::TcpStream;
 use std::thread::sleep;
@@ -21,7 +21,7 @@ fn clock() {
     let turn = Turn::begin("clock");
     let folder = TempDir::new().unwrap();
     without_rates(folder.path());
-    // The token was issued before every time that the server sees.
+    // The issue time of the token is before every time that the server sees.
     let token = minted(folder.path());
     let faults = Faults::new();
     let mut command = convoke(folder.path());
@@ -46,7 +46,7 @@ fn clock() {
         let seconds = i32::try_from(numbers.below(7_200)).unwrap();
         faults.shift_clock(seconds);
         jumps += 1;
-        // What waits is found within moments, wherever the clock has gone.
+        // The server finds due work quickly after each jump.
         let mut pending = 1;
         for _ in 0..3_000 {
             let status = call(STATUS, json!({ "clientId": "phone", "meetingId": room }));

@@ -1,5 +1,5 @@
-//! A disk that fails reads, writes and syncs, and is full, at random moments and for random times under load; now and
-//! then the process is killed while it does.
+//! A disk whose reads, writes and syncs fail, or that is full, at random moments and for random durations under load.
+//! Sometimes the process is killed during a fault.
 
 use std::thread::sleep;
 
@@ -21,7 +21,7 @@ fn disk() {
     let folder = TempDir::new().unwrap();
     without_rates(folder.path());
     let token = minted(folder.path());
-    // The folder of the database has to be there before it can be told from others.
+    // The library identifies the database by its folder, so the folder must exist.
     Server::start(&mut convoke(folder.path())).stop();
     let faults = Faults::new();
     let mut numbers = Numbers(u64::from(std::process::id()));

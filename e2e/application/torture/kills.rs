@@ -1,4 +1,4 @@
-//! SIGKILL at a random moment under load, again and again on one data folder.
+//! SIGKILL at random moments under load, many times on one data folder.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::ledger::{self, Client, Running};
 use crate::process::{Server, convoke, minted};
 use crate::{Numbers, Turn, without_rates};
 
-/// Kills of the short test.
+/// Number of kills of the short test.
 const KILLS: u64 = 50;
 const CLIENTS: usize = 8;
 
@@ -35,7 +35,7 @@ fn kills() {
     turn.say(&format!("{kills} kills"));
 }
 
-/// Serves, loads and kills as long as it is to go on, and then looks what is there; says how often it killed.
+/// Repeats start, load and kill, then checks the data. Returns the number of kills.
 fn kill(mut moments: Numbers, mut goes_on: impl FnMut(&[Client]) -> bool) -> u64 {
     let folder = TempDir::new().unwrap();
     without_rates(folder.path());
@@ -57,10 +57,10 @@ fn kill(mut moments: Numbers, mut goes_on: impl FnMut(&[Client]) -> bool) -> u64
 fn until_killed(folder: &Path, token: &str, moments: &mut Numbers, clients: Vec<Client>) -> Vec<Client> {
     let server = Server::start(&mut convoke(folder));
     let running = Running::start(server.address(), token, clients);
-    // However slow the machine is, each life has done something.
+    // Each process has handled calls, on slow machines too.
     server.until(|| running.acknowledged() > 0);
     std::thread::sleep(moments.millis(5, 125));
-    // Dropping it is SIGKILL: no handler runs, no file is closed in order.
+    // Dropping it sends SIGKILL: no handler runs, and no file is closed.
     drop(server);
     running.stop()
 }

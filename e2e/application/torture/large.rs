@@ -1,4 +1,4 @@
-//! A database of a million meetings with their rows, beyond 2 GiB: start, list, doctor, backup, restore.
+//! A database of a million meetings with their rows, larger than 2 GiB: start, list, doctor, backup, restore.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::process::{Server, convoke, minted};
 use crate::{Turn, without_rates};
 
-/// Meetings under way at once while the database is filled.
+/// Number of meetings that are created concurrently while the database is filled.
 const AT_ONCE: usize = 256;
 
 #[test]
@@ -61,7 +61,7 @@ fn done(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Meetings as `createMeeting` makes them, in process: many at a time, so that they share commits.
+/// Creates meetings by `createMeeting`, in process and concurrently, so that they share commits.
 fn fill(folder: &Path, meetings: usize) {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let settings = std::fs::read_to_string(folder.join("convoke.toml")).unwrap().parse().unwrap();
@@ -96,7 +96,7 @@ fn fill(folder: &Path, meetings: usize) {
     runtime.store().close();
 }
 
-/// The identity that the folder's token names, as the server will see it.
+/// Returns the identity of the folder's token.
 fn identity(folder: &Path) -> Identity {
     let token = minted(folder);
     let claims = token.split('.').nth(1).unwrap();

@@ -1,9 +1,10 @@
-//! Clients that keep a ledger of what was acknowledged to them, and the check of a database against it.
+//! Clients that record the acknowledged calls in a ledger, and the check of a database against the ledger.
 //!
-//! They make meetings and write into notes. A meeting is several rows of one transaction (itself, its host, its notes);
-//! each acknowledged one must be whole, and so must each one that was not acknowledged, if it is there at all. What got
-//! no answer, or one that does not say that nothing happened, is sent again under its idempotency key (of every other
-//! client in an `Idempotency-Key` field) or operation id until it is acknowledged: nothing may be there twice.
+//! The clients create meetings and write into notes. A meeting is several rows of one transaction: the meeting, its host
+//! and its notes. Each acknowledged meeting must be complete, and so must each meeting without an acknowledgement if it
+//! exists. A client retries a call without a response, or with an error that leaves the outcome open, until it is
+//! acknowledged. Retries have the same idempotency key (in an `Idempotency-Key` header for every second client) or
+//! operation id: no effect may occur twice.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -22,35 +23,35 @@ use serde_json::{Value, json};
 
 const CREATE: &str = "meetings/lifecycle/createMeeting";
 const EDIT: &str = "notes/index/applyNoteOperation";
-/// A sequence ahead of the log stands for its end, however long it has grown.
+/// A sequence beyond the log, which means its end.
 const AHEAD: i64 = 1 << 40;
-/// Words that one client writes into one room: a document holds a million characters.
+/// Number of words that one client writes into one room. A document holds a million characters.
 const WORDS_A_ROOM: u64 = 1_000;
 
-/// Somebody who calls, and what was acknowledged to them.
+/// A client with its acknowledged calls.
 #[derive(Default)]
 pub(crate) struct Client {
     name: usize,
-    /// Calls that were acknowledged so far: the next one is made again until it is.
+    /// Number of acknowledged calls. The next call is retried until it is acknowledged.
     done: u64,
     meetings: Vec<String>,
     written: Vec<String>,
     rooms: HashMap<u64, String>,
 }
 
-/// Clients that run until they are told to stop, or until their server is gone.
+/// Clients that run until they are stopped or their server is gone.
 pub(crate) struct Running {
     clients: Vec<JoinHandle<Client>>,
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
 }
 
-/// So many clients that have called nothing yet.
+/// Returns clients that have not called yet.
 pub(crate) fn clients(count: usize) -> Vec<Client> {
     (0..count).map(|name| Client { name, ..Client::default() }).collect()
 }
 
-/// What the clients have been told is done.
+/// The acknowledged calls of the clients.
 pub(crate) fn acknowledged(clients: &[Client]) -> usize {
     clients.iter().map(|client| client.meetings.len() + client.written.len()).sum()
 }
@@ -68,7 +69,7 @@ impl Running {
         Self { clients: clients.into_iter().map(run).collect(), stop, acknowledged }
     }
 
-    /// Calls that were acknowledged since the start.
+    /// Returns the number of calls that were acknowledged since the start.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
@@ -80,7 +81,7 @@ impl Running {
 }
 
 impl Client {
-    /// Makes a meeting and writes a word, in turns, until the server is gone or it is told to stop.
+    /// Alternately creates a meeting and writes a word, until the client is stopped or the server is gone.
     fn run(&mut self, address: SocketAddr, token: &str, stop: &AtomicBool, acknowledged: &AtomicU64) {
         let Ok(mut stream) = TcpStream::connect(address) else { return };
         while !stop.load(Ordering::Relaxed) {
@@ -88,7 +89,7 @@ impl Client {
             let room = self.done / 2 / WORDS_A_ROOM;
             let mut key = None;
             let (path, args) = if !self.rooms.contains_key(&room) {
-                // The same one for all clients and after every restart, by its idempotency key.
+                // Its idempotency key makes it the same meeting for all clients and after every restart.
                 (CREATE, json!({ "title": format!("Room {room}"), "idempotencyKey": format!("room-{room}") }))
             } else if self.done.is_multiple_of(2) && !self.name.is_multiple_of(2) {
                 key = Some(&*name);
@@ -124,7 +125,7 @@ impl Client {
     }
 }
 
-/// One call on an open connection; nothing if the connection broke before the whole answer was there.
+/// Makes a call on an open connection. Returns `None` if the connection broke before the complete response.
 pub(crate) fn call(stream: &mut TcpStream, token: &str, path: &str, args: &Value) -> Option<Value> {
     call_with(stream, token, path, None, args)
 }
@@ -158,8 +159,8 @@ fn call_with(stream: &mut TcpStream, token: &str, path: &str, key: Option<&str>,
     serde_json::from_slice(&answer).ok()
 }
 
-/// Every acknowledged meeting is there, every meeting that is there is whole, and none was made twice; every
-/// acknowledged word stands in the notes, and no word stands there twice. The folder's server has ended.
+/// Asserts that every acknowledged meeting exists, every existing meeting is complete and none exists twice, and that
+/// every acknowledged word occurs in the notes exactly once. The folder's server must have ended.
 pub(crate) fn check(folder: &Path, clients: &[Client]) {
     let acknowledged: HashSet<&str> =
         clients.iter().flat_map(|client| client.meetings.iter().map(String::as_str)).collect();

@@ -1,15 +1,15 @@
-//! What the real binary survives, for as long as it is asked to: kills, a disk that fails and fills up, a clock that jumps,
-//! clients that stall, hours of load, a database of a million meetings.
+//! Torture tests of the real binary: kills, a failing and a full disk, a jumping clock, stalled clients, hours of load, a
+//! database of a million meetings.
 //!
 //! ```sh
-//! cargo test -p functions --test torture                                       # the short kills alone, some seconds
-//! TORTURE_MINUTES=30 cargo test -p functions --test torture -- --ignored       # all of it, each for so long
-//! TORTURE_MINUTES=30 cargo test -p functions --test torture -- --ignored soak  # one of it
+//! cargo test -p functions --test torture                                       # only the short kills, a few seconds
+//! TORTURE_MINUTES=30 cargo test -p functions --test torture -- --ignored       # all tests, 30 minutes each
+//! TORTURE_MINUTES=30 cargo test -p functions --test torture -- --ignored soak  # one test
 //! ```
 //!
-//! Each prints what it did and what it found. They run one after another, since each loads the whole machine; what is
-//! asserted is what was lost, doubled or left behind, never how long something took. `CONVOKE_BIN` names the program: one
-//! with optimizations is measured as it is installed. `TORTURE_MEETINGS` makes the large database smaller.
+//! Each test prints its actions and results. The tests run one after another, because each loads the complete machine.
+//! They assert that nothing is lost, duplicated or left behind, and never assert a duration. `CONVOKE_BIN` names the
+//! program, such as an optimized build. `TORTURE_MEETINGS` reduces the large database.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::disallowed_methods, reason = "it runs for as long as it is asked to, by the machine's clock")]
@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One test's turn: the machine is its own until it is dropped.
+/// The exclusive use of the machine by one test, until it is dropped.
 struct Turn {
     name: &'static str,
     end: Instant,
@@ -41,7 +41,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Waits until no other test has it. It lasts for `TORTURE_MINUTES`, one by default.
+    /// Waits until no other test runs. The test lasts for `TORTURE_MINUTES`, 1 by default.
     fn begin(name: &'static str) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,13 +53,13 @@ impl Turn {
         Instant::now() >= self.end
     }
 
-    /// Says what was found, past the test's captured output.
+    /// Prints a result past the captured output of the test.
     fn say(&self, found: &str) {
         let _ = writeln!(std::io::stderr(), "torture: {}: {found}", self.name);
     }
 }
 
-/// Numbers that repeat from the same seed, so that a failure can be repeated.
+/// Random numbers from a seed, so that a failure can be reproduced.
 struct Numbers(u64);
 
 impl Numbers {
@@ -73,14 +73,14 @@ impl Numbers {
     }
 }
 
-/// Settings under which a few users may load the whole machine.
+/// Settings that let a few users load the complete machine.
 fn without_rates(folder: &Path) {
     let off = ["read", "write", "notes", "transcripts", "tokens", "generation"].map(|class| format!("{class} = 0\n"));
     let bytes = "[limits]\nuser_bytes_written_per_hour = 0\n";
     std::fs::write(folder.join("convoke.toml"), format!("[rates]\n{}{bytes}", off.concat())).unwrap();
 }
 
-/// Resident memory in KiB and open descriptors of a process.
+/// Returns the resident memory in KiB and the number of open descriptors of a process.
 fn resources(process: u32) -> (u64, usize) {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

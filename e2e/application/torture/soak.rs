@@ -1,5 +1,5 @@
-//! Load of many kinds from 64 clients for as long as it is asked to: memory, descriptors and latency are to stay as they
-//! are when all is warm. What is stored grows; what the process holds must not grow with it.
+//! Mixed load from 64 clients: memory, descriptors and latency must stay at the values after the warm-up. The stored data
+//! grows, and the memory of the process must not grow with it.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::process::{Server, convoke, minted};
 use crate::{Numbers, Turn, resources, without_rates};
 
 const CLIENTS: usize = 64;
-/// Meetings that one client works in before it makes the next.
+/// Number of calls of one client in one meeting before it creates the next.
 const CALLS_A_MEETING: u64 = 500;
 const SAMPLES: usize = 30;
 
@@ -61,7 +61,7 @@ fn soak() {
         (kib, files)
     };
     let (_, warm, last) = (third(0), third(1), third(2));
-    // Room for what an allocator leaves between its pages.
+    // A margin for fragmentation in the allocator.
     assert!(last.0 <= warm.0 + warm.0 / 10 + 32 * 1024, "memory grows: {warm:?} KiB, then {last:?}");
     assert!(last.1 <= warm.1 + 8, "descriptors grow: {warm:?}, then {last:?}");
     let database = std::fs::metadata(folder.path().join("data/convoke.db")).unwrap().len();
@@ -69,7 +69,7 @@ fn soak() {
     server.stop();
 }
 
-/// Calls in the mix of a meeting; when each was made, since the begin, and how long it took.
+/// Makes the mixed calls of a meeting. Records the start of each, relative to the beginning, and its duration.
 fn work(address: SocketAddr, token: &str, name: usize, began: Instant, stop: &AtomicBool) -> Vec<(Duration, Duration)> {
     let mut stream = TcpStream::connect(address).unwrap();
     let (mut numbers, mut elapsed, mut calls) = (Numbers(name as u64), Vec::new(), 0_u64);
@@ -82,14 +82,14 @@ fn work(address: SocketAddr, token: &str, name: usize, began: Instant, stop: &At
         };
         let start = Instant::now();
         let reply = call(&mut stream, token, path, &args).expect("the server lives");
-        // A moment of overload is told, and no fault.
+        // A short overload is reported to the client and is no fault.
         let code = reply["errorData"]["code"].as_str().unwrap_or_default();
         assert!(reply["status"] == "success" || matches!(code, "OVERLOADED" | "TIMEOUT"), "{path}: {reply}");
         elapsed.push((start - began, start.elapsed()));
         if let Some(made) = reply["value"].get("meetingId") {
             meeting = made.clone();
         }
-        // A call that was turned away is made again: without its meeting the next ones make no sense.
+        // A rejected call is retried, because the next calls need its meeting.
         calls += u64::from(!meeting.is_null());
         std::thread::sleep(numbers.millis(1, 20));
     }

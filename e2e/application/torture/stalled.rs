@@ -1,5 +1,5 @@
-//! Clients that say nothing, stop in the middle of a head or a body, or take nothing of their answers, over HTTP/1.1 and
-//! HTTP/2, by the hundred. Others are served meanwhile, memory stays bounded, and nothing of them is left behind.
+//! Hundreds of clients that send nothing, stop in the middle of a head or a body, or do not read their responses, over
+//! HTTP/1.1 and HTTP/2. Other clients are served, memory stays bounded, and no resources remain afterwards.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -12,12 +12,12 @@ use crate::ledger;
 use crate::process::{Server, convoke, minted, minted_for};
 use crate::{Turn, resources, without_rates};
 
-/// Connections of each kind of stalled client.
+/// Number of connections per kind of stalled client.
 const STALLED: usize = 100;
-/// Calls on each HTTP/2 connection whose answers nobody takes.
+/// Number of calls per HTTP/2 connection whose responses are not read.
 const STREAMS: usize = 100;
 const HTTP2_CONNECTIONS: usize = 10;
-/// What the process may hold at the most.
+/// Largest memory of the process.
 const RESIDENT_KIB_MAX: u64 = 512 * 1024;
 const LIST: &str = "transcripts/queries/listTranscriptChunks";
 
@@ -27,7 +27,7 @@ fn stalled() {
     let turn = Turn::begin("stalled");
     let folder = TempDir::new().unwrap();
     without_rates(folder.path());
-    // Nobody waits for a minute until a stalled client is cut off.
+    // Short timeouts, so that the test does not wait a minute for each disconnect.
     let toml = std::fs::read_to_string(folder.path().join("convoke.toml")).unwrap();
     std::fs::write(folder.path().join("convoke.toml"), format!("{toml}response_stall_timeout = \"5s\"\n")).unwrap();
     let token = minted(folder.path());
@@ -40,7 +40,7 @@ fn stalled() {
             reply["value"].clone()
         }
     };
-    // What is promised is that others are served: another user than the one whose clients stall.
+    // The guarantee covers other users than the one whose clients stall.
     let mut call = caller(minted_for(folder.path(), "bob"));
     let own = call("meetings/lifecycle/createMeeting", json!({ "title": "Of somebody else" }))["meetingId"].clone();
     let meeting = transcript(&mut caller(token.clone()));
@@ -56,7 +56,7 @@ fn stalled() {
             call("meetings/queries/getMeeting", json!({ "meetingId": own }));
             served += 2;
             most = most.max(resources(server.id()).0);
-            // The HTTP/2 clients answer pings all the while; they take no answers.
+            // The HTTP/2 clients answer pings but do not read responses.
             let pause = Duration::from_millis(if n % 10 == 0 { 50 } else { 1 });
             executor.block_on(async { tokio::time::sleep(pause).await });
         }
@@ -72,7 +72,7 @@ fn stalled() {
     ));
 }
 
-/// A meeting with some megabytes of transcript; its id.
+/// Creates a meeting with several megabytes of transcript. Returns its id.
 fn transcript(call: &mut impl FnMut(&str, Value) -> Value) -> Value {
     let meeting = call("meetings/lifecycle/createMeeting", json!({ "title": "Long" }))["meetingId"].clone();
     let text = "All that was said. ".repeat(470);
@@ -93,7 +93,7 @@ fn request(token: &str, body: &str) -> String {
     )
 }
 
-/// Silent ones, ones that stop in the head and in the body, and ones that read nothing.
+/// Opens connections that send nothing, that stop in the head or the body, or that read nothing.
 fn of_http1(address: SocketAddr, token: &str, args: &Value) -> Vec<TcpStream> {
     let whole = request(token, &json!({ "args": args }).to_string());
     let large = request(token, &format!("{{\"args\":{{\"padding\":\"{}\"}}}}", "x".repeat(900_000)));
@@ -101,7 +101,7 @@ fn of_http1(address: SocketAddr, token: &str, args: &Value) -> Vec<TcpStream> {
     for sent in [&whole[..0], &whole[..60], &large[..100_000], &whole[..]] {
         for _ in 0..STALLED {
             let Ok(mut stream) = TcpStream::connect(address) else { continue };
-            // A server that refuses more of them closes; that is one way to be served.
+            // A server that rejects further connections closes them, which is allowed.
             let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
             let _ = stream.write_all(sent.as_bytes());
             held.push(stream);
@@ -110,7 +110,7 @@ fn of_http1(address: SocketAddr, token: &str, args: &Value) -> Vec<TcpStream> {
     held
 }
 
-/// Connections that answer pings and open no window for their answers.
+/// Opens connections that answer pings and never open the flow-control window for responses.
 async fn of_http2(address: SocketAddr, token: &str, args: &Value) -> tokio::task::JoinSet<()> {
     let body = json!({ "args": args }).to_string();
     let mut held = tokio::task::JoinSet::new();
@@ -132,7 +132,7 @@ async fn of_http2(address: SocketAddr, token: &str, args: &Value) -> tokio::task
                 .unwrap();
             let Ok((answer, mut out)) = sender.send_request(request, false) else { break };
             let _ = out.send_data(body.clone().into(), true);
-            // Dropping it would reset the stream.
+            // Dropping the stream would reset it.
             held.spawn(async move {
                 let _answer = answer.await;
                 std::future::pending::<()>().await;

@@ -1,5 +1,5 @@
-//! Nodes that are killed or stand still, connections that are cut, a server that fails, under load: nothing that was
-//! acknowledged is lost, nothing is done twice, and each job has its effect once.
+//! Killed and stopped nodes, cut connections and a failing database server, under load: no acknowledged write is lost, no
+//! effect occurs twice, and each job has its effect once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::node::{Cluster, Node, SERVER, call, restart_server, sql, until};
 
 const CLIENTS: usize = 6;
-/// Longer than a node may be unheard of.
+/// A time after which the other nodes treat a silent node as gone.
 const STANDSTILL: Duration = Duration::from_secs(12);
 
-/// How often each text is there.
+/// Returns the number of rows per text.
 fn counted(texts: &Value) -> HashMap<String, usize> {
     let mut counts = HashMap::new();
     for text in texts.as_array().unwrap() {
@@ -24,13 +24,13 @@ fn counted(texts: &Value) -> HashMap<String, usize> {
     counts
 }
 
-/// Posts until `ended`, each posting at one node after the other until it is acknowledged; the marks.
+/// Posts until `ended`, and retries each posting at the next node until it is acknowledged. Returns the texts.
 fn post(client: usize, nodes: &RwLock<Vec<String>>, acknowledged: &AtomicUsize, ended: &AtomicBool) -> Vec<String> {
     let mut marks = Vec::new();
     let mut turn = client;
     while !ended.load(SeqCst) {
         let mark = format!("{client}-{}", marks.len());
-        // The same key with each repetition: a repetition is answered with what was done before.
+        // Each retry has the same key and returns the stored result.
         let key = format!("a-key-that-nobody-guesses-{mark}");
         loop {
             let url = { nodes.read()[turn % 3].clone() };
@@ -55,7 +55,7 @@ fn post(client: usize, nodes: &RwLock<Vec<String>>, acknowledged: &AtomicUsize, 
     marks
 }
 
-/// Has the clients end, however a test does.
+/// Stops the clients at the end of a test, also after a failure.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -64,7 +64,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Ends every connection of the nodes.
+/// Terminates every connection of the nodes.
 fn cut_all() {
     sql(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
@@ -92,14 +92,14 @@ fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_serve
         for number in 0..9 {
             running[number % 3].value("ledger/ask", &json!({ "mark": format!("delivery {number}") }));
         }
-        // Power is cut at one, and another takes its place.
+        // One node is killed, and another one replaces it.
         running[0] = {
             running[0].signal("KILL");
             cluster.node()
         };
         nodes.write()[0] = running[0].url.clone();
         more("after a kill");
-        // One stands still, and meanwhile all connections of the others are cut.
+        // One node is stopped, and meanwhile the connections of the others are cut.
         running[1].signal("STOP");
         let stopped = Instant::now();
         for _ in 0..3 {
@@ -124,7 +124,7 @@ fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_serve
         stamps >= marks.len()
     };
     until("every job has run", || books().is_some_and(|books| is_through(&books)));
-    // What would come twice comes by now: deliveries take three seconds.
+    // Duplicates would have arrived by now, because deliveries take three seconds.
     sleep(Duration::from_secs(4));
     let books = books().unwrap()["value"].clone();
     let (entries, stamps) = (counted(&books["entries"]), counted(&books["stamps"]));
@@ -152,7 +152,7 @@ fn an_action_whose_node_was_taken_for_dead_writes_no_more() {
     let other = cluster.node();
     let failed = format!("SELECT count(*) FROM {}.\"_jobs\" WHERE state::text LIKE '%failed%'", cluster.schema());
     until("the other node counts it as interrupted", || sql(&failed).trim() == "1");
-    // It goes on where it was, and does not know.
+    // The node continues and does not know that it was stopped.
     node.signal("CONT");
     until("the action has ended", || node.has_said("counts as interrupted"));
     assert_eq!(stamps(&other), json!(["begun late"]));

@@ -1,4 +1,4 @@
-//! Deploy keys: what is changed at one node holds at the others.
+//! Deploy keys: a change at one node is effective at all nodes.
 
 use serde_json::{Value, json};
 

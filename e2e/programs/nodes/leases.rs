@@ -1,4 +1,4 @@
-//! Leases over nodes: renewed at whichever node their owner comes to, counted and ended at all of them.
+//! Leases on several nodes: any node renews them, and all nodes count and end them.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn a_lease_of_one_node_is_renewed_at_the_others_and_all_tell_the_same() {
     let cluster = Cluster::new();
     let nodes = [cluster.node(), cluster.node(), cluster.node()];
     assert_eq!(visit(&nodes[0], "ada", "a"), "1");
-    // What a node has not written yet the others do not know, for a second: each visit counts anyway.
+    // The other nodes learn of a visit within a second, and each visit counts.
     for node in &nodes {
         visit(node, "ada", "a");
     }
@@ -37,7 +37,7 @@ fn a_lease_of_one_node_is_renewed_at_the_others_and_all_tell_the_same() {
     nodes[2].value("ledger/leave", &json!({"owner": "ada", "id": "b"}));
     until("it has ended everywhere", || visit(&nodes[0], "bob", "b") == "1");
 
-    // Whose node is gone goes on elsewhere.
+    // The owner of a lease on a lost node continues at another node.
     let [gone, one, _other] = nodes;
     drop(gone);
     assert_eq!(visit(&one, "ada", "a"), "5");

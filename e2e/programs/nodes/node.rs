@@ -1,4 +1,4 @@
-//! A node as a process, a schema of the server for each test, and the server itself.
+//! The process of a node, a schema of the database server for each test, and the database server.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,16 +11,16 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Held by who restarts the server alone, and by everybody else together.
+/// A lock: exclusive for a test that restarts the server, shared for the others.
 pub(crate) static SERVER: RwLock<()> = RwLock::new(());
 
-/// After so long a client asks another node.
+/// Timeout after which a client tries another node.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LEDGER: &str = env!("CARGO_BIN_EXE_ledger");
-/// The key that all nodes of a test share.
+/// The store key of all nodes of a test.
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// Waits until `is_so`, for as long as a busy machine may take; returns how long it took.
+/// Waits for a condition, with a timeout that is long enough for a busy machine. Returns the elapsed time.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(120) {
@@ -36,7 +36,7 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("e2e/postgres.sh sets {name}"))
 }
 
-/// A program of the server's package, as the user who owns the data.
+/// Returns a command for a program of the server's package, run as the owner of the data.
 pub(crate) fn server_program(name: &str) -> Command {
     let path = format!("{}/{name}", variable("CONVOKE_TEST_POSTGRES_BIN"));
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
@@ -48,7 +48,7 @@ pub(crate) fn server_program(name: &str) -> Command {
     command
 }
 
-/// Runs a statement on the server, as its administrator.
+/// Runs a statement on the server as its administrator.
 pub(crate) fn sql(statement: &str) -> String {
     let mut command = server_program("psql");
     command.args([
@@ -65,12 +65,12 @@ pub(crate) fn sql(statement: &str) -> String {
     done(command.current_dir("/").output().unwrap())
 }
 
-/// Ends the server as a loss of power would, and starts it again.
+/// Stops the server without a shutdown, like a loss of power, and starts it again.
 pub(crate) fn restart_server() {
     let data = variable("CONVOKE_TEST_POSTGRES_DATA");
     for action in [&["stop", "-m", "immediate"][..], &["start", "-l", "/dev/null"]] {
         let mut command = server_program("pg_ctl");
-        // The server keeps what it inherits open.
+        // The server keeps inherited descriptors open.
         command.args(["-D", &data, "-w"]).args(action).current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
         assert!(command.status().unwrap().success(), "{action:?}");
     }
@@ -82,7 +82,7 @@ fn done(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A schema of the server that is dropped at the end.
+/// A schema of the server, dropped at the end.
 pub(crate) struct Cluster {
     schema: String,
     settings: String,
@@ -93,24 +93,24 @@ impl Cluster {
         Self::configured("")
     }
 
-    /// One whose nodes have these settings.
+    /// Returns a cluster whose nodes have these settings.
     pub(crate) fn configured(settings: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let schema = format!("nodes_{}_{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
         Self { schema, settings: settings.to_owned() }
     }
 
-    /// Where its rows are.
+    /// Returns the address of its schema.
     pub(crate) fn schema(&self) -> &str {
         &self.schema
     }
 
-    /// A command of the program, in a folder and an environment of its own.
+    /// Returns a command for the program, in its own folder and an empty environment.
     pub(crate) fn command(&self, folder: &TempDir) -> Command {
         self.command_of(LEDGER, folder)
     }
 
-    /// As [`Cluster::command`], of another program.
+    /// Like [`Cluster::command`], for another program.
     pub(crate) fn command_of(&self, program: &str, folder: &TempDir) -> Command {
         let mut command = Command::new(program);
         let separator = if variable("CONVOKE_TEST_POSTGRES").contains('?') { '&' } else { '?' };
@@ -120,21 +120,21 @@ impl Cluster {
         command
     }
 
-    /// Starts a node, and waits until it serves.
+    /// Starts a node and waits until it is ready.
     pub(crate) fn node(&self) -> Node {
         self.node_of(LEDGER)
     }
 
-    /// As [`Cluster::node`], of another program.
+    /// Like [`Cluster::node`], for another program.
     pub(crate) fn node_of(&self, program: &str) -> Node {
         let node = self.start(program, |command| command);
         node.unwrap_or_else(|said| panic!("a node has ended before it listened:\n{said}"))
     }
 
-    /// As [`Cluster::node`], with something else in its command.
+    /// Like [`Cluster::node`], with a change of its command.
     ///
     /// # Errors
-    /// What it says when it ends instead.
+    /// The output of a process that ends instead.
     pub(crate) fn node_with(&self, also: impl FnOnce(&mut Command) -> &mut Command) -> Result<Node, String> {
         self.start(LEDGER, also)
     }
@@ -160,7 +160,7 @@ impl Cluster {
         };
         let log = Arc::new(Mutex::new(said));
         let written = log.clone();
-        // No call may wait for somebody who reads its log.
+        // No call may wait for a reader of the log.
         std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
                 written.lock().push_str(&(line + "\n"));
@@ -178,7 +178,7 @@ impl Drop for Cluster {
     }
 }
 
-/// A process that serves; killed when it is dropped.
+/// A server process, killed on drop.
 pub(crate) struct Node {
     pub folder: TempDir,
     process: Child,
@@ -187,28 +187,28 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Sends it a signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
-    /// Whether it has said this in its log.
+    /// Returns true if the log contains a text.
     pub(crate) fn has_said(&self, text: &str) -> bool {
         self.log.lock().contains(text)
     }
 
-    /// Calls a function; `None` if no answer came.
+    /// Calls a function. Returns `None` without a response.
     pub(crate) fn call(&self, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
         call(&self.url, path, args, headers)
     }
 
-    /// As [`Node::call`], for as long as a busy machine may take.
+    /// Like [`Node::call`], with a timeout that is long enough for a busy machine.
     pub(crate) fn patiently(&self, path: &str, args: &Value) -> Option<Value> {
         serde_json::from_str(&asked(&self.url, &request(path, args, &[]), Duration::from_secs(120))?).ok()
     }
 
-    /// The value that a function returns. A call that a busy machine turns away is made again: nothing of it was done.
+    /// Returns the value of a call. A call that a busy machine rejects had no effect and is retried.
     #[track_caller]
     pub(crate) fn value(&self, path: &str, args: &Value) -> Value {
         let mut reply = Value::Null;
@@ -228,13 +228,13 @@ impl Drop for Node {
     }
 }
 
-/// Runs a command to its end; its output.
+/// Runs a command to its end. Returns its output.
 #[track_caller]
 pub(crate) fn said(command: &mut Command) -> String {
     done(command.output().unwrap()).trim().to_owned()
 }
 
-/// Calls a function at an address; `None` if no answer came.
+/// Calls a function at an address. Returns `None` without a response.
 pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
     serde_json::from_str(&asked(url, &request(path, args, headers), PATIENCE)?).ok()
 }
@@ -250,12 +250,12 @@ fn request(path: &str, args: &Value, headers: &[(&str, &str)]) -> String {
     head + &body
 }
 
-/// What is at a path of an address; `None` if no answer came.
+/// Gets a path of an address. Returns `None` without a response.
 pub(crate) fn get(url: &str, path: &str) -> Option<String> {
     asked(url, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), PATIENCE)
 }
 
-/// The body of the answer to a request.
+/// Returns the body of the response to a request.
 fn asked(url: &str, request: &str, patience: Duration) -> Option<String> {
     let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;

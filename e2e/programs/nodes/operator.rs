@@ -1,4 +1,4 @@
-//! What the operator is told of a database that several nodes serve.
+//! The operator's view of a database with several nodes.
 
 use std::io::{BufReader, Write as _};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::node::{Cluster, Node, SERVER, get, said, until};
 
-/// What `doctor` says, by subject; the command may fail.
+/// Returns the results of `doctor` by subject. The command may fail.
 fn doctor(cluster: &Cluster, folder: &tempfile::TempDir) -> Value {
     let output = cluster.command(folder).args(["doctor", "--json", "--env", "development"]).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
@@ -70,7 +70,7 @@ fn backup_and_restore_say_what_to_use_instead() {
         let says = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && says.contains("pg_dump") && says.contains("PITR"), "{says}");
     }
-    // As somebody with a key from elsewhere, or at the console.
+    // With a deploy key over the network, or at the console.
     let key = said(cluster.command(&node.folder).args([
         "deploy-key",
         "create",
@@ -86,7 +86,7 @@ fn backup_and_restore_say_what_to_use_instead() {
     assert!(says.contains("pg_dump") && !says.contains("database failed"), "{says}");
 }
 
-/// Opens a live query at a node, and waits for its first result: lines of server-sent events.
+/// Subscribes to a query at a node and waits for its first result, as lines of server-sent events.
 fn watch(node: &Node) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(node.url.strip_prefix("http://").unwrap()).unwrap();
     let ask = "GET /api/live?path=ledger/books&args=%7B%7D HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -144,7 +144,7 @@ fn what_a_node_shows_says_whose_it_is_and_a_live_connection_is_ended_from_any_no
     assert_eq!((&call["function"], &call["node"]), (&json!("ledger/books"), &shown));
     assert!(says.contains(&format!("calls of node {} (", shown.as_str().unwrap())), "{says}");
 
-    // A node that stands still has not answered, one that has ended has no connections.
+    // A stopped node does not respond, and a node that has ended has no connections.
     let _stream = watch(&other);
     let id = live(&other)["connections"][0]["id"].as_str().unwrap().to_owned();
     other.signal("STOP");

@@ -1,4 +1,4 @@
-//! Rates and byte quotas: what an identity may do at all nodes together is what it may at one alone.
+//! Rate limits and byte quotas: the limit of an identity at all nodes together equals the limit at one node.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::node::{Cluster, Node, SERVER, said};
 
-/// The header of a user whom all nodes know by a token of one.
+/// Returns the authorization header of a user. One node signed the token, and all nodes accept it.
 fn user(cluster: &Cluster, node: &Node, subject: &str) -> String {
     let token = said(cluster.command(&node.folder).args(["token", "--subject", subject, "--env", "development"]));
     format!("Bearer {token}")
@@ -43,7 +43,7 @@ fn calls_at_three_nodes_are_counted_together() {
         });
         calling.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    // What comes while they call is theirs too; a block of two may be left at each of the others.
+    // Tokens that accrue during the calls count too. Each other node may still hold a block of two.
     let come = (begun.elapsed().as_secs_f64() * f64::from(LIMIT) / 60.0).ceil() as u32;
     assert!(served <= LIMIT + come && served >= LIMIT - 4, "{served} of {LIMIT}, and {come} that came meanwhile");
     assert_eq!(call(&nodes[1], "ledger/look", &json!({}), &user(&cluster, &nodes[0], "bob"))["status"], "success");
@@ -55,7 +55,7 @@ fn bytes_written_at_three_nodes_are_counted_together() {
     let limits = "[limits]\nuser_bytes_written_burst = 40000\nuser_bytes_written_per_hour = 40000\n";
     let cluster = Cluster::configured(limits);
     let nodes = [cluster.node(), cluster.node(), cluster.node()];
-    // How many postings go through, at these nodes in turn.
+    // The number of accepted postings at these nodes, in turn.
     let posted = |name: &str, nodes: &[&Node]| {
         let user = user(&cluster, nodes[0], name);
         let mut refused = 0;
@@ -69,7 +69,7 @@ fn bytes_written_at_three_nodes_are_counted_together() {
                 assert_eq!(reply["errorData"]["code"], "RATE_LIMITED", "{reply}");
                 refused += 1;
             }
-            // Every node has refused.
+            // Every node has rejected the call.
             if refused == nodes.len() {
                 return posted;
             }

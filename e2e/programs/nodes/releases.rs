@@ -1,4 +1,4 @@
-//! Two releases side by side: the older one serves on and drops nothing, and what only the newer one has is left to it.
+//! Two releases at the same time: the older one keeps serving, and leaves the newer one's tables and jobs alone.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn number(text: &str) -> i64 {
     text.trim().parse().unwrap()
 }
 
-/// What the schema is and was, and the tables and indexes that there are.
+/// Returns the recorded schema, and the existing tables and indexes.
 fn schema(cluster: &Cluster) -> String {
     let name = cluster.schema();
     sql(&format!("SELECT version, changes FROM {name}._schema ORDER BY 1"))
@@ -33,7 +33,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
     older.value("ledger/post", &marked("before"));
     older.value("ledger/remark", &json!({ "first": 0, "count": 3 }));
     let newer = cluster.node_of(NEWER);
-    // Each reads and writes what both know, and a row of the older one has the newer one's default.
+    // Both read and write the shared tables. A row of the older release has the default of the newer one.
     older.value("ledger/post", &marked("since"));
     newer.value("ledger/add", &marked("added"));
     for (mark, weight) in [("before", json!(1)), ("since", json!(1)), ("added", json!(2)), ("none", Value::Null)] {
@@ -42,7 +42,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
     let entries = || older.value("ledger/books", &json!({}))["entries"].clone();
     assert_eq!(entries(), json!(["before", "since", "added"]));
 
-    // Jobs of the newer release are run by it alone, and so is its cron.
+    // Only nodes of the newer release run its jobs and its cron.
     for _ in 0..20 {
         newer.value("ledger/want", &json!({ "mark": "now", "inSeconds": 0 }));
     }
@@ -52,7 +52,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
     drop(newer);
     let all = schema(&cluster);
 
-    // Another one of the older release starts while nobody of the newer one is there: after ten seconds nobody is heard of.
+    // A node of the older release starts while no node of the newer one runs. A silent node counts as gone after ten seconds.
     let second = cluster.node();
     assert_eq!(second.value("ledger/books", &json!({}))["entries"], entries());
     let name = cluster.schema();
@@ -70,7 +70,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
     assert_eq!(number(&sql(&format!("SELECT count(*) FROM {name}.\"_jobs\" WHERE path = 'ledger/write'"))), 1);
     assert_eq!(number(&sql(&format!("SELECT count(*) FROM {name}.\"_crons\" WHERE path = 'ledger/tick'"))), 1);
 
-    // And the newer one finds all of it.
+    // The newer release finds all its rows.
     let newer = cluster.node_of(NEWER);
     until("the job is run", || receipts(&newer, "later") == 1);
     let ticks = receipts(&newer, "tick");

@@ -1,4 +1,4 @@
-//! What one node signs holds at the others, and who could not do so does not start.
+//! All nodes accept what one node signs, and a node with another key does not start.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn a_node_without_the_key_or_with_another_one_does_not_start_and_says_why() {
     let start = || cluster.node_with(|command| command.env("CONVOKE_SECRET_STORE_KEY", other_key));
     let refused = start().err().unwrap();
     assert!(refused.contains("with another STORE_KEY"), "{refused}");
-    // Who has stopped all nodes may change it.
+    // The key can change after all nodes have stopped.
     node.signal("TERM");
     let begun = std::time::Instant::now();
     while let Err(refused) = start() {

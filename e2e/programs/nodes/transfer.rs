@@ -1,4 +1,4 @@
-//! Rows go from one engine to the other and back, and a copy that is made while nodes write shows one moment.
+//! Transfers of rows between the engines in both directions, and exports of one snapshot while nodes write.
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use crate::node::{Cluster, Node, SERVER, said, until};
 
 const ROWS: i64 = 100_000;
-/// Rows of one call: a mutation may take a second, also on a busy machine.
+/// Rows per call: a mutation may take one second, on a busy machine too.
 const AT_ONCE: i64 = 500;
 
-/// Where an archive lies.
+/// The path of an archive.
 struct Archive(TempDir);
 
 impl Archive {
@@ -28,7 +28,7 @@ impl Archive {
         std::fs::read(self.path()).unwrap()
     }
 
-    /// The rows of a table, one a line.
+    /// Returns the rows of a table, one per line.
     fn rows(&self, table: &str) -> Vec<serde_json::Value> {
         let mut tar = Command::new("tar");
         let lines = said(tar.args(["-xzOf", &self.path(), &format!("tables/{table}.jsonl")]));
@@ -36,7 +36,7 @@ impl Archive {
     }
 }
 
-/// The program on the embedded engine.
+/// Returns a command for the program on the embedded engine.
 fn embedded(cluster: &Cluster, folder: &TempDir) -> Command {
     let mut command = cluster.command(folder);
     command.env_remove("CONVOKE_STORE");
@@ -80,7 +80,7 @@ fn a_hundred_thousand_rows_go_to_postgresql_and_back_and_their_archives_are_the_
     said(embedded(&cluster, &back).args(["import", &second.path()]));
     assert!(exported(&mut embedded(&cluster, &back)).bytes() == second.bytes(), "the archives differ");
 
-    // What is there is not written over, and not while nodes serve it.
+    // An import never overwrites rows, and never runs while nodes serve the database.
     let mut again = cluster.command(&folder);
     let again = refused(again.args(["import", &first.path()]).output().unwrap());
     assert!(again.contains("--replace"), "{again}");
@@ -90,7 +90,7 @@ fn a_hundred_thousand_rows_go_to_postgresql_and_back_and_their_archives_are_the_
     assert!(served.contains("stop"), "{served}");
 }
 
-/// Posts at a node until `ended`.
+/// Posts to a node until `ended`.
 fn post(node: &Node, name: &str, posted: &AtomicUsize, ended: &AtomicBool) {
     let mut number = 0;
     while !ended.load(SeqCst) {
@@ -115,7 +115,7 @@ fn an_export_while_nodes_write_shows_one_moment() {
         }
         let end = End(&ended);
         let elsewhere = TempDir::new().unwrap();
-        // Asked of one node, and by a process beside them.
+        // By a request to a node, and by a separate process.
         let archives = [&one.folder, &elsewhere, &one.folder].map(|folder| {
             let before = posted.load(SeqCst);
             until("they post", || posted.load(SeqCst) > before + 10);
@@ -127,7 +127,7 @@ fn an_export_while_nodes_write_shows_one_moment() {
     let mut last = 0;
     for archive in archives {
         let (entries, totals) = (archive.rows("entries"), archive.rows("totals"));
-        // Each posting adds an entry, and one to the total.
+        // Each posting adds an entry and increments the total.
         assert_eq!(totals[0]["entries"], json!(entries.len()));
         let (stamps, jobs) = (archive.rows("stamps").len(), archive.rows("_jobs").len());
         assert!(stamps <= entries.len() && stamps + jobs >= entries.len(), "{stamps} {jobs} {}", entries.len());

@@ -1,4 +1,4 @@
-//! What is done one at a time: by one node, with the others waiting, also when that one ends or stands still.
+//! Exclusive work: one node runs it while others wait, also if that node ends or is stopped.
 
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn count(node: &Node, stamp: &str) -> usize {
     stamps(node).iter().filter(|one| *one == stamp).count()
 }
 
-/// Has a node audit, which waits for an entry if one is named.
+/// Starts an audit at a node. It waits for an entry if one is named.
 fn audit(node: &Node, awaits: Option<&str>) -> Value {
     let args = match awaits {
         Some(awaits) => json!({"mark": "a", "awaits": awaits}),
@@ -38,7 +38,7 @@ fn three_nodes_that_are_asked_at_once_do_it_once() {
         until("the first one is at work", || count(&nodes[1], "audit a") == 1);
         let others = [&nodes[1], &nodes[2]].map(|node| scope.spawn(|| audit(node, None)));
         until("all are asked", || count(&nodes[1], "asked a") == 3);
-        // What they do next is to ask for the turn; a busy machine may take its time.
+        // Next, they wait for the turn. A busy machine needs time for that.
         thread::sleep(Duration::from_secs(3));
         post(&nodes[1], "go");
         let asked = [first].into_iter().chain(others);
@@ -55,7 +55,7 @@ fn what_a_killed_node_was_at_another_one_takes_over() {
     let cluster = Cluster::new();
     let (first, second) = (cluster.node(), cluster.node());
     thread::scope(|scope| {
-        // It ends with its node, without an answer.
+        // The call ends with its node, without a response.
         scope.spawn(|| first.patiently("ledger/audit", &json!({"mark": "a", "awaits": "never"})));
         until("the first one is at work", || count(&second, "audit a") == 1);
         first.signal("KILL");
@@ -77,7 +77,7 @@ fn a_node_that_stood_still_writes_no_more_of_what_another_one_has_taken_over() {
         post(&second, "go");
         first.signal("CONT");
         let reply = still.join().unwrap();
-        // If it stood still amid a query or mutation, the deadline of that one is over.
+        // If the node was stopped during a query or mutation, the deadline of that call has passed.
         let code = reply["errorData"]["code"].as_str();
         assert!(matches!(code, Some("CONFLICT" | "TIMEOUT")), "{reply}");
     });

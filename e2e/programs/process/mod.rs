@@ -1,4 +1,4 @@
-//! The program `hello` as a process.
+//! Processes of the program `hello`.
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-/// The program of `src/bin/hello.rs`, in an empty folder and an environment of its own.
+/// Returns a command for `hello`, in an empty folder and an empty environment.
 pub(crate) fn hello(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hello"));
     command.current_dir(folder).env_clear().stdin(Stdio::null());
@@ -23,12 +23,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A process that serves, and what it said until it listened.
+/// A server process, with its output until it listened.
 pub(crate) struct Serving {
     pub process: Child,
     pub url: String,
     pub said: String,
-    /// What it logs from then on. Nobody reads it unless a test takes it: no call may wait for that.
+    /// The log from then on. It is read only if a test takes it, because no call may wait for a reader.
     unread: Option<BufReader<ChildStderr>>,
 }
 
@@ -59,7 +59,7 @@ impl Serving {
         request.send_json(json!({ "args": args })).unwrap().into_body().read_json().unwrap()
     }
 
-    /// What it logs from now on.
+    /// Returns the log from now on.
     pub(crate) fn take_log(&mut self) -> BufReader<ChildStderr> {
         self.unread.take().unwrap()
     }

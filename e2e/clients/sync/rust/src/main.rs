@@ -1,4 +1,4 @@
-//! The crate `convex`, unchanged, on the sync protocol against a real server: `PROBES` has it, or the arguments
+//! The unchanged crate `convex` on the sync protocol against a real server. `PROBES` has the URL, or the arguments are
 //! `watch URL NAME`.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ async fn main() {
     done.expect("it ends within two minutes");
 }
 
-/// Says `seen N` of each result of a count; counts for each line of standard input, and says `done N`.
+/// Prints `seen N` for each result of a count. Counts for each line of standard input, and prints `done N`.
 async fn watch(url: &str, name: &str) {
     let mut client = ConvexClient::new(url).await.unwrap();
     let mut counts = client.subscribe("probes/values:counted", named(name)).await.unwrap();
