@@ -40,7 +40,7 @@ fn doctor_and_metrics_name_the_engine_and_its_nodes() {
     assert_eq!(engine.matches(" on ").count(), 2, "both nodes: {engine}");
     assert!(finding(&found, "integrity").contains("pg_amcheck"));
     assert!(finding(&found, "disk").ends_with("the database is elsewhere"));
-    assert!(finding(&doctor(&cluster, &elsewhere), "server").contains("ask one of them"));
+    assert!(finding(&doctor(&cluster, &elsewhere), "server").contains("on one of them"));
 
     drop((one, other));
     until("no node is heard of", || doctor(&cluster, &elsewhere)["findings"].to_string().contains("no node serves it"));

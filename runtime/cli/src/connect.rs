@@ -364,7 +364,7 @@ async fn sent(request: reqwest::RequestBuilder, body: Option<Bytes>) -> Result<R
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Transport::InProcess { admin, .. } = &self.transport {
-            self.executor.block_on(admin.settle());
+            self.executor.block_on(admin.flush());
             admin.runtime.store().close();
         }
     }

@@ -244,7 +244,7 @@ impl Serving {
         let outcome = executor.block_on(server.run(shutdown));
         executor.block_on(async {
             background.stop().await;
-            admin.settle().await;
+            admin.flush().await;
         });
         if let Some(watch) = watch {
             watch.abort();
