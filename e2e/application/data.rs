@@ -456,7 +456,7 @@ fn the_doctor_says_what_is_wrong_and_what_to_do_about_it() {
     let said = String::from_utf8(text.stdout).unwrap();
     assert_eq!(text.status.code(), Some(1));
     assert!(said.contains("chmod 600 ./data/development-issuer.key"), "{said}");
-    assert!(said.contains("what killed work left: half"), "{said}");
+    assert!(said.contains("files of interrupted work: half"), "{said}");
     assert!(folder.path().join("data/tmp/half").exists(), "looking removed something");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
 

@@ -76,7 +76,7 @@ impl Gateway {
         let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
             return if incoming.is_operator { Box::pin(self.operator(incoming)).await } else { Ok(Caller::Nobody) };
         };
-        match self.authenticator.remembered(header) {
+        match self.authenticator.cached(header) {
             Some(caller) => Ok(caller),
             None => {
                 let authenticated = Box::pin(self.authenticator.authenticate(Some(header))).await;
@@ -443,7 +443,7 @@ impl Handler for Gateway {
         // A request that calls no function is rejected after its body is read.
         let Some(kind) = kind else { return Ok(()) };
         let address = counted_as(incoming.peer);
-        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.remembered(header.as_bytes()))
+        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes()))
         {
             None => flow_of(&Caller::Nobody, Some(address)),
             Some(Some(caller)) => flow_of(&caller, Some(address)),

@@ -66,8 +66,8 @@ impl Authenticator {
 
     /// Returns the caller of this header if the token cache has its bearer token. Does not wait. On a miss, call
     /// [`Authenticator::authenticate`].
-    pub fn remembered(&self, authorization: &[u8]) -> Option<Caller> {
-        self.bearer.remembered(header::bearer_token(authorization)?).map(Caller::User)
+    pub fn cached(&self, authorization: &[u8]) -> Option<Caller> {
+        self.bearer.cached(header::bearer_token(authorization)?).map(Caller::User)
     }
 
     /// Returns the caller of this header; without a header, [`Caller::Nobody`]. The HTTP layer rejects requests with
@@ -78,7 +78,7 @@ impl Authenticator {
     pub async fn authenticate(&self, authorization: Option<&[u8]>) -> Result<Caller, AuthError> {
         let Some(value) = authorization else { return Ok(Caller::Nobody) };
         match Credentials::parse(value, &self.config.deploy_key_schemes)? {
-            Credentials::Bearer(token) => match self.bearer.remembered(token.as_bytes()) {
+            Credentials::Bearer(token) => match self.bearer.cached(token.as_bytes()) {
                 Some(identity) => Ok(Caller::User(identity)),
                 None => self.bearer.verify(token).await.map(Caller::User),
             },
@@ -113,7 +113,7 @@ impl Authenticator {
 
     /// Returns the counters of bearer tokens and the number of cached tokens.
     pub fn stats(&self) -> (&bearer::Stats, usize) {
-        (self.bearer.stats(), self.bearer.remembered_count())
+        (self.bearer.stats(), self.bearer.cached_count())
     }
 
     /// Returns the issuer of users that are named without one: the first provider's, else the development issuer.

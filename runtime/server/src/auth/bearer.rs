@@ -22,7 +22,7 @@ use convoke_core::limits::Limits;
 /// Verifies the tokens of all configured providers.
 pub struct BearerTokens {
     providers: HashMap<String, Provider>,
-    remembered: TokenCache,
+    cache: TokenCache,
     clock: Arc<dyn Clock>,
     limits: Limits,
     stats: Stats,
@@ -37,7 +37,7 @@ const SLASH_LOG_INTERVAL_MS: i64 = 60_000;
 #[derive(Debug, Default)]
 pub struct Stats {
     /// Cache hits.
-    pub remembered: AtomicU64,
+    pub hits: AtomicU64,
     /// Tokens that were verified and accepted.
     pub accepted: AtomicU64,
     /// Rejected tokens.
@@ -76,7 +76,7 @@ impl BearerTokens {
         }
         Ok(Self {
             providers,
-            remembered: TokenCache::new(limits),
+            cache: TokenCache::new(limits),
             clock,
             limits: limits.clone(),
             stats: Stats::default(),
@@ -101,9 +101,9 @@ impl BearerTokens {
     }
 
     /// Returns the identity of a cached token.
-    pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
-        self.remembered.get(token, self.clock.now()).inspect(|_| {
-            self.stats.remembered.fetch_add(1, Relaxed);
+    pub fn cached(&self, token: &[u8]) -> Option<Arc<Identity>> {
+        self.cache.get(token, self.clock.now()).inspect(|_| {
+            self.stats.hits.fetch_add(1, Relaxed);
         })
     }
 
@@ -113,8 +113,8 @@ impl BearerTokens {
     }
 
     /// Returns the number of cached tokens.
-    pub fn remembered_count(&self) -> usize {
-        self.remembered.len()
+    pub fn cached_count(&self) -> usize {
+        self.cache.len()
     }
 
     /// Verifies a token and returns its identity. Waits only if the signing key is not known.
@@ -142,7 +142,7 @@ impl BearerTokens {
         let (times, claims) = unverified.accept(&provider.config, self.clock.now(), leeway)?;
         let identity = Arc::new(claims::identity(&provider.config, times, claims)?);
         let until = Millis(times.expires_at) + leeway;
-        self.remembered.insert(token.as_bytes(), key, Arc::clone(&identity), until);
+        self.cache.insert(token.as_bytes(), key, Arc::clone(&identity), until);
         Ok(identity)
     }
 }

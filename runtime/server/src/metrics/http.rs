@@ -75,17 +75,17 @@ pub(super) fn rejections(families: &mut Families, runtime: &Runtime) {
 }
 
 pub(super) fn tokens(families: &mut Families, authenticator: &Authenticator) {
-    let (stats, remembered) = authenticator.stats();
+    let (stats, cached) = authenticator.stats();
     families.counters(
         "convoke_token_lookups_total",
         "Look-ups of tokens in the cache of verified tokens, by result (hit or miss).",
         [
-            ([("result", "hit")], stats.remembered.load(Relaxed)),
+            ([("result", "hit")], stats.hits.load(Relaxed)),
             ([("result", "miss")], stats.accepted.load(Relaxed) + stats.refused.load(Relaxed)),
         ],
     );
     families.counter("convoke_token_rejections_total", "Rejected tokens.", stats.refused.load(Relaxed));
-    families.gauge("convoke_tokens_remembered", "Cached verified tokens.", remembered as f64);
+    families.gauge("convoke_tokens_remembered", "Cached verified tokens.", cached as f64);
     families.gauge(
         "convoke_auth_issuers_without_keys",
         "Identity providers whose keys were never fetched: their users cannot be authenticated.",

@@ -173,9 +173,9 @@ fn an_archive_of_another_schema_is_refused_with_every_difference() {
         "the archive does not fit this program:",
         "this program has no table labels",
         "table boxes: its ids begin with box_, not crate_",
-        "table boxes, column colour: holds integer here and text in the archive",
+        "table boxes, column colour: has type integer here and text in the archive",
         "table boxes: this program has no column weight",
-        "table boxes: the archive has no column owner, and no row is without one",
+        "table boxes: the archive has no column owner, which is required",
     ] {
         assert!(heard.contains(said), "{said}:\n{heard}");
     }

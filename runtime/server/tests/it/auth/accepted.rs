@@ -37,17 +37,17 @@ async fn a_verified_token_is_remembered_and_its_identity_shared() {
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Fixture::of(&server);
     let token = signer.good();
-    assert!(fixture.remembered(&token).is_none());
+    assert!(fixture.cached(&token).is_none());
 
     let identity = fixture.authenticate(&token).await.unwrap();
 
-    assert!(Arc::ptr_eq(&identity, &fixture.remembered(&token).unwrap()));
+    assert!(Arc::ptr_eq(&identity, &fixture.cached(&token).unwrap()));
     assert!(Arc::ptr_eq(&identity, &fixture.authenticate(&token).await.unwrap()));
-    assert!(fixture.auth.remembered(format!("bearer {token}").as_bytes()).is_some());
-    assert!(fixture.remembered(&format!("{token}A")).is_none());
-    assert!(fixture.remembered(&token[..token.len() - 1]).is_none());
+    assert!(fixture.auth.cached(format!("bearer {token}").as_bytes()).is_some());
+    assert!(fixture.cached(&format!("{token}A")).is_none());
+    assert!(fixture.cached(&token[..token.len() - 1]).is_none());
     let clone: Authenticator = fixture.auth.clone();
-    assert!(clone.remembered(format!("Bearer {token}").as_bytes()).is_some(), "clones share their memory");
+    assert!(clone.cached(format!("Bearer {token}").as_bytes()).is_some(), "clones share their memory");
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn a_refused_token_is_not_remembered() {
     claims["aud"] = json!("other");
     let token = signer.token(&claims);
     message(fixture.authenticate(&token).await);
-    assert!(fixture.remembered(&token).is_none());
+    assert!(fixture.cached(&token).is_none());
 }
 
 #[tokio::test]
@@ -71,9 +71,9 @@ async fn a_remembered_token_is_forgotten_when_it_expires() {
     fixture.authenticate(&token).await.unwrap();
 
     fixture.clock.advance(3604);
-    assert!(fixture.remembered(&token).is_some(), "four seconds late are forgiven");
+    assert!(fixture.cached(&token).is_some(), "four seconds late are forgiven");
     fixture.clock.advance(1);
-    assert!(fixture.remembered(&token).is_none());
+    assert!(fixture.cached(&token).is_none());
     assert_eq!(message(fixture.authenticate(&token).await), "token expired 5 s ago");
 }
 
@@ -127,7 +127,7 @@ async fn memory_for_tokens_is_bounded_and_a_forgotten_one_is_verified_again() {
     for token in &tokens {
         fixture.authenticate(token).await.unwrap();
     }
-    let remembered = tokens.iter().filter(|token| fixture.remembered(token).is_some()).count();
+    let remembered = tokens.iter().filter(|token| fixture.cached(token).is_some()).count();
     assert!((1..=32).contains(&remembered), "{remembered}");
     for token in &tokens {
         fixture.authenticate(token).await.unwrap();

@@ -45,7 +45,7 @@ async fn a_deploy_key_is_accepted_under_both_keywords_in_any_case() {
         let value = format!("{scheme} {}", key.reveal());
         let Ok(Caller::DeployKey(caller)) = auth.authenticate(Some(value.as_bytes())).await else { panic!("{scheme}") };
         assert_eq!((caller.name.as_str(), &caller.scopes[..]), ("ci", &["functions".to_owned()][..]));
-        assert!(auth.remembered(value.as_bytes()).is_none(), "a deploy key is asked for at every call");
+        assert!(auth.cached(value.as_bytes()).is_none(), "a deploy key is asked for at every call");
     }
     assert_eq!(table.used.lock().unwrap().len(), 4);
     assert_eq!(table.used.lock().unwrap()[0], ("ci".to_owned(), Millis(NOW * 1000)));

@@ -25,7 +25,7 @@ async fn an_outage_keeps_the_keys_that_were_fetched() {
         fixture.clock.advance(60);
         let unknown = Signer::es256("unknown").good();
         assert_eq!(message(fixture.authenticate(&unknown).await), "signing key not known");
-        assert!(fixture.remembered(&token).is_some());
+        assert!(fixture.cached(&token).is_some());
         fixture.authenticate(&signer.fresh(before)).await.unwrap();
     }
 }

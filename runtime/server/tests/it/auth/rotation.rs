@@ -20,7 +20,7 @@ async fn a_new_key_is_fetched_when_the_first_token_names_it() {
     fixture.clock.advance(30);
 
     fixture.authenticate(&new.good()).await.unwrap();
-    assert!(fixture.remembered(&old.good()).is_none(), "another token of the old key");
+    assert!(fixture.cached(&old.good()).is_none(), "another token of the old key");
     fixture.authenticate(&old.good()).await.unwrap();
     assert_eq!(server.hits("/jwks"), 2);
 }
@@ -38,8 +38,8 @@ async fn when_a_key_leaves_the_set_its_tokens_are_forgotten_and_the_others_stay(
     fixture.clock.advance(30);
     message(fixture.authenticate(&Signer::es256("unknown").good()).await);
 
-    assert!(fixture.remembered(&kept).is_some());
-    assert!(fixture.remembered(&lost).is_none());
+    assert!(fixture.cached(&kept).is_some());
+    assert!(fixture.cached(&lost).is_none());
     assert_eq!(message(fixture.authenticate(&lost).await), "signing key not known");
 }
 
@@ -55,7 +55,7 @@ async fn the_background_notices_a_key_that_left_without_any_call() {
 
     server.list(&[&second]);
 
-    eventually(|| fixture.remembered(&token).is_none()).await;
+    eventually(|| fixture.cached(&token).is_none()).await;
     fixture.authenticate(&second.good()).await.unwrap();
 }
 
@@ -71,7 +71,7 @@ async fn another_key_under_the_old_name_forgets_the_old_tokens() {
 
     server.list(&[&new]);
 
-    eventually(|| fixture.remembered(&token).is_none()).await;
+    eventually(|| fixture.cached(&token).is_none()).await;
     assert_eq!(message(fixture.authenticate(&token).await), "token signature does not match");
     fixture.authenticate(&new.good()).await.unwrap();
 }
@@ -101,7 +101,7 @@ async fn a_renamed_key_is_another_key() {
     server.list(&[&new]);
     fixture.clock.advance(30);
     fixture.authenticate(&new.good()).await.unwrap();
-    assert!(fixture.remembered(&token).is_none());
+    assert!(fixture.cached(&token).is_none());
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_set_without_a_key_that_could_check_a_token_leaves_the_keys_that_were_
         let asked = server.hits("/jwks");
         message(fixture.authenticate(&Signer::es256("unknown").good()).await);
         assert_eq!(server.hits("/jwks"), asked + 1);
-        assert!(fixture.remembered(&token).is_some(), "{keys}");
+        assert!(fixture.cached(&token).is_some(), "{keys}");
         fixture.authenticate(&signer.fresh(number)).await.unwrap();
     }
 
@@ -132,5 +132,5 @@ async fn a_set_without_a_key_that_could_check_a_token_leaves_the_keys_that_were_
     server.list(&[&next]);
     fixture.clock.advance(30);
     fixture.authenticate(&next.good()).await.unwrap();
-    assert!(fixture.remembered(&token).is_none(), "a set with another key takes this one out");
+    assert!(fixture.cached(&token).is_none(), "a set with another key takes this one out");
 }

@@ -92,7 +92,7 @@ async fn a_file_is_read_at_start_and_again_when_a_token_names_a_new_key() {
     fixture.clock.advance(1);
 
     fixture.authenticate(&second.good()).await.unwrap();
-    assert!(fixture.remembered(&first.good()).is_none(), "its key left the file");
+    assert!(fixture.cached(&first.good()).is_none(), "its key left the file");
     assert_eq!(message(fixture.authenticate(&first.good()).await), "signing key not known");
 }
 
@@ -110,11 +110,11 @@ async fn a_file_that_changes_is_read_without_a_call_and_a_broken_one_keeps_the_f
 
     std::fs::write(&path, "{").unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert!(fixture.remembered(&token).is_some());
+    assert!(fixture.cached(&token).is_some());
 
     std::fs::write(&path, json!({"keys": [second.jwk]}).to_string()).unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert!(fixture.remembered(&token).is_none());
+    assert!(fixture.cached(&token).is_none());
     fixture.authenticate(&second.good()).await.unwrap();
 }
 

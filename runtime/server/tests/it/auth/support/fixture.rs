@@ -46,7 +46,7 @@ impl Fixture {
     }
 
     pub(crate) fn remembered(&self, token: &str) -> Option<Arc<Identity>> {
-        let caller = self.auth.remembered(format!("Bearer {token}").as_bytes())?;
+        let caller = self.auth.cached(format!("Bearer {token}").as_bytes())?;
         Some(caller.identity().unwrap().clone())
     }
 }
