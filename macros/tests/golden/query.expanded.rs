@@ -1,4 +1,4 @@
-/// Who takes part in a meeting.
+/// Lists the participants of a meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not.
@@ -26,7 +26,7 @@ const _: () = {
             name: "list_participants",
             kind: ::convoke::__private::Kind::Query,
             visibility: ::convoke::__private::Visibility::Public,
-            doc: "Who takes part in a meeting.\n\n# Errors\n- `FORBIDDEN`: the caller does not.",
+            doc: "Lists the participants of a meeting.\n\n# Errors\n- `FORBIDDEN`: the caller does not.",
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &[],

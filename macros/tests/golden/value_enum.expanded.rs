@@ -8,7 +8,7 @@
     ::core::cmp::Ord,
     ::core::hash::Hash
 )]
-/// Where a meeting stands.
+/// The state of a meeting.
 pub enum MeetingState {
     /// Not begun.
     Scheduled,
@@ -79,7 +79,7 @@ const _: () = {
             _: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::schema_one_of(
-                "Where a meeting stands.",
+                "The state of a meeting.",
                 __NAMES,
                 &["Not begun.", ""],
             )

@@ -132,7 +132,7 @@ impl Doctor {
         let server = Finding::ok("server", "none runs on this data folder");
         let files = config.engine(engines)?.files(&config.data);
         if config.store.is_none() && files.bytes() == 0 {
-            return Ok(vec![server, Finding::ok("database", "there is none yet; the first start creates it")]);
+            return Ok(vec![server, Finding::ok("database", "it does not exist yet; the first start creates it")]);
         }
         if files.is_half_replaced {
             return Ok(vec![server, Finding::ok("database", "it is not checked until its replacement is complete")]);
@@ -159,7 +159,7 @@ impl Doctor {
         let mut findings = vec![server, machine::open_files(&config.limits)];
         match installation.database() {
             Ok(Some(file)) => findings.extend(database::look(&*file, &tables()?, thoroughness, clock().now())),
-            Ok(None) => findings.push(Finding::ok("database", "there is none yet; the first start creates it")),
+            Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
             }
