@@ -54,7 +54,7 @@ fn main() {
 /// What it costs to read an hour's transcript, of one and of four hours: the time is to grow with the length.
 fn hour() {
     use functions::insights::generator::analysis::Analysis;
-    use functions::reading::material::{Chunk, Material, Person};
+    use reading::material::{Chunk, Material, Person};
 
     let said = [
         ("Ada", "So the launch date for the mobile app is the big one today, and the app store review is late."),

@@ -4,8 +4,7 @@
 //! context and no database. The functions beside them read the rows, call these and write the rows.
 //!
 //! What all functions share stands first: who may what (`access`), the record of who did it (`audit`), what people see
-//! of each other (`names`), what is made use of (`people`), what a meeting's words say
-//! (`reading`), what happens to a meeting (`events`), and when generators run (`generation`).
+//! of each other (`names`), what is made use of (`people`), what happens to a meeting (`events`), and when generators run (`generation`).
 
 #![allow(missing_docs, reason = "nobody depends on an application: an item is public for its tests and its program")]
 
@@ -16,7 +15,6 @@ pub mod people;
 pub mod paging;
 pub mod events;
 pub mod generation;
-pub mod reading;
 
 pub mod users;
 pub mod profiles;

@@ -20,7 +20,7 @@ use super::repository::{self, Keep, Made};
 use super::settings::{API_KEY, InsightProvider, Model};
 use super::single_flight::Flight;
 use crate::generation::{self, Pass};
-use crate::reading::material::{Material, Person};
+use reading::material::{Material, Person};
 
 /// Readers of one transaction.
 const WRITTEN_AT_ONCE: usize = 50;

@@ -13,10 +13,10 @@ use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, Use
 use super::generator::analysis::GENERATOR;
 use crate::meetings::participants::{self, PARTICIPANTS_MAX};
 use crate::notes::history;
-use crate::reading::material::{Chunk, Material, Person};
 use crate::transcripts::said::{Said, held_ms};
 use crate::transcripts::{transcript, window};
 use crate::{access, names, people};
+use reading::material::{Chunk, Material, Person};
 
 /// Which meeting.
 #[args(name = "InsightsOfMeeting")]

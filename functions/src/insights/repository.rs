@@ -10,7 +10,7 @@ use schema::{
 use super::generator::insights as generated;
 use super::inputs::{self, OfMeeting, Version};
 use crate::meetings::participants;
-use crate::reading::action_items::item::ActionItem;
+use reading::action_items::item::ActionItem;
 
 /// What [`keep`] takes: insights of some readers of one meeting.
 #[args]

@@ -12,7 +12,7 @@ use fnv::FnvHasher;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::reading::language::MEANINGFUL;
+use reading::text::language::MEANINGFUL;
 
 /// The length of a vector.
 pub const DIMENSIONS: usize = 256;

@@ -8,7 +8,7 @@ use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
 use super::inputs::{self, Before, During, MayGenerate, OfMeeting, OfReader};
 use super::repository::{self, FoundPrompt, Keep, Kept, Older};
 use crate::generation::{self, Pass};
-use crate::reading::material::{Chunk, Person};
+use reading::material::{Chunk, Person};
 
 /// What [`generate_prompts`] takes.
 #[args]

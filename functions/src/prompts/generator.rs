@@ -6,14 +6,14 @@
 use std::collections::HashSet;
 
 use crate::matching::roles::complement;
-use crate::reading::commitments::clauses::is_question;
-use crate::reading::findings::Findings;
-use crate::reading::frames::{Frames, filled};
-use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
-use crate::reading::material::{Chunk, Material, Person};
-use crate::reading::text::{Text, normalized};
-use crate::reading::topics::topics;
-use crate::reading::weights::Learned;
+use reading::commitments::clauses::is_question;
+use reading::findings::Findings;
+use reading::languages::frames::{Frames, filled};
+use reading::material::{Chunk, Material, Person};
+use reading::model::weights::Learned;
+use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
+use reading::text::sentences::{Text, normalized};
+use reading::topics::topics;
 
 /// The most prompts of one user, meeting and kind.
 pub const PROMPTS_MAX: usize = 10;

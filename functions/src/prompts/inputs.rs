@@ -14,10 +14,10 @@ use super::generator::{EarlierMeeting, Guest, is_lull};
 use super::repository::{self, Older};
 use crate::meetings::{participants, state};
 use crate::people::{self, PersonRecord};
-use crate::reading::material::Person;
 use crate::transcripts::said::Said;
 use crate::transcripts::window;
 use crate::{access, names};
+use reading::material::Person;
 
 /// Others whom a reader's prompts may name: in a larger meeting nobody is introduced by a prompt.
 const OTHERS_MAX: usize = 50;

@@ -8,7 +8,7 @@ use schema::{Meeting, Prompt, PromptFeedback, PromptKind, Score, User};
 
 use super::generator::{self, PROMPTS_MAX};
 use crate::meetings::participants;
-use crate::reading::text::normalized;
+use reading::text::sentences::normalized;
 
 /// All prompts of a user in a meeting, dismissed ones too, by age.
 ///

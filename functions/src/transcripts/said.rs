@@ -7,7 +7,7 @@ use convoke::value;
 use schema::{TranscriptChunk, User};
 
 use crate::names;
-use crate::reading::material::Chunk;
+use reading::material::Chunk;
 
 /// What one person said at one go.
 #[value(output)]

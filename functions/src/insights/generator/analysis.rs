@@ -7,9 +7,9 @@ use super::insights::{Insights, Link};
 use super::links::links;
 use super::recommendations::{Interests, recommendations};
 use super::summary::summary;
-use crate::reading::action_items::item::items_for;
-use crate::reading::findings::Findings;
-use crate::reading::material::Material;
+use reading::action_items::item::items_for;
+use reading::findings::Findings;
+use reading::material::Material;
 
 /// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
 /// insights.
@@ -66,10 +66,10 @@ mod tests {
 
     use super::super::insights::SUMMARY_CHARS_MAX;
     use super::*;
-    use crate::reading::action_items::item::{ACTION_ITEMS_MAX, LINE_WORDS_MAX};
-    use crate::reading::material::{Chunk, Person};
-    use crate::reading::phrases::Phrases;
-    use crate::reading::text::normalized;
+    use reading::action_items::item::{ACTION_ITEMS_MAX, LINE_WORDS_MAX};
+    use reading::languages::phrases::Phrases;
+    use reading::material::{Chunk, Person};
+    use reading::text::sentences::normalized;
 
     fn person(name: &str, interests: &[&str]) -> Person {
         let interests = interests.iter().map(|label| (*label).to_owned()).collect();

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::reading::action_items::item::ActionItem;
+use reading::action_items::item::ActionItem;
 
 /// The longest summary, characters.
 pub const SUMMARY_CHARS_MAX: usize = 1200;

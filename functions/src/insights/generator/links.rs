@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use super::insights::{LINKS_MAX, Link, LinkKind};
-use crate::reading::addresses::spans;
-use crate::reading::lines::{LINE_CHARS_MAX, clipped};
-use crate::reading::material::Material;
+use reading::material::Material;
+use reading::text::addresses::spans;
+use reading::text::lines::{LINE_CHARS_MAX, clipped};
 
 /// The longest address that is kept, characters.
 const URL_CHARS_MAX: usize = 2048;
@@ -64,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::reading::material::Chunk;
+    use reading::material::Chunk;
 
     fn said(text: &str) -> Material {
         Material { chunks: vec![Chunk { text: text.to_owned(), ..Chunk::default() }], ..Material::default() }

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 
 use super::insights::{RECOMMENDATIONS_MAX, Recommendation, RecommendationKind};
-use crate::reading::action_items::item::ActionItem;
-use crate::reading::findings::Findings;
-use crate::reading::frames::{Frames, filled};
-use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
-use crate::reading::material::{Material, Person};
-use crate::reading::text::Source;
-use crate::reading::topics::Topic;
+use reading::action_items::item::ActionItem;
+use reading::findings::Findings;
+use reading::languages::frames::{Frames, filled};
+use reading::material::{Material, Person};
+use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
+use reading::text::sentences::Source;
+use reading::topics::Topic;
 
 /// Below this much talk in all, nobody's share of it says anything, ms.
 const TALK_MS_MIN: i64 = 60_000;
@@ -169,10 +169,10 @@ fn participation(material: &Material, reader: &Person, frames: &Frames) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::action_items::item::Owner;
-    use crate::reading::material::Chunk;
-    use crate::reading::phrases::Phrases;
     use RecommendationKind::{FollowUp, Learning, Networking, Participation};
+    use reading::action_items::item::Owner;
+    use reading::languages::phrases::Phrases;
+    use reading::material::Chunk;
 
     fn person(name: &str, interests: &[&str]) -> Person {
         let interests = interests.iter().map(|label| (*label).to_owned()).collect();

@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 
 use super::insights::SUMMARY_CHARS_MAX;
-use crate::reading::findings::Findings;
-use crate::reading::frames::{Frames, filled};
-use crate::reading::lines::{LINE_CHARS_MAX, clipped};
-use crate::reading::material::Material;
-use crate::reading::ranking::ranks;
-use crate::reading::text::normalized;
+use reading::findings::Findings;
+use reading::languages::frames::{Frames, filled};
+use reading::material::Material;
+use reading::ranking::ranks;
+use reading::text::lines::{LINE_CHARS_MAX, clipped};
+use reading::text::sentences::normalized;
 
 /// Speakers who are named; more would push the sentences out.
 const NAMES_MAX: usize = 5;
@@ -135,7 +135,7 @@ fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::material::{Chunk, Person};
+    use reading::material::{Chunk, Person};
 
     fn chunk(speaker: &str, start_ms: i64, text: &str) -> Chunk {
         Chunk {

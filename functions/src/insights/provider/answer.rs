@@ -13,15 +13,15 @@ use serde::Deserialize;
 use super::super::generator::insights::{
     Insights, LINKS_MAX, Link, RECOMMENDATIONS_MAX, Recommendation, RecommendationKind, SUMMARY_CHARS_MAX,
 };
-use crate::reading::action_items::item::{ACTION_ITEMS_MAX, ActionItem, Owner};
-use crate::reading::addresses::spans;
-use crate::reading::lines::{LINE_CHARS_MAX, clipped, rounded};
-use crate::reading::material::Material;
-use crate::reading::meanings::Meaning;
-use crate::reading::people::{Named, Names};
-use crate::reading::phrases::Phrases;
-use crate::reading::text::{Text, normalized};
-use crate::reading::tokens::tokens;
+use reading::action_items::item::{ACTION_ITEMS_MAX, ActionItem, Owner};
+use reading::languages::meanings::Meaning;
+use reading::languages::phrases::Phrases;
+use reading::material::Material;
+use reading::people::{Named, Names};
+use reading::text::addresses::spans;
+use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
+use reading::text::sentences::{Text, normalized};
+use reading::text::tokens::tokens;
 
 /// Why an answer cannot be used. For the operator's log; the client only learns that the provider failed.
 #[derive(Debug, thiserror::Error)]
@@ -273,8 +273,8 @@ mod tests {
 
     use super::super::super::generator::insights::LinkKind;
     use super::*;
-    use crate::reading::action_items::item::LINE_WORDS_MAX;
-    use crate::reading::material::{Chunk, Person};
+    use reading::action_items::item::LINE_WORDS_MAX;
+    use reading::material::{Chunk, Person};
 
     /// A meeting of Ada's.
     fn meeting() -> Material {

@@ -11,7 +11,7 @@ use super::super::generator::insights::Insights;
 use super::super::generator::links::known_links;
 use super::answer::{Sources, Unusable, merged, read};
 use super::request::{Format, Question, body, parts};
-use crate::reading::material::{Material, Person};
+use reading::material::{Material, Person};
 
 /// How long one request may take.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
@@ -204,7 +204,7 @@ mod tests {
     use super::super::super::generator::analysis::Analysis;
     use super::super::request::PART_CHARS;
     use super::*;
-    use crate::reading::material::Chunk;
+    use reading::material::Chunk;
 
     /// Answers from a list, and notes what it was asked and how long it was made to wait.
     struct Scripted {

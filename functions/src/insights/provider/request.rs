@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::super::generator::insights::{RECOMMENDATIONS_MAX, SUMMARY_CHARS_MAX};
 use super::answer::EVIDENCE_WORDS_MIN;
-use crate::reading::action_items::item::{ACTION_ITEMS_MAX, TASK_WORDS_MAX};
-use crate::reading::lines::LINE_CHARS_MAX;
-use crate::reading::material::{Chunk, Material, Person};
+use reading::action_items::item::{ACTION_ITEMS_MAX, TASK_WORDS_MAX};
+use reading::material::{Chunk, Material, Person};
+use reading::text::lines::LINE_CHARS_MAX;
 
 /// Text that is sent in one request, characters: about 6,000 tokens, which every current model takes in.
 pub const PART_CHARS: usize = 24_000;

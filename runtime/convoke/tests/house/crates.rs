@@ -95,6 +95,22 @@ fn no_crate_but_its_own_names_sqlite() {
     assert!(looked > 100, "only {looked} files were seen");
 }
 
+/// The crates that read transcripts, each with the workspace crates that it may depend on.
+const READING: [(&str, &[&str]); 2] = [("reading", &[]), ("learn", &["reading"])];
+
+#[test]
+fn reading_of_transcripts_depends_on_nothing_of_the_runtime() {
+    let crates = crates();
+    for (name, allowed) in READING {
+        let (_, needs) = crates.iter().find(|(one, _)| one == name).unwrap();
+        let own: Vec<&str> =
+            needs.iter().map(String::as_str).filter(|need| crates.iter().any(|(one, _)| one == need)).collect();
+        assert_eq!(own, allowed, "{name} depends on other crates of the workspace");
+    }
+    let learns = crates.iter().filter(|(_, needs)| needs.iter().any(|need| need == "learn"));
+    assert_eq!(learns.count(), 0, "the learner is built into another crate");
+}
+
 /// A crate of tables does not depend on the listener, the command line or an HTTP client.
 #[test]
 fn the_schema_needs_what_its_list_says() {

@@ -1,0 +1,264 @@
+//! "I'll do it": a task that names nothing is taken for what was spoken of before.
+
+use rustc_hash::FxHashSet;
+
+use super::context::CONTEXT_WORDS;
+use super::draft::{Draft, Here, draft, set_due};
+use super::item::Owner;
+use super::listener::{Listener, REPLY_TURNS};
+use super::wording::words_of;
+use crate::commitments::heads::{AnnouncedBy, Announcement};
+use crate::languages::classes::Class;
+use crate::languages::dates::Due as Time;
+
+impl Listener<'_> {
+    /// A task that names nothing: what was spoken of before is meant.
+    pub(super) fn claimed(
+        &mut self,
+        here: Here<'_>,
+        announcement: &Announcement,
+        owner: Option<Owner>,
+        time: Option<&Time>,
+    ) {
+        let is_asked = announcement.is_asked;
+        let Some(owner) = owner else {
+            self.asked_for(here, announcement, time);
+            return;
+        };
+        let names_whom =
+            matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::Addressed(Some(_)) | AnnouncedBy::LastNamed);
+        let is_theirs = |draft: &Draft| draft.item.owner.as_ref() == Some(&owner);
+        let is_free = |draft: &Draft| draft.item.owner.is_none();
+        // What was passed on is taken by a word that says nothing else ("I'll do it"), or by the same verb.
+        let verbs = self.verbs(here, announcement.start..announcement.task.end.max(announcement.end));
+        let is_specific = !self.is_empty(here, announcement.task.clone());
+        // "Shall I talk to him?" takes on nothing that was asked for.
+        if announcement.is_offer
+            && is_specific
+            && announcement.by == AnnouncedBy::Speaker
+            && !self.points_back(here, announcement)
+        {
+            return;
+        }
+        // "The plumber comes on Monday" takes on nothing that was asked for.
+        let is_own_matter = is_specific
+            && owner.id.is_none()
+            && matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
+            && !self.points_back(here, announcement);
+        if is_own_matter {
+            self.resolved(here, announcement, Some(owner), time);
+            return;
+        }
+        // "I need to finish her contract, I'll do that tonight".
+        if let Some(at) = self.last_draft(|draft| !draft.is_dropped && draft.sentence == here.index) {
+            let draft = &self.drafts[at];
+            // "Send it to me and I'll look at it".
+            let is_another = is_specific && verbs.is_disjoint(&draft.verbs);
+            let is_others = (draft.is_asked || is_another)
+                && draft.item.owner.is_some()
+                && !is_theirs(draft)
+                && announcement.by == AnnouncedBy::Speaker;
+            if !is_others {
+                if is_theirs(draft) || is_free(draft) || names_whom {
+                    self.give(at, here, announcement, owner, time);
+                }
+                return;
+            }
+        }
+        let recent = |draft: &Draft| {
+            let turns = if draft.is_idle { REPLY_TURNS } else { 1 };
+            !draft.is_dropped && draft.turn.saturating_add(turns) >= here.turn && draft.sentence < here.index
+        };
+        let is_same = |draft: &Draft| !is_specific || !verbs.is_disjoint(&draft.verbs);
+        let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
+        let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
+        let target = self.waiting(here).filter(|at| is_meant(&self.drafts[*at])).or_else(|| {
+            self.last_draft(|draft| {
+                recent(draft)
+                    && (is_theirs(draft) || is_free(draft) || names_whom)
+                    && (is_same(draft) || is_free(draft))
+            })
+        });
+        if let Some(target) = target {
+            let draft = &self.drafts[target];
+            let is_taken = draft.is_accepted && draft.item.owner.as_ref().is_some_and(|known| *known != owner);
+            let is_meant = draft.addressed.is_none_or(|of| {
+                self.material.people.get(of).is_some_and(|person| Some(&person.id) == owner.id.as_ref())
+            });
+            if !is_taken && (is_meant || !is_asked || names_whom) {
+                self.give(target, here, announcement, owner, time);
+                return;
+            }
+        }
+        self.resolved(here, announcement, Some(owner), time);
+    }
+
+    /// A request for something that was spoken of, made to nobody by name.
+    pub(super) fn asked_for(&mut self, here: Here<'_>, announcement: &Announcement, time: Option<&Time>) {
+        let stands_for_it = self.points_back(here, announcement) || self.is_empty(here, announcement.task.clone());
+        if !announcement.is_asked || !stands_for_it {
+            return;
+        }
+        // "Yes, do that by tomorrow": the one who has just taken it on is meant.
+        let is_taken = |draft: &Draft| {
+            Self::is_other(draft, here) && draft.turn.saturating_add(1) >= here.turn && draft.item.owner.is_some()
+        };
+        if let Some(time) = time.filter(|_| announcement.by != AnnouncedBy::Anybody)
+            && self.last_draft(|draft| !draft.is_dropped && draft.is_firm && is_taken(draft)).is_some()
+        {
+            self.dated(here, time, is_taken);
+            return;
+        }
+        // "We could sell cake." – "Would you do that?": the one who says yes.
+        let free = |draft: &Draft| {
+            !draft.is_dropped && draft.item.owner.is_none() && draft.turn.saturating_add(1) >= here.turn
+        };
+        match self.last_draft(free) {
+            Some(at) => {
+                let draft = &mut self.drafts[at];
+                draft.is_asked = true;
+                draft.speaker = here.speaker.map(str::to_owned);
+                draft.turn = here.turn;
+                draft.settled = here.index;
+                self.pending = Some(at);
+            }
+            None => self.resolved(here, announcement, None, time),
+        }
+    }
+
+    /// Makes a draft somebody's.
+    pub(super) fn give(
+        &mut self,
+        at: usize,
+        here: Here<'_>,
+        announcement: &Announcement,
+        owner: Owner,
+        time: Option<&Time>,
+    ) {
+        let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let draft = &mut self.drafts[at];
+        draft.item.owner = Some(owner);
+        draft.is_firm = true;
+        draft.is_idle = false;
+        draft.is_offered = announcement.is_offer && announcement.by == AnnouncedBy::Speaker;
+        draft.is_accepted = !announcement.is_asked;
+        draft.is_asked = announcement.is_asked;
+        draft.addressed = index.filter(|_| announcement.is_asked);
+        draft.turn = here.turn;
+        draft.settled = here.index;
+        if let Some(time) = time {
+            set_due(draft, here, time);
+        }
+        if announcement.is_asked {
+            self.pending = Some(at);
+        }
+    }
+
+    /// "Den bestelle ich morgen": what was said before says what. What nothing says is no item.
+    pub(super) fn resolved(
+        &mut self,
+        here: Here<'_>,
+        announcement: &Announcement,
+        owner: Option<Owner>,
+        time: Option<&Time>,
+    ) {
+        let Announcement { by, task, is_offer, is_asked, .. } = announcement;
+        // "Please" alone asks for nothing, "look" alone for nothing that is known.
+        let is_order = *is_asked && *is_offer && *by != AnnouncedBy::Anybody;
+        if (*is_asked && task.is_empty()) || (is_order && !self.points_back(here, announcement)) {
+            return;
+        }
+        let is_others = matches!(by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
+        let context = if is_others { self.context_before(here) } else { self.context(here, announcement) };
+        let Some(context) = context else {
+            // "I'll talk to him tomorrow": who, nobody said.
+            let is_own = *by == AnnouncedBy::Speaker && !is_offer && !self.is_empty(here, task.clone());
+            if let Some(time) = time.filter(|_| is_own && self.is_long_enough(here, task.clone())) {
+                let mut new = draft(here, owner, self.text_of(here, task.clone()), FxHashSet::default(), true);
+                new.said = Some((here.index, words_of(here, announcement)));
+                new.verbs = self.verbs(here, task.clone());
+                set_due(&mut new, here, time);
+                self.add(here, new, false);
+            }
+            return;
+        };
+        // "I'll take it" says nothing of its own, "I'll call him" does.
+        let said = if *by == AnnouncedBy::Claim { announcement.start..announcement.end } else { task.clone() };
+        let takes = self.is_empty(here, said.clone());
+        let is_called_for = *is_asked
+            || if takes {
+                // "Put me down for it" says more than "me".
+                (*by == AnnouncedBy::Claim && context.is_needed && announcement.end - announcement.start > 2)
+                    || context.is_asked
+                    || context.deadline.is_some()
+                    || (time.is_some() && context.is_others)
+            } else {
+                (time.is_some() && (*by == AnnouncedBy::Speaker || is_others)) || self.points_back(here, announcement)
+            };
+        if !is_called_for {
+            return;
+        }
+        let words = if said.is_empty() { task.clone() } else { said };
+        let text = if takes { context.text } else { format!("{} {}", self.text_of(here, words.clone()), context.text) };
+        let index = owner
+            .as_ref()
+            .and_then(|owner| self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref()));
+        let mut new = draft(here, owner, text, context.terms, !is_offer && !is_asked);
+        new.said = Some((here.index, words_of(here, announcement)));
+        new.about = Some(context.sentence);
+        new.is_asked = *is_asked;
+        new.addressed = index.filter(|_| *is_asked);
+        match (time, context.deadline) {
+            (Some(time), _) => set_due(&mut new, here, time),
+            (None, Some((due, day))) => {
+                new.item.due = Some(due);
+                new.item.due_day = day;
+            }
+            (None, None) => {}
+        }
+        self.add(here, new, false);
+    }
+
+    /// "They want a new policy, we have to hand it in by the tenth": what was said just before is to be done by a day.
+    pub(super) fn needed(&mut self, here: Here<'_>, announcement: &Announcement, time: Option<&Time>) {
+        let Some(time) = time.filter(|time| time.is_deadline) else {
+            // "It needs to be booked": what was said just before.
+            let stands_for_it = announcement.start > 0 && self.stands_for_it(here, announcement.start - 1);
+            let is_own = self.stands_for_it(here, announcement.start);
+            if (stands_for_it || is_own) && !self.is_empty(here, announcement.task.clone()) {
+                self.resolved(here, announcement, None, time);
+            }
+            return;
+        };
+        // "When?" – "Should be done by Friday."
+        let owner = self.owner_of_speaker(here);
+        let is_own = |draft: &Draft| draft.item.owner == owner && draft.turn.saturating_add(2) >= here.turn;
+        if owner.is_some() && self.is_asked_when(here) {
+            self.dated(here, time, is_own);
+            return;
+        }
+        // "Things we need to fix" are told elsewhere.
+        let is_relative = announcement.start.checked_sub(1).is_some_and(|before| {
+            let token = &here.sentence.tokens[before];
+            token.has(Class::NoTopic) && !token.has(Class::Interjection)
+        });
+        if is_relative {
+            return;
+        }
+        if let Some(at) = self.last_draft(|draft| !draft.is_dropped && draft.sentence == here.index) {
+            self.drafts[at].item.due.is_none().then(|| set_due(&mut self.drafts[at], here, time));
+            return;
+        }
+        let from = announcement.start.saturating_sub(CONTEXT_WORDS);
+        let terms = self.terms(here, from..announcement.start, &[]);
+        if terms.len() < 2 {
+            return;
+        }
+        let text = self.text_of(here, from..announcement.task.end);
+        let mut new = draft(here, None, text, terms, true);
+        new.said = Some((here.index, from..announcement.task.end));
+        set_due(&mut new, here, time);
+        self.add(here, new, false);
+    }
+}

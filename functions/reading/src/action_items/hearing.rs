@@ -1,0 +1,247 @@
+//! A meeting heard sentence by sentence. The order of the steps is written here and only here.
+
+use chrono::DateTime;
+
+use super::draft::{Draft, Here};
+use super::item::ActionItem;
+use super::listener::{Listener, REPLY_TURNS};
+use crate::commitments::clauses::{Grammar, is_question};
+use crate::commitments::heads::{AnnouncedBy, Announcement};
+use crate::languages::dates::Due as Time;
+use crate::languages::meanings::Meaning;
+use crate::material::Material;
+use crate::model::likelihood::Likelihood;
+use crate::model::tellings::{Announced, Drafted, Hints, Stage, Telling};
+use crate::model::weights::Weights;
+use crate::people::Names;
+use crate::text::sentences::{Sentence, Source, Text};
+
+/// How many words behind the beginning of "I won't be able to …" its verb may stand.
+pub(super) const TAKE_BACK_WORDS: usize = 6;
+
+/// A meeting that was heard from its first sentence to its last.
+pub struct Heard<'a>(Listener<'a>);
+
+impl<'a> Heard<'a> {
+    /// Hears all sentences.
+    #[must_use]
+    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names) -> Heard<'a> {
+        let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
+        let hints = text.sentences.iter().map(|_| Hints::default()).collect();
+        let (drafts, pending, last_named) = (Vec::new(), None, None);
+        let mut listener = Listener { text, material, names, held, hints, drafts, pending, last_named };
+        for (index, sentence) in text.sentences.iter().enumerate() {
+            listener.hear(index, sentence);
+        }
+        listener.hint_at_drafts();
+        Heard(listener)
+    }
+
+    /// What the rules find in each sentence.
+    #[must_use]
+    pub fn hints(&self) -> &[Hints] {
+        &self.0.hints
+    }
+
+    /// The action items, each once, in order.
+    #[must_use]
+    pub fn items(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
+        self.0.settled(likelihoods, weights)
+    }
+}
+
+impl Listener<'_> {
+    pub(super) fn hear(&mut self, index: usize, sentence: &Sentence) {
+        match sentence.source {
+            Source::DoneTask => {}
+            Source::OpenTask => self.labelled(index, sentence, &sentence.text),
+            Source::Notes | Source::Turn(_) => {
+                if let Some(phrases) = sentence.language.phrases() {
+                    let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
+                    let opens_turn =
+                        index.checked_sub(1).is_none_or(|before| self.text.sentences[before].source != sentence.source);
+                    let text: &Text = self.text;
+                    let speaker = text.turns.get(turn).map(|turn| turn.speaker_id.as_str());
+                    self.said(Here { index, sentence, phrases, turn, speaker, opens_turn });
+                }
+            }
+        }
+    }
+
+    /// Tells of each draft where it begins and where it was changed last. A note changes nothing of what was said.
+    fn hint_at_drafts(&mut self) {
+        for draft in &self.drafts {
+            let is_noted = !matches!(self.text.sentences[draft.settled].source, Source::Turn(_));
+            let stages = if is_noted || draft.settled == draft.sentence {
+                &[(Stage::Whole, draft.sentence)][..]
+            } else {
+                &[(Stage::Begun, draft.sentence), (Stage::Settled, draft.settled)]
+            };
+            for (stage, index) in stages {
+                let (stage, telling, has_due) = (*stage, self.whose_is(draft, *index), draft.item.due.is_some());
+                self.hints[*index].drafts.push(Drafted { stage, telling, fate: draft.fate(), has_due });
+            }
+        }
+    }
+
+    /// Whose a draft is for who speaks in a sentence.
+    pub(super) fn whose_is(&self, draft: &Draft, index: usize) -> Telling {
+        match &draft.item.owner {
+            None => Telling::Nobodys,
+            Some(owner) if owner.id.as_deref() == self.speaker_of(&self.text.sentences[index]) => Telling::Own,
+            Some(_) => Telling::Others,
+        }
+    }
+
+    pub(super) fn said(&mut self, here: Here<'_>) {
+        let Here { sentence, phrases, .. } = here;
+        let tokens = &sentence.tokens;
+        let times = phrases.calendar.all(tokens, self.held);
+        let first_new = self.drafts.len();
+        let grammar = Grammar::of(sentence, self.names);
+        let announcements = grammar.map_or_else(Vec::new, |grammar| grammar.announcements());
+        let announced =
+            |one: &Announcement| Announced { whose: whose(&one.by), is_offer: one.is_offer, is_asked: one.is_asked };
+        self.hints[here.index].announced = announcements.iter().map(announced).collect();
+        let announcements = self.joined(here, announcements);
+        let first = |meaning| (0..tokens.len()).find(|at| phrases.at(tokens, *at, |one| one == meaning).is_some());
+        let joke = |at: usize| phrases.at(tokens, at, |one| one == Meaning::Joke);
+        let (mut taken_back, mut never_mind, mut joke) = (None, None, (0..tokens.len()).find_map(joke));
+        if here.speaker.is_some() {
+            // "Sure, I'll send the invitations tonight": the time is that of the invitations.
+            let until = announcements.first().map_or(tokens.len(), |first| first.start);
+            let replied: Vec<Time> = times.iter().filter(|time| time.end <= until).cloned().collect();
+            self.replied(here, &replied);
+            if first(Meaning::AlreadyDone).is_some() {
+                self.already_done(here);
+            }
+            never_mind = first(Meaning::NeverMind);
+            taken_back = first(Meaning::TakeBack);
+        }
+        if never_mind.is_some() {
+            self.never_mind(here);
+        }
+        let is_decision = first(Meaning::Decided).is_some();
+        let mut heard = 0;
+        for (index, announcement) in announcements.iter().enumerate() {
+            if never_mind.is_some_and(|at| announcement.start < at) {
+                continue;
+            }
+            // In the order in which it is said: "I can't after all, Carlos takes it".
+            if joke.take_if(|joke| joke.end <= announcement.start).is_some() {
+                self.joked(here, first_new);
+            }
+            if let Some(at) = taken_back.take_if(|at| *at <= announcement.start) {
+                self.taken_back(here, at, true);
+                // What one cannot do is no task of one's own.
+                let is_own = matches!(announcement.by, AnnouncedBy::Speaker | AnnouncedBy::Claim);
+                if is_own && announcement.start < at + TAKE_BACK_WORDS {
+                    continue;
+                }
+            }
+            self.note_names(here, heard..announcement.start);
+            heard = announcement.start;
+            // "Then we'll do it in the hall, that's decided" is no task.
+            if announcement.by == AnnouncedBy::Everybody && is_decision {
+                continue;
+            }
+            // A time belongs to what is said around it.
+            let before = index.checked_sub(1).map_or(0, |before| announcements[before].task.end);
+            let behind =
+                announcements.get(index + 1).map_or(tokens.len(), |next| next.start).max(announcement.task.end);
+            let all = &times;
+            let times: Vec<Time> =
+                times.iter().filter(|time| time.start >= before && time.end <= behind).cloned().collect();
+            let times = if times.is_empty() { self.shared(here, &announcements[index..], all) } else { times };
+            self.announced(here, announcement, &times);
+        }
+        if announcements.is_empty() {
+            self.added(here, &times);
+        }
+        if let Some(at) = taken_back {
+            self.taken_back(here, at, !announcements.is_empty());
+        }
+        if joke.is_some() {
+            self.joked(here, first_new);
+        }
+        // What was proposed and is agreed on is a decision and waits for nobody.
+        let asks_consent = first(Meaning::Consent).is_some() && is_question(&sentence.text);
+        if first(Meaning::Agreed).is_some() || is_decision || asks_consent {
+            let agreed = |draft: &Draft| {
+                draft.is_proposal
+                    && draft.item.owner.is_none()
+                    && draft.item.due.is_none()
+                    && draft.turn.saturating_add(REPLY_TURNS) >= here.turn
+                    && draft.sentence < here.index
+            };
+            if let Some(at) = self.last_draft(agreed) {
+                self.drafts[at].is_dropped = true;
+            }
+        }
+        // Who says yes to a decision takes on nothing.
+        if asks_consent {
+            self.pending = None;
+        }
+        self.note_names(here, heard..tokens.len());
+    }
+}
+
+fn whose(by: &AnnouncedBy) -> &'static str {
+    match by {
+        AnnouncedBy::Speaker => "own",
+        AnnouncedBy::Named(_) => "named",
+        AnnouncedBy::LastNamed => "last named",
+        AnnouncedBy::Everybody => "everybody's",
+        AnnouncedBy::Somebody => "somebody's",
+        AnnouncedBy::Addressed(_) => "addressed",
+        AnnouncedBy::Anybody => "anybody's",
+        AnnouncedBy::Claim => "claim",
+        AnnouncedBy::Label => "label",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::{Chunk, Person};
+    use crate::model::tellings::Fate;
+
+    /// What the rules find in each sentence of a talk: stage, whose, fate.
+    fn hints(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Telling, Fate)>> {
+        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
+            speaker_id: speaker.to_lowercase(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: at * 5_000,
+            end_ms: at * 5_000 + 4_000,
+            text: (*text).to_owned(),
+            language: Some("en".to_owned()),
+        };
+        let person = |name: &str| Person { id: name.to_lowercase(), name: name.to_owned(), interests: Vec::new() };
+        let chunks = (0..).zip(lines).map(chunk).collect();
+        let material = Material { chunks, people: vec![person("Ada"), person("Bob")], ..Material::default() };
+        let (text, names) = (Text::of(&material), Names::of(&material.people));
+        let heard = Heard::of(&text, &material, &names);
+        let told = |hints: &Hints| hints.drafts.iter().map(|one| (one.stage, one.telling, one.fate)).collect();
+        heard.hints().iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_promise_is_a_hint_where_it_is_made() {
+        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Bob", "My train was late.")]);
+        assert_eq!(found, [vec![(Stage::Whole, Telling::Own, Fate::Firm)], vec![]]);
+    }
+
+    #[test]
+    fn a_request_that_is_accepted_is_a_hint_in_both_sentences() {
+        let found = hints(&[("Ada", "Could you draft the release notes?"), ("Bob", "Sure, by Friday.")]);
+        let (asked, accepted) =
+            ((Stage::Begun, Telling::Others, Fate::Firm), (Stage::Settled, Telling::Own, Fate::Firm));
+        assert_eq!(found, [vec![asked], vec![accepted]]);
+    }
+
+    #[test]
+    fn what_was_a_joke_is_dropped() {
+        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
+        assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What is remembered from sentence to sentence.
+
+use chrono::NaiveDate;
+
+use super::draft::{Draft, Here, set_due};
+use crate::languages::dates::Due as Time;
+use crate::material::Material;
+use crate::model::tellings::Hints;
+use crate::people::{Named, Names};
+use crate::text::sentences::Text;
+
+/// How many turns later a request can still be accepted, or something passed on.
+pub(super) const REPLY_TURNS: usize = 3;
+
+/// How many items back one is looked for again.
+pub(super) const COMPARED_MAX: usize = 100;
+
+pub(super) struct Listener<'a> {
+    pub(super) text: &'a Text,
+    pub(super) material: &'a Material,
+    pub(super) names: &'a Names,
+    pub(super) held: Option<NaiveDate>,
+    /// What is found in each sentence.
+    pub(super) hints: Vec<Hints>,
+    pub(super) drafts: Vec<Draft>,
+    /// The draft that waits for somebody to take it.
+    pub(super) pending: Option<usize>,
+    /// Somebody else who was named, and in which turn.
+    pub(super) last_named: Option<(Named, usize)>,
+}
+
+impl Listener<'_> {
+    /// The last of the newest drafts that fits.
+    pub(super) fn last_draft(&self, fits: impl Fn(&Draft) -> bool) -> Option<usize> {
+        let from = self.drafts.len().saturating_sub(COMPARED_MAX);
+        self.drafts[from..].iter().rposition(fits).map(|at| from + at)
+    }
+
+    /// What waits for an answer, if this can be one.
+    pub(super) fn waiting(&self, here: Here<'_>) -> Option<usize> {
+        let pending = self.pending?;
+        let draft = &self.drafts[pending];
+        let is_near = draft.turn.saturating_add(REPLY_TURNS) >= here.turn;
+        (is_near && !draft.is_dropped).then_some(pending)
+    }
+
+    pub(super) fn is_other(draft: &Draft, here: Here<'_>) -> bool {
+        draft.speaker.as_deref() != here.speaker
+    }
+
+    /// Gives the last draft that fits a date, unless it has one.
+    pub(super) fn dated(&mut self, here: Here<'_>, time: &Time, fits: impl Fn(&Draft) -> bool) {
+        if let Some(at) = self.last_draft(|draft| !draft.is_dropped && draft.is_firm && fits(draft))
+            && self.drafts[at].item.due.is_none()
+        {
+            set_due(&mut self.drafts[at], here, time);
+        }
+    }
+
+    /// Lets a draft wait for somebody else.
+    pub(super) fn free(&mut self, at: usize, here: Here<'_>) {
+        let draft = &mut self.drafts[at];
+        draft.item.owner = None;
+        draft.addressed = None;
+        draft.is_firm = false;
+        draft.is_asked = false;
+        draft.is_accepted = false;
+        draft.is_freed = true;
+        draft.turn = here.turn;
+        draft.settled = here.index;
+        draft.sentence = here.index;
+        self.pending = Some(at);
+    }
+}

@@ -1,0 +1,124 @@
+//! Whose a task is, and who was named last.
+
+use std::ops::Range;
+
+use super::draft::Here;
+use super::item::Owner;
+use super::listener::Listener;
+use crate::commitments::heads::AnnouncedBy;
+use crate::languages::classes::Class;
+use crate::languages::token::Break;
+use crate::material::Person;
+use crate::people::Named;
+use crate::text::lines::capitalized;
+use crate::text::sentences::{Sentence, Source};
+
+pub(super) fn owner_of(person: &Person) -> Owner {
+    Owner { id: Some(person.id.clone()), name: person.name.clone() }
+}
+
+impl Listener<'_> {
+    /// Whose a task is; None where it is nobody's that can be told, and no item either.
+    pub(super) fn whose(&self, here: Here<'_>, by: &AnnouncedBy) -> Option<(Option<Owner>, Option<usize>)> {
+        Some(match by {
+            AnnouncedBy::Speaker | AnnouncedBy::Claim => (self.owner_of_speaker(here), None),
+            AnnouncedBy::Named(named) => (self.owner(named), None),
+            AnnouncedBy::LastNamed => match &self.last_named {
+                Some((named, turn)) if turn.saturating_add(2) >= here.turn => (self.owner(named), None),
+                _ => return None,
+            },
+            AnnouncedBy::Addressed(Some(named)) => {
+                let index = if let Named::Participant(index) = named { Some(*index) } else { None };
+                (self.owner(named), index)
+            }
+            AnnouncedBy::Addressed(None) => {
+                let other = self.only_other(here);
+                (other.and_then(|index| self.owner(&Named::Participant(index))), other)
+            }
+            AnnouncedBy::Everybody | AnnouncedBy::Somebody | AnnouncedBy::Anybody | AnnouncedBy::Label => (None, None),
+        })
+    }
+
+    /// The other one of two.
+    pub(super) fn only_other(&self, here: Here<'_>) -> Option<usize> {
+        let speaker = here.speaker?;
+        match &self.material.people[..] {
+            [first, second] if first.id == speaker && second.id != speaker => Some(1),
+            [first, second] if second.id == speaker && first.id != speaker => Some(0),
+            _ => None,
+        }
+    }
+
+    pub(super) fn speaker_of(&self, sentence: &Sentence) -> Option<&str> {
+        let Source::Turn(turn) = sentence.source else { return None };
+        self.text.turns.get(turn).map(|turn| turn.speaker_id.as_str())
+    }
+
+    pub(super) fn speaker_index(&self, here: Here<'_>) -> Option<usize> {
+        let speaker = here.speaker?;
+        self.material.people.iter().position(|person| person.id == speaker)
+    }
+
+    pub(super) fn owner_of_speaker(&self, here: Here<'_>) -> Option<Owner> {
+        let turn = self.text.turns.get(here.turn)?;
+        let person = self.material.people.iter().find(|person| person.id == turn.speaker_id);
+        Some(
+            person
+                .map_or_else(|| Owner { id: Some(turn.speaker_id.clone()), name: turn.speaker_name.clone() }, owner_of),
+        )
+    }
+
+    pub(super) fn owner(&self, named: &Named) -> Option<Owner> {
+        match named {
+            Named::Participant(index) => self.material.people.get(*index).map(owner_of),
+            Named::Other(name) => Some(Owner { id: None, name: capitalized(name) }),
+        }
+    }
+
+    /// Remembers who was named besides those who speak, for "she'll send it".
+    pub(super) fn note_names(&mut self, here: Here<'_>, words: Range<usize>) {
+        let tokens = &here.sentence.tokens;
+        let mut at = words.start;
+        while at < words.end {
+            if let Some((named, end)) = self.names.at(tokens, at, &here.sentence.text, here.phrases) {
+                let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
+                // "Priti from support usually writes those": the first word has a capital anyway.
+                let is_subject =
+                    tokens.get(end).is_some_and(|next| next.before == Break::None && next.has(Class::Between));
+                let is_noun =
+                    matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || (at == 0 && !is_subject));
+                if !is_speaker && !is_noun {
+                    self.last_named = Some((named, here.turn));
+                }
+                at = end;
+                continue;
+            }
+            // "My husband is an engineer" is about the husband.
+            let is_told_of = at > 0
+                && tokens[at - 1].has(Class::Empty)
+                && !tokens[at - 1].has(Class::Determiner)
+                && !tokens[at - 1].has(Class::Preposition)
+                && tokens[at].before == Break::None;
+            // "Kelly from marketing" is Kelly.
+            let is_added = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Preposition);
+            if tokens[at].has(Class::Role) && !is_told_of && !is_added {
+                // "The court reporter".
+                let is_part = |start: usize| {
+                    let before = &tokens[start - 1];
+                    tokens[start].before == Break::None
+                        && before.classes == crate::languages::classes::Classes::default()
+                        && before.lower.chars().all(char::is_alphabetic)
+                };
+                let mut start = at;
+                while start > 0 && at - start < 2 && is_part(start) {
+                    start -= 1;
+                }
+                let is_whole = start > 0 && tokens[start - 1].has(Class::Determiner);
+                let start = if is_whole { start } else { at };
+                let said = here.sentence.text[tokens[start].place.start..tokens[at].place.end].to_owned();
+                self.last_named = Some((Named::Other(said), here.turn));
+            }
+            at += 1;
+        }
+    }
+}

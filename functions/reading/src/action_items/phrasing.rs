@@ -1,0 +1,628 @@
+//! Turns words of a sentence into a line of a to-do list: the verb in its infinitive, its object, its target.
+//!
+//! Words that lead to the task are removed ("I'll", "can you", "just"), as are clauses behind it. "You" and "me" become names;
+//! a pronoun becomes the noun of its thing.
+
+use std::ops::Range;
+
+use super::draft::Here;
+use super::item::Owner;
+use super::listener::Listener;
+use crate::languages::classes::{Class, Classes};
+use crate::languages::frames::filled;
+use crate::languages::meanings::{Meaning, Pronoun};
+use crate::languages::token::{Break, Token};
+use crate::text::noun_phrases::noun_phrases;
+use crate::text::tokens::is_determined;
+
+/// A word of a task.
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    /// The token of this index.
+    Said(usize),
+    /// A word in place of a token.
+    Put(String),
+}
+
+/// A task that is being said.
+pub(super) struct Phrasing<'l> {
+    listener: &'l Listener<'l>,
+    here: Here<'l>,
+    nouns: Vec<Range<usize>>,
+    words: Range<usize>,
+    pieces: Vec<Piece>,
+}
+
+/// How many words of a clause are looked at.
+const WORDS_MAX: usize = 64;
+/// How many words before and behind a task its clause may begin and end.
+const CLAUSE_WORDS: usize = 8;
+
+/// Forms of verbs that have a subject.
+const FINITE: [Class; 9] = [
+    Class::Me,
+    Class::Third,
+    Class::We,
+    Class::You,
+    Class::MeLater,
+    Class::ThirdLater,
+    Class::WeLater,
+    Class::Going,
+    Class::Order,
+];
+
+impl<'l> Phrasing<'l> {
+    /// The words without fillers, times, names that are called, and what is said behind them.
+    pub(super) fn of(
+        listener: &'l Listener<'l>,
+        here: Here<'l>,
+        words: Range<usize>,
+        due: Option<&str>,
+    ) -> Phrasing<'l> {
+        let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
+        let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
+        let mut phrasing = Phrasing { listener, here, nouns, words, pieces: Vec::new() };
+        phrasing.words.end = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
+        phrasing.words.start = phrasing.start(phrasing.words.clone());
+        phrasing.words.end = phrasing.end(phrasing.words.clone());
+        phrasing.keep(due);
+        phrasing
+    }
+
+    /// Where the clause lies around some words in which the verb may stand at both ends.
+    pub(super) fn around(here: Here<'l>, words: Range<usize>) -> Range<usize> {
+        let tokens = &here.sentence.tokens;
+        let parts = |at: usize| {
+            let token = &tokens[at];
+            // "Aber" and "denn" stand inside of clauses, too.
+            let is_particle = token.has(Class::Opener) || token.has(Class::Contrary);
+            let is_joint = (token.has(Class::Joint) || token.has(Class::Complement)) && !is_particle;
+            token.is_after_break() || is_joint
+        };
+        let start = (words.start.saturating_sub(CLAUSE_WORDS)..=words.start).rev().find(|at| *at == 0 || parts(*at));
+        let end = (words.end..tokens.len().min(words.end + CLAUSE_WORDS)).find(|at| parts(*at));
+        start.unwrap_or(words.start)..end.unwrap_or(tokens.len().min(words.end + CLAUSE_WORDS)).max(words.end)
+    }
+
+    /// The words that say the task itself.
+    pub(super) fn extent(listener: &'l Listener<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
+        Phrasing::of(listener, here, words, None).words
+    }
+
+    /// The task within a number of words.
+    pub(super) fn told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
+        self.drop_owner(owner);
+        self.name_people(owner);
+        if self.here.phrases.sets_verbs_last() {
+            self.end_with_verb();
+        } else {
+            self.lead_with_verb();
+        }
+        if let Some(noun) = object {
+            self.put_object(noun);
+        }
+        self.shorten(words_max);
+        let is_thing = self
+            .pieces
+            .iter()
+            .all(|piece| matches!(piece, Piece::Said(at) if self.nouns.iter().any(|place| place.contains(at))));
+        let text = self.text();
+        let frames = &self.here.phrases.frames;
+        let frame = if owner.is_some() { &frames.handle } else { &frames.get };
+        if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
+    }
+
+    /// True if nothing is left that says something.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.iter().all(|piece| {
+            matches!(piece, Piece::Said(at) if !self.is_noun(*at) && self.listener.is_empty(self.here, *at..at + 1))
+        })
+    }
+
+    fn tokens(&self) -> &'l [Token] {
+        &self.here.sentence.tokens
+    }
+
+    fn token(&self, place: usize) -> Option<&'l Token> {
+        match self.pieces.get(place)? {
+            Piece::Said(at) => self.tokens().get(*at),
+            Piece::Put(_) => None,
+        }
+    }
+
+    fn said(&self, place: usize) -> Option<usize> {
+        if let Some(Piece::Said(at)) = self.pieces.get(place) { Some(*at) } else { None }
+    }
+
+    fn is_noun(&self, at: usize) -> bool {
+        let token = &self.tokens()[at];
+        let is_written_small = self.here.phrases.capital_nouns && !token.has_capital;
+        (is_determined(self.tokens(), at, self.here.phrases) && !(is_written_small && self.here.phrases.helps(token)))
+            || (self.here.phrases.capital_nouns && token.has_capital && at > 0)
+            || self.nouns.iter().any(|place| place.contains(&at))
+    }
+
+    fn is_subject(&self, at: usize) -> bool {
+        self.tokens().get(at).is_some_and(|token| {
+            let who = self.here.phrases.pronoun(&token.lower);
+            let is_person = matches!(who, Some(Pronoun::Speaker | Pronoun::Addressed | Pronoun::Everybody));
+            token.has(Class::Pronoun) && !token.has(Class::Determiner) && (is_person || !token.has(Class::Object))
+        })
+    }
+
+    /// Where the task begins: behind those who are called, and what only leads to it.
+    fn start(&self, words: Range<usize>) -> usize {
+        let (tokens, text) = (self.tokens(), &self.here.sentence.text);
+        let leads = |at: usize| {
+            let token = &tokens[at];
+            let is_loose = [Class::Interjection, Class::Between, Class::Joint].iter().any(|class| token.has(*class));
+            is_loose || self.listener.names.participant_at(tokens, at, text).is_some()
+        };
+        let mut start = words.start;
+        while let Some(next) = (start + 1..words.end).find(|at| tokens[*at].is_after_break()) {
+            if !(start..next).all(leads) {
+                break;
+            }
+            start = next;
+        }
+        start
+    }
+
+    /// Where the task ends: before a clause that says more of it.
+    fn end(&self, words: Range<usize>) -> usize {
+        let tokens = self.tokens();
+        let is_verb = |at: usize| {
+            let token = &tokens[at];
+            let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
+            token.has(Class::Modal) || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
+        };
+        (words.start + 1..words.end)
+            .find(|at| {
+                let at = *at;
+                let token = &tokens[at];
+                let next = (at + 1..words.end).find(|next| tokens[*next].is_after_break()).unwrap_or(words.end);
+                let has_noun = self.nouns.iter().any(|place| place.start >= at && place.end <= next);
+                let has_clause = (at..next).any(|at| self.is_subject(at) || is_verb(at));
+                let is_list =
+                    (at..words.end).any(|at| tokens[at].has(Class::Joint) && !tokens[at].has(Class::Contrary));
+                let goes_on = token.has(Class::Preposition) || token.has(Class::Joint) || is_list;
+                let is_hyphened = self.here.sentence.text[..token.place.start].ends_with('-');
+                // "Two, three".
+                let is_counted = self.here.phrases.calendar.is_number(&tokens[at - 1].lower);
+                // "Muss aber auch geprüft werden."
+                let is_particle = self.here.phrases.sets_verbs_last() && token.before == Break::None;
+                // "Ruf ihn an und frag": the verb of the second task.
+                let is_another = self.here.phrases.sets_verbs_last()
+                    && token.has(Class::Joint)
+                    && tokens.get(at + 1).is_some_and(|next| next.has(Class::Me) && !next.has(Class::Infinitive));
+                (token.is_after_stop() && !is_hyphened)
+                    || (token.before == Break::Comma && !is_counted && (has_clause || !has_noun || !goes_on))
+                    || is_another
+                    || (token.before == Break::Pause && has_clause)
+                    || (!is_particle && (token.has(Class::Opener) || token.has(Class::Contrary)))
+                    || (token.has(Class::Condition) && !tokens[at - 1].has(Class::Whether))
+                    || (token.has(Class::Temporal) && (self.is_subject(at + 1) || has_clause))
+                    || (token.has(Class::Joint) && self.is_subject(at + 1))
+            })
+            .unwrap_or(words.end)
+    }
+
+    fn keep(&mut self, due: Option<&str>) {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        let words = self.words.clone();
+        let text = &self.here.sentence.text;
+        let due = due.map(str::to_lowercase);
+        let times = phrases.calendar.all(tokens, None);
+        let is_told = |start: usize, end: usize| {
+            let said = text[tokens[start].place.start..tokens[end - 1].place.end].to_lowercase();
+            due.as_ref().is_some_and(|due| due.contains(&said) || said.contains(due.as_str()))
+        };
+        let gone: Vec<Range<usize>> = times
+            .iter()
+            .filter(|time| {
+                time.is_deadline
+                    || is_told(time.start, time.end)
+                    || (due.is_some() && (time.end >= words.end || time.start <= words.start + 1))
+            })
+            .map(|time| time.start..time.end)
+            .chain(
+                phrases
+                    .all(tokens, |meaning| {
+                        matches!(
+                            meaning,
+                            Meaning::Please | Meaning::LeadIn | Meaning::PoliteCondition | Meaning::Thanks
+                        )
+                    })
+                    .iter()
+                    .map(|found| found.start..found.end),
+            )
+            .chain(words.clone().filter_map(|at| Some(at..phrases.latest(tokens, at)?)))
+            .collect();
+        let is_filler = |at: usize| {
+            let token = &tokens[at];
+            let others = [Class::Determiner, Class::Preposition, Class::Object, Class::Negation, Class::Joint];
+            let is_pure = token.has(Class::Between)
+                || (token.has(Class::Interjection) && !token.classes.is_verb())
+                || is_adverb(self.here, token);
+            let is_particle = phrases.sets_verbs_last() && token.has(Class::Contrary) && token.before == Break::None;
+            if is_particle {
+                return true;
+            }
+            is_pure
+                && !self.is_noun(at)
+                && phrases.pronoun(&token.lower).is_none()
+                && !phrases.is_verb_prefix(&token.lower)
+                && !others.iter().any(|class| token.has(*class))
+        };
+        let is_kept = |at: &usize| !gone.iter().any(|place| place.contains(at)) && !is_filler(*at);
+        let mut kept: Vec<usize> = words.filter(is_kept).collect();
+        let is_loose = |at: &usize| tokens[*at].has(Class::Joint) || tokens[*at].has(Class::Interjection);
+        while kept.first().is_some_and(is_loose) {
+            kept.remove(0);
+        }
+        self.pieces = kept.into_iter().map(Piece::Said).collect();
+    }
+
+    /// The owner's name, and those that are called, say nothing of the task.
+    fn drop_owner(&mut self, owner: Option<&Owner>) {
+        let (tokens, text) = (self.tokens(), &self.here.sentence.text);
+        let mut gone = Vec::new();
+        for at in self.words.clone() {
+            let is_owner = owner.is_some_and(|owner| {
+                let said = &text[tokens[at].place.clone()];
+                tokens[at].has_capital && owner.name.split_whitespace().any(|part| part == said)
+            });
+            let named = self.listener.names.participant_at(tokens, at, text);
+            let is_called = named.is_some_and(|(_, end)| {
+                tokens[at].is_after_break() && (end == tokens.len() || tokens[end].is_after_break())
+            });
+            if is_owner || is_called {
+                gone.push(at);
+                // "Der Peter".
+                let before = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Determiner));
+                gone.extend(before.filter(|before| !tokens[*before].has(Class::Preposition)));
+            }
+        }
+        self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if gone.contains(at)));
+    }
+
+    /// Puts names in the places of "you" and "me"; where pronouns stand before their verb, behind the task.
+    fn name_people(&mut self, owner: Option<&Owner>) {
+        let first = |name: &str| name.split_whitespace().next().unwrap_or(name).to_owned();
+        let turns = &self.listener.text.turns;
+        let speaker = turns.get(self.here.turn);
+        let is_own =
+            speaker.is_some_and(|turn| owner.is_some_and(|owner| owner.id.as_deref() == Some(&turn.speaker_id)));
+        let addressed = self.here.turn.checked_sub(1).and_then(|before| turns.get(before));
+        let (code, verbs_last) = (self.here.phrases.code, self.here.phrases.sets_verbs_last());
+        let is_romance = !verbs_last && code != "en";
+        let mut place = 0;
+        while place < self.pieces.len() {
+            let (Some(token), Some(at)) = (self.token(place), self.said(place)) else {
+                place += 1;
+                continue;
+            };
+            let others = [Class::Determiner, Class::Object, Class::Preposition, Class::Joint];
+            let is_subject = self.is_beside_verb(at) || (place == 0 && code == "en");
+            let is_other = others.iter().any(|class| token.has(*class));
+            let is_plain =
+                (!is_other || (verbs_last && is_subject && token.has(Class::Determiner))) && !self.is_noun(at);
+            let name = match self.here.phrases.pronoun(&token.lower).filter(|_| is_plain) {
+                Some(Pronoun::Addressed) if is_own => addressed.map(|turn| first(&turn.speaker_name)),
+                Some(Pronoun::Speaker) if !is_own => speaker.map(|turn| first(&turn.speaker_name)),
+                Some(Pronoun::Addressed | Pronoun::Speaker) => None,
+                Some(Pronoun::Everybody) if token.has(Class::Pronoun) && (is_subject || verbs_last) => None,
+                Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (code != "en" || place == 0) => None,
+                _ => {
+                    place += 1;
+                    continue;
+                }
+            };
+            let name = name.filter(|_| !is_subject || !token.has(Class::Pronoun));
+            match name.filter(|_| !is_romance) {
+                Some(name) => {
+                    self.pieces[place] = Piece::Put(name);
+                    place += 1;
+                }
+                None => {
+                    self.pieces.remove(place);
+                }
+            }
+        }
+    }
+
+    /// True if a pronoun is the subject of the verb beside it.
+    fn is_beside_verb(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let is_verb = |token: &Token| {
+            self.here.phrases.helps(token)
+                || FINITE.iter().any(|class| token.has(*class) && !token.has(Class::Infinitive))
+        };
+        let is_inverted = self.here.phrases.code != "en" && tokens[at].before == Break::None;
+        let before = at.checked_sub(1).is_some_and(|before| is_verb(&tokens[before]) && is_inverted);
+        let behind = tokens.get(at + 1).is_some_and(|next| is_verb(next) && next.before == Break::None);
+        tokens[at].has(Class::Pronoun) && (before || behind)
+    }
+
+    fn is_finite(&self, place: usize) -> bool {
+        let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
+        FINITE.iter().any(|class| token.has(*class)) && !self.is_noun(at) && !token.has(Class::Modal)
+    }
+
+    fn is_infinitive(&self, place: usize) -> bool {
+        let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
+        token.has(Class::Infinitive) && !self.is_noun(at)
+    }
+
+    /// "Ich rufe morgen Herrn Vogt an": the infinitive goes to the end.
+    fn end_with_verb(&mut self) {
+        let phrases = self.here.phrases;
+        self.drop_subject();
+        let is_passive = |token: &Token| ["werden", "wird", "worden", "wordt"].contains(&token.lower.as_str());
+        let passive = (0..self.pieces.len()).rfind(|place| self.token(*place).is_some_and(is_passive));
+        if let Some(place) = passive.filter(|place| *place > 0) {
+            let participle = self.token(place - 1).map(|token| phrases.infinitive_of_participle(&token.lower));
+            if let Some(Some(infinitive)) = participle {
+                self.pieces[place - 1] = Piece::Put(infinitive);
+                self.pieces.truncate(place);
+            }
+        }
+        let last = self.pieces.len().saturating_sub(1);
+        let ends = self.is_infinitive(last) || matches!(self.pieces.last(), Some(Piece::Put(_)));
+        if ends && self.pieces.len() > 1 {
+            let is_helper = |piece: &Piece| {
+                let Piece::Said(at) = piece else { return false };
+                let token = &self.tokens()[*at];
+                phrases.helps(token) && !self.is_noun(*at)
+            };
+            let pieces: Vec<Piece> = self.pieces.iter().filter(|piece| !is_helper(piece)).cloned().collect();
+            self.pieces = pieces;
+            return;
+        }
+        let finite = (0..self.pieces.len()).find(|place| self.is_finite(*place));
+        let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_guessed(*place)));
+        let Some(place) = finite else {
+            // "We need new brushes."
+            let tokens = self.tokens();
+            self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if phrases.helps(&tokens[*at])));
+            return;
+        };
+        let Some(token) = self.token(place) else { return };
+        let known = phrases.infinitive(&token.lower).map(|verb| phrases.unprefixed(verb, &token.lower).to_owned());
+        let verb = known.or_else(|| phrases.guessed(&token.lower));
+        let Some(verb) = verb else { return };
+        self.pieces.remove(place);
+        // "Ruft … an".
+        let asks = |place: usize| {
+            let next = self.token(place + 1);
+            next.is_none_or(|next| {
+                let who = phrases.pronoun(&next.lower);
+                let are_two = next.has(Class::Preposition)
+                    && self.token(place).is_some_and(|token| token.has(Class::Preposition));
+                are_two
+                    || next.has(Class::Complement)
+                    || who == Some(Pronoun::Somebody)
+                    || self
+                        .said(place)
+                        .is_some_and(|at| next.before != Break::None || self.tokens()[at].is_after_break())
+            })
+        };
+        let is_prefix = |place: &usize| self.token(*place).is_some_and(|token| phrases.is_verb_prefix(&token.lower));
+        let prefix = (0..self.pieces.len()).rfind(|place| is_prefix(place) && asks(*place));
+        match prefix.and_then(|place| Some((place, self.token(place)?.lower.clone()))) {
+            Some((place, prefix)) => {
+                let is_there = verb.starts_with(prefix.as_str());
+                self.pieces[place] = Piece::Put(if is_there { verb } else { format!("{prefix}{verb}") });
+            }
+            None => self.pieces.push(Piece::Put(verb)),
+        }
+    }
+
+    /// "Die schickt sie", "haken Sie nach": pronouns that are subjects, whatever else they can be.
+    fn drop_subject(&mut self) {
+        let tokens = self.tokens();
+        let is_own = |at: usize| {
+            tokens.get(at).is_some_and(|token| {
+                token.has(Class::Pronoun) && self.here.phrases.pronoun(&token.lower) == Some(Pronoun::Speaker)
+            })
+        };
+        let first = self.said(0).filter(|at| {
+            let token = &tokens[*at];
+            let is_pronoun = token.has(Class::ThirdPronoun)
+                || (token.has(Class::Object) && self.listener.stands_for_it(self.here, *at));
+            is_pronoun
+                && self.is_finite(1)
+                && self.said(1) == Some(at + 1)
+                && !is_own(at + 2)
+                && !self.nouns.iter().any(|place| place.contains(at))
+        });
+        let text = &self.here.sentence.text;
+        let is_formal = |at: usize| at > 0 && &text[tokens[at].place.clone()] == "Sie";
+        self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if first == Some(*at) || is_formal(*at)));
+    }
+
+    /// True if an unknown word beside a subject is its verb.
+    fn is_guessed(&self, place: usize) -> bool {
+        let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
+        let tokens = self.tokens();
+        let is_subject = |at: usize| {
+            tokens.get(at).is_some_and(|token| {
+                let who = self.here.phrases.pronoun(&token.lower);
+                token.has(Class::Pronoun) && matches!(who, Some(Pronoun::Speaker | Pronoun::Everybody))
+            })
+        };
+        let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
+        token.classes == Classes::default()
+            && (!token.has_capital || at == 0)
+            && (leads || at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1))
+    }
+
+    /// The infinitive goes first; nouns before it go behind it.
+    fn lead_with_verb(&mut self) {
+        let phrases = self.here.phrases;
+        let is_english = phrases.code == "en";
+        let helps = |token: &Token| {
+            let be = [
+                "am", "'m", "is", "'s", "are", "'re", "be", "been", "being", "'ll", "going", "gonna", "to", "'d",
+                "will",
+            ];
+            if is_english { be.contains(&token.lower.as_str()) } else { phrases.helps(token) }
+        };
+        while self.pieces.len() > 1
+            && self.token(0).is_some_and(helps)
+            && self.said(0).is_some_and(|at| !self.is_noun(at))
+        {
+            self.pieces.remove(0);
+        }
+        let all = || 0..self.pieces.len();
+        let is_bare = |place: &usize| {
+            let before = self.said(*place).and_then(|at| at.checked_sub(1)).map(|at| &self.tokens()[at]);
+            !before.is_some_and(|before| {
+                before.has(Class::Preposition) || (before.has(Class::Determiner) && !before.has(Class::Object))
+            })
+        };
+        let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first));
+        let verb = verb.or_else(|| all().find(|place| self.is_infinitive(*place)));
+        let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
+        let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
+        if is_english {
+            self.lead_in_english();
+            if let Some(infinitive) =
+                self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower))
+            {
+                self.pieces[0] = Piece::Put(infinitive.to_owned());
+            }
+            return;
+        }
+        let Some(place) = verb else { return };
+        let Some(token) = self.token(place) else { return };
+        let infinitive = phrases.infinitive(&token.lower).map(str::to_owned);
+        let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
+        let infinitive =
+            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default()));
+        let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
+        let is_clitic = |piece: &Piece| {
+            let Piece::Said(at) = piece else { return false };
+            let token = &self.here.sentence.tokens[*at];
+            phrases.pronoun(&token.lower).is_some() && !self.nouns.iter().any(|place| place.contains(at))
+                || token.has(Class::Pronoun)
+                || token.has(Class::Negation)
+                || (token.has(Class::Object) && !self.nouns.iter().any(|place| place.contains(at)))
+        };
+        let is_helper =
+            |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&self.here.sentence.tokens[*at]));
+        ahead.retain(|piece| !is_clitic(piece) && !is_helper(piece));
+        if let Some(infinitive) = infinitive {
+            self.pieces[0] = Piece::Put(infinitive);
+        }
+        let behind = self.pieces.split_off(1.min(self.pieces.len()));
+        self.pieces.extend(ahead);
+        self.pieces.extend(behind);
+    }
+
+    /// "The emails I'll go through": the noun goes behind the verb.
+    fn lead_in_english(&mut self) {
+        let tokens = self.tokens();
+        let is_helper = |place: usize| {
+            self.token(place).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
+        };
+        let is_subject = |at: usize| {
+            tokens[at].has(Class::Pronoun)
+                && matches!(self.here.phrases.pronoun(&tokens[at].lower), Some(Pronoun::Speaker | Pronoun::Everybody))
+        };
+        let helper = (1..self.pieces.len())
+            .find(|place| is_helper(*place) && self.said(*place).is_some_and(|at| at > 0 && is_subject(at - 1)));
+        let Some(helper) = helper else { return };
+        let ahead: Vec<Piece> = self.pieces.drain(..helper).collect();
+        let ahead = ahead.into_iter().filter(|piece| !matches!(piece, Piece::Said(at) if is_subject(*at)));
+        let ahead: Vec<Piece> = ahead.collect();
+        while self.pieces.len() > 1
+            && self.token(0).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
+        {
+            self.pieces.remove(0);
+        }
+        self.pieces.extend(ahead);
+    }
+
+    /// Replaces the pronoun by its noun phrase, or puts the noun phrase beside the verb.
+    fn put_object(&mut self, noun: &str) {
+        let stands = |piece: &Piece| {
+            matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Object)
+                && !self.nouns.iter().any(|place| place.contains(at)))
+        };
+        let there = self.pieces.iter().position(stands);
+        let noun = Piece::Put(noun.to_owned());
+        match there {
+            Some(place) if self.here.phrases.sets_verbs_last() || place > 0 => self.pieces[place] = noun,
+            Some(place) => {
+                self.pieces.remove(place);
+                self.pieces.insert(self.pieces.len().min(1), noun);
+            }
+            None if self.here.phrases.sets_verbs_last() => self.pieces.insert(0, noun),
+            None => self.pieces.insert(self.pieces.len().min(1), noun),
+        }
+    }
+
+    fn shorten(&mut self, words_max: usize) {
+        let words = |piece: &Piece| if let Piece::Put(words) = piece { words.split_whitespace().count() } else { 1 };
+        while self.pieces.len() > 1 && self.pieces.iter().map(words).sum::<usize>() > words_max {
+            self.pieces.pop();
+        }
+        let is_loose = |token: &Token| {
+            let is_bound = token.has(Class::Determiner) && !token.has(Class::Object) && !token.has(Class::Pronoun);
+            is_bound || [Class::Joint, Class::Interjection, Class::Preposition].iter().any(|class| token.has(*class))
+        };
+        while let Some(last) = self.pieces.len().checked_sub(1).filter(|last| *last > 0) {
+            let (Some(token), Some(at)) = (self.token(last), self.said(last)) else { break };
+            let is_particle = at + 1 >= self.tokens().len() || self.tokens()[at + 1].is_after_break();
+            let is_cut = !token.has(Class::Preposition) || !is_particle;
+            if !(is_loose(token) && is_cut) || self.here.phrases.is_verb_prefix(&token.lower) {
+                break;
+            }
+            self.pieces.pop();
+        }
+    }
+
+    /// The pieces as text, with the signs between adjacent words.
+    fn text(&self) -> String {
+        let (tokens, said) = (self.tokens(), &self.here.sentence.text);
+        let mut text = String::new();
+        let mut last: Option<usize> = None;
+        for piece in &self.pieces {
+            let next = if let Piece::Said(at) = piece { Some(*at) } else { None };
+            match (last, next) {
+                (Some(last), Some(next)) if last + 1 == next => {
+                    text.push_str(&said[tokens[last].place.end..tokens[next].place.start]);
+                }
+                _ if !text.is_empty() && !text.ends_with(['\'', '’']) => text.push(' '),
+                _ => {}
+            }
+            match piece {
+                Piece::Said(at) => {
+                    let word = &said[tokens[*at].place.clone()];
+                    let is_plain = tokens[*at].classes != Classes::default() || !self.here.phrases.capital_nouns;
+                    let is_small = *at == 0 && is_plain && !self.listener.is_name(self.here, 0);
+                    text.push_str(&if is_small { uncapitalized(word) } else { word.to_owned() });
+                }
+                Piece::Put(words) => text.push_str(words),
+            }
+            last = next;
+        }
+        text.trim_matches(|c: char| c.is_whitespace() || ",.;:!?–—-\"“”„«»".contains(c)).to_owned()
+    }
+}
+
+/// "Easily".
+pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
+    here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
+}
+
+/// A text with a small letter at its beginning, unless it is an acronym.
+pub(super) fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    if chars.clone().next().is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    first.to_lowercase().chain(chars).collect()
+}

@@ -1,0 +1,289 @@
+//! Where it is settled that somebody does something: what is said there becomes an item.
+//!
+//! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
+//! it is not the speaker's, and by when. What the notes hold is told as it is written.
+
+use chrono::NaiveDate;
+use rustc_hash::FxHashSet;
+
+use super::draft::Draft;
+use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
+use super::listener::Listener;
+use super::owners::owner_of;
+use super::phrasing::uncapitalized;
+use crate::languages::classes::Class;
+use crate::model::likelihood::Likelihood;
+use crate::model::referents::{Place, Referents};
+use crate::model::tellings::Telling;
+use crate::model::weights::Weights;
+use crate::people::Named;
+use crate::text::sentences::{Sentence, Source, normalized};
+
+/// How likely a sentence has to be to settle something.
+const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.38), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
+/// How many sentences apart two things are that the same person says of the same kind.
+const APART_SENTENCES: usize = 3;
+/// How many sentences from what is settled a draft of it may stand.
+const DRAFT_SENTENCES: usize = 1;
+/// How many sentences before somebody may have been named.
+const NAMED_SENTENCES: usize = 4;
+/// The items of which it is told what they are about: more than any talk has.
+const ABOUT_ITEMS_MAX: usize = 500;
+/// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
+/// of so few sentences that there is little around them to judge by.
+const ANOTHER: f64 = 0.9;
+const ANOTHER_OF_FEW: f64 = 0.01;
+const FEW_SENTENCES: usize = 12;
+/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there.
+const NOTHING: f64 = 0.35;
+/// How likely it has to be that, to be left out of what an item is about.
+const NOTHING_BEFORE: f64 = 0.7;
+
+/// A sentence that settles something.
+#[derive(Clone, Copy)]
+pub(super) struct Settled {
+    pub(super) index: usize,
+    pub(super) telling: Telling,
+    /// How much likelier it is than it has to be.
+    margin: f64,
+}
+
+/// What is told already: of which sentence, whose, and in which words.
+type Told = FxHashSet<(usize, Option<Owner>, String)>;
+
+impl Listener<'_> {
+    /// The items in order: what is settled in the transcript, and what the notes hold.
+    pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
+        let likely = self.likely(likelihoods);
+        let firm: Vec<Option<Telling>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
+        let about = About { referents: Referents::of(self.text), weights, likelihoods };
+        let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
+        let mut items = Vec::new();
+        let mut told = Told::default();
+        let drafts = self.drafts_by_sentence();
+        let mut is_told = vec![false; self.drafts.len()];
+        for settled in likely {
+            let draft = self.draft_of(settled, &drafts, &is_told);
+            draft.into_iter().for_each(|at| is_told[at] = true);
+            let draft = draft.map(|at| &self.drafts[at]);
+            if !draft.is_some_and(|draft| self.is_noted(draft)) {
+                let item = self.item(settled, draft, about(items.len()), &mut told);
+                items.extend(item.map(|item| (settled.index, item)));
+            }
+        }
+        for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
+            if let Some(telling) = telling.filter(|_| !is_told) {
+                let settled = Settled { index: draft.settled, telling, margin: 0.0 };
+                let item = self.item(settled, Some(draft), about(items.len()), &mut told);
+                items.extend(item.map(|item| (settled.index, item)));
+            }
+        }
+        let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
+        items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
+        items.sort_by_key(|(index, _)| *index);
+        once(items.into_iter().map(|(_, item)| item).collect())
+    }
+
+    /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
+    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
+        let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
+        let first = likelihoods[draft.sentence]?;
+        let telling = self.whose_is(draft, draft.settled);
+        let likeliest =
+            LIKELY.iter().map(|(telling, _)| likelihood.of(*telling).max(first.of(*telling))).fold(0.0, f64::max);
+        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(telling)
+    }
+
+    /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
+    fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
+        let mut found = Vec::new();
+        for (index, likelihood) in likelihoods.iter().enumerate() {
+            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Telling::Nothing) < NOTHING) else {
+                continue;
+            };
+            let margins = LIKELY.iter().map(|(telling, least)| (*telling, likelihood.of(*telling) - least));
+            let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
+            found.extend(likely.map(|(telling, margin)| Settled { index, telling, margin }));
+        }
+        // Of equals the first.
+        found.sort_by(|one: &Settled, other| other.margin.total_cmp(&one.margin));
+        let mut kept: Vec<Option<Settled>> = vec![None; likelihoods.len()];
+        for settled in found {
+            let from = settled.index.saturating_sub(APART_SENTENCES);
+            let until = kept.len().min(settled.index + APART_SENTENCES + 1);
+            let speaker = |index: usize| self.speaker_of(&self.text.sentences[index]);
+            let is_same =
+                |one: &Settled| one.telling == settled.telling && speaker(one.index) == speaker(settled.index);
+            if !kept[from..until].iter().flatten().any(is_same) {
+                kept[settled.index] = Some(settled);
+            }
+        }
+        kept.into_iter().flatten().collect()
+    }
+
+    /// Whether the notes hold what a draft says.
+    fn is_noted(&self, draft: &Draft) -> bool {
+        !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
+    }
+
+    /// The draft of what a sentence settles, if there is one that is not told yet.
+    fn draft_of(&self, settled: Settled, drafts: &[Vec<usize>], is_told: &[bool]) -> Option<usize> {
+        let speaker = self.speaker_of(&self.text.sentences[settled.index]);
+        let is_meant = |draft: &Draft| {
+            let owner = draft.item.owner.as_ref();
+            let is_own = owner.is_some_and(|owner| owner.id.as_deref() == speaker);
+            match settled.telling {
+                Telling::Own => is_own,
+                Telling::Others => owner.is_some() && !is_own,
+                Telling::Nobodys | Telling::Decision | Telling::Nothing => owner.is_none(),
+            }
+        };
+        let from = settled.index.saturating_sub(DRAFT_SENTENCES);
+        let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
+        let near =
+            (from..until).flat_map(|index| drafts[index].iter().map(move |at| (settled.index.abs_diff(index), *at)));
+        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+            .min()
+            .map(|(_, at)| at)
+    }
+
+    /// The drafts by the sentences with which they began and that changed them last.
+    fn drafts_by_sentence(&self) -> Vec<Vec<usize>> {
+        let mut drafts = vec![Vec::new(); self.text.sentences.len()];
+        for (at, draft) in self.drafts.iter().enumerate() {
+            drafts[draft.sentence].push(at);
+            if draft.settled != draft.sentence {
+                drafts[draft.settled].push(at);
+            }
+        }
+        drafts
+    }
+
+    /// The item that a sentence settles, unless the same is told already.
+    fn item(
+        &self,
+        settled: Settled,
+        draft: Option<&Draft>,
+        about: Option<&About<'_>>,
+        known: &mut Told,
+    ) -> Option<ActionItem> {
+        let sentence = &self.text.sentences[settled.index];
+        let owner = match settled.telling {
+            Telling::Own => self.owner_who_speaks(sentence),
+            Telling::Others => {
+                let known = draft.and_then(|draft| draft.item.owner.clone());
+                Some(known.or_else(|| self.somebody_else(settled.index))?)
+            }
+            Telling::Nobodys | Telling::Decision | Telling::Nothing => None,
+        };
+        let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
+        let due = due.or_else(|| self.time_of(sentence));
+        let due = due.map(|(due, day)| (small(due, sentence), day));
+        let words = |text: &str| text.split_whitespace().count();
+        let around = owner.as_ref().map_or(0, |owner| words(&owner.name)) + due.as_ref().map_or(0, |due| words(&due.0));
+        let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
+        let due_text = due.as_ref().map(|due| due.0.as_str());
+        let worded = self.worded(settled, draft, owner.as_ref(), due_text, about?, words_max)?;
+        if !known.insert((settled.index, owner.clone(), worded.task.clone())) {
+            return None;
+        }
+        let (due, due_day) = due.map_or((None, None), |(due, day)| (Some(due), day));
+        let answered = worded
+            .answered
+            .filter(|answered| *answered != settled.index)
+            .map(|answered| self.text.sentences[answered].text.clone());
+        let evidence = std::iter::once(sentence.text.clone()).chain(answered).collect();
+        ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded()
+    }
+
+    fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
+        let Source::Turn(turn) = sentence.source else { return None };
+        let turn = self.text.turns.get(turn)?;
+        let person = self.material.people.iter().find(|person| person.id == turn.speaker_id);
+        let unknown = || Owner { id: Some(turn.speaker_id.clone()), name: turn.speaker_name.clone() };
+        Some(person.map_or_else(unknown, owner_of))
+    }
+
+    /// Who is named in a sentence, or was named before it, and does not speak in it.
+    fn somebody_else(&self, index: usize) -> Option<Owner> {
+        let speaker = self.speaker_of(&self.text.sentences[index]);
+        (index.saturating_sub(NAMED_SENTENCES)..=index).rev().find_map(|at| {
+            let named = self.named_in(&self.text.sentences[at]);
+            let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
+            // In the sentence itself the first is its subject, before it the last was spoken of.
+            let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
+            named.sort_by_key(|owner| owner.id.is_some());
+            let at = if at == index { 0 } else { named.len().checked_sub(1)? };
+            (at < named.len()).then(|| named.swap_remove(at))
+        })
+    }
+
+    /// Who is named in a sentence, by name or by what they are.
+    fn named_in(&self, sentence: &Sentence) -> Vec<Owner> {
+        let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
+        let mut named = Vec::new();
+        let mut at = 0;
+        while at < sentence.tokens.len() {
+            let token = &sentence.tokens[at];
+            if let Some((name, end)) = self.names.at(&sentence.tokens, at, &sentence.text, phrases) {
+                named.extend(self.owner(&name));
+                at = end.max(at + 1);
+                continue;
+            }
+            if token.has(Class::Role) {
+                named.extend(self.owner(&Named::Other(sentence.text[token.place.clone()].to_owned())));
+            }
+            at += 1;
+        }
+        named
+    }
+
+    /// A time that a sentence tells, as it is said, and its day.
+    fn time_of(&self, sentence: &Sentence) -> Option<(String, Option<NaiveDate>)> {
+        let times = sentence.language.phrases()?.calendar.all(&sentence.tokens, self.held);
+        let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
+        let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
+        Some((sentence.text[place].to_owned(), time.day))
+    }
+}
+
+/// Each task once: of the same with and without an owner the one with them stays.
+fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
+    let owned: FxHashSet<String> =
+        items.iter().filter(|item| item.owner.is_some()).map(|item| normalized(&item.task)).collect();
+    let mut known = FxHashSet::default();
+    let is_new = |item: &ActionItem| {
+        let task = normalized(&item.task);
+        (item.owner.is_some() || !owned.contains(&task)) && known.insert((item.owner.clone(), task))
+    };
+    let mut is_new = is_new;
+    items.into_iter().filter(|item| is_new(item)).collect()
+}
+
+/// A time without the capital of its sentence's beginning.
+fn small(due: String, sentence: &Sentence) -> String {
+    let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
+    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
+    let is_small = first.is_some_and(|first| leads.iter().any(|class| first.has(*class)));
+    if is_small { uncapitalized(&due) } else { due }
+}
+
+/// What was said before that an item is about.
+pub(super) struct About<'a> {
+    referents: Referents<'a>,
+    weights: &'a Weights<1>,
+    /// What each sentence tells.
+    likelihoods: &'a [Option<Likelihood>],
+}
+
+impl About<'_> {
+    /// The noun phrases of a sentence and of those before it that it may be about, the likeliest first.
+    pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
+        let mut likely = self.referents.likely(index, self.weights);
+        let is_nothing = |before: usize| {
+            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE)
+        };
+        likely.retain(|(place, _)| !is_nothing(place.sentence));
+        likely
+    }
+}

@@ -1,0 +1,493 @@
+//! Chooses the words of a task: from the sentence that settles it, or from the request that it answers.
+//!
+//! `phrasing` makes a line of a to-do list of them.
+
+use std::ops::Range;
+
+use super::draft::{Draft, Here};
+use super::item::Owner;
+use super::listener::Listener;
+use super::phrasing::{Phrasing, is_adverb, uncapitalized};
+use super::settled::{About, Settled};
+use crate::commitments::clauses::Grammar;
+use crate::commitments::heads::{AnnouncedBy, Announcement};
+use crate::languages::classes::{Class, Classes};
+use crate::languages::frames::filled;
+use crate::languages::meanings::{Meaning, Pronoun};
+use crate::languages::token::{Break, Token};
+use crate::model::referents::Place;
+use crate::model::tellings::Telling;
+use crate::text::noun_phrases::noun_phrases;
+use crate::text::sentences::Source;
+
+/// Least likelihood of a phrase in a request, as a share of the likeliest phrase's.
+const REQUEST_MIN: f64 = 0.4;
+
+/// The most words of a sentence that says only with one before it what is done.
+const POINTING_WORDS_MAX: usize = 12;
+
+/// How many words of a sentence are looked at for a part that says a task.
+const SENTENCE_WORDS_MAX: usize = 80;
+/// How many sentences around one are looked at for the gender of a noun.
+const GENDER_SENTENCES: usize = 200;
+
+/// A task in its words.
+pub(super) struct Worded {
+    pub(super) task: String,
+    /// The sentence that it answers, if words of it come from there.
+    pub(super) answered: Option<usize>,
+}
+
+/// Some words of a sentence that can say a task.
+#[derive(Clone)]
+pub(super) struct Clause {
+    pub(super) sentence: usize,
+    pub(super) words: Range<usize>,
+    /// True if they take on what was spoken of, and say nothing of it.
+    pub(super) is_claim: bool,
+}
+
+impl Listener<'_> {
+    /// The words of what a sentence settles, within a number of words.
+    pub(super) fn worded(
+        &self,
+        settled: Settled,
+        draft: Option<&Draft>,
+        owner: Option<&Owner>,
+        due: Option<&str>,
+        about: &About<'_>,
+        words_max: usize,
+    ) -> Option<Worded> {
+        let index = settled.index;
+        let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
+        let mut own = self.own_clauses(settled);
+        own.sort_by_key(|clause| clause.is_claim || self.nouns(clause, owner) == 0);
+        let here = self.here(index)?;
+        let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
+        let likely = self.meant(index, own.as_ref(), owner, about);
+        if let Some(worded) = self.delivered(settled, owner, &likely) {
+            return Some(worded);
+        }
+        if let Some(own) = own.as_ref().filter(|own| !own.is_claim && self.nouns(own, owner) > 0) {
+            // "Bring it to the board."
+            let object = likely.first().filter(|_| self.stands_first(own));
+            let noun = object.and_then(|(place, _)| self.noun(place));
+            let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+        }
+        let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
+        let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
+        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false });
+        let asked = asked.filter(|asked| !is_specific && self.nouns(asked, owner) > 0);
+        let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
+        if let Some(asked) = asked {
+            let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
+            let noun = if self.stands_first(&asked) { noun() } else { None };
+            return Some(Worded { task: told(&asked, noun.as_deref())?, answered: Some(asked.sentence) });
+        }
+        let object = likely.first();
+        let noun = object.and_then(|(place, _)| self.noun(place));
+        let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+        if let Some(own) = own.filter(|_| is_specific) {
+            return Some(Worded { task: told(&own, noun.as_deref())?, answered });
+        }
+        let is_own = object.is_some_and(|(place, _)| place.sentence == index);
+        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
+            return Some(Worded { task: told(&most, None)?, answered: None });
+        }
+        if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
+            return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
+        }
+        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false };
+        Some(Worded { task: told(&whole, None)?, answered: None })
+    }
+
+    /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
+    fn delivered(&self, settled: Settled, owner: Option<&Owner>, likely: &[(Place, f64)]) -> Option<Worded> {
+        let here = self.here(settled.index).filter(|_| settled.telling == Telling::Own)?;
+        let tokens = &here.sentence.tokens;
+        let is_subject = |at: usize, who: Pronoun| {
+            tokens[at].has(Class::Pronoun) && here.phrases.pronoun(&tokens[at].lower) == Some(who)
+        };
+        let all = || 0..tokens.len();
+        let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
+        let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
+        let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
+        if !is_addressed || is_own || here.sentence.text.ends_with('?') || !says_have {
+            return None;
+        }
+        let stands = |place: &Range<usize>| {
+            let first = place.start;
+            tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
+        };
+        let all_inside = noun_phrases(here.sentence).into_iter();
+        let inside =
+            all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
+        let inside = inside.map(|words| Place { sentence: settled.index, words });
+        let place =
+            inside.or_else(|| likely.iter().map(|one| one.0.clone()).find(|one| one.sentence != settled.index))?;
+        let task = filled(&here.phrases.frames.deliver, &[("thing", &self.noun(&place)?)]);
+        Some(Worded { task, answered: Some(place.sentence).filter(|before| *before != settled.index) })
+    }
+
+    /// "Te lo mando esta tarde": a short sentence with a verb and a pronoun.
+    fn pointing(&self, here: Here<'_>, settled: Settled) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let does = |token: &Token| {
+            let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
+            is_own && !token.has(Class::Empty)
+        };
+        let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
+        let is_meant = settled.telling == Telling::Own && tokens.len() <= POINTING_WORDS_MAX;
+        let words = Phrasing::extent(self, here, 0..tokens.len());
+        (is_meant && points && tokens[words.clone()].iter().any(does)).then_some(Clause {
+            sentence: here.index,
+            words,
+            is_claim: false,
+        })
+    }
+
+    /// True if a sentence takes on what was spoken of.
+    fn takes(&self, index: usize) -> bool {
+        let grammar = Grammar::of(&self.text.sentences[index], self.names);
+        grammar.is_some_and(|grammar| grammar.announcements().iter().any(|one| one.by == AnnouncedBy::Claim))
+    }
+
+    /// What a sentence announces of the kind that it settles.
+    fn own_clauses(&self, settled: Settled) -> Vec<Clause> {
+        let sentence = &self.text.sentences[settled.index];
+        let (Some(here), Some(grammar)) = (self.here(settled.index), Grammar::of(sentence, self.names)) else {
+            return Vec::new();
+        };
+        let is_meant = |one: &Announcement| match settled.telling {
+            Telling::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
+            Telling::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
+            Telling::Nobodys | Telling::Decision | Telling::Nothing => !matches!(one.by, AnnouncedBy::Claim),
+        };
+        let all = self.joined(here, grammar.announcements()).into_iter().filter(is_meant);
+        all.map(|one| self.clause(here, &one)).collect()
+    }
+
+    fn clause(&self, here: Here<'_>, announcement: &Announcement) -> Clause {
+        let is_claim = announcement.by == AnnouncedBy::Claim;
+        let words = words_of(here, announcement);
+        let words = if is_claim { words } else { Phrasing::extent(self, here, words) };
+        Clause { sentence: here.index, words, is_claim }
+    }
+
+    pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
+        let sentence = &self.text.sentences[index];
+        let phrases = sentence.language.phrases()?;
+        let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
+        let speaker = self.speaker_of(sentence);
+        Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
+    }
+
+    /// How many noun phrases some words hold besides the owner.
+    fn nouns(&self, clause: &Clause, owner: Option<&Owner>) -> usize {
+        let sentence = &self.text.sentences[clause.sentence];
+        let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
+        let all = noun_phrases(sentence).into_iter().filter(inside);
+        all.filter(|place| !self.is_owner(clause.sentence, place, owner)).count()
+    }
+
+    /// True if a noun phrase names the owner or an addressed participant.
+    fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
+        let sentence = &self.text.sentences[sentence];
+        let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
+        let is_owner = |at| owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)));
+        let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
+        place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
+    }
+
+    /// True if some words say no more than that something is done ("do that").
+    fn is_said_of_all(&self, clause: &Clause) -> bool {
+        self.here(clause.sentence).is_none_or(|here| {
+            let says = |at: &usize| {
+                let token = &here.sentence.tokens[*at];
+                !token.has(Class::Interjection) && !is_adverb(here, token)
+            };
+            clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
+        })
+    }
+
+    /// True if a pronoun comes before the first noun.
+    fn stands_first(&self, clause: &Clause) -> bool {
+        let Some(here) = self.here(clause.sentence) else { return false };
+        let nouns = noun_phrases(here.sentence);
+        let first = nouns.iter().find(|place| place.start >= clause.words.start);
+        let until = first.map_or(clause.words.end, |place| place.start).min(clause.words.end);
+        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
+        let is_subject = |at: usize| {
+            let token = &here.sentence.tokens[at];
+            // "Die schickt dir die Zahlen."
+            let verb =
+                here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
+            let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
+            token.has(Class::Preposition)
+                || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
+                || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
+        };
+        (clause.words.start..until)
+            .any(|at| here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at))
+    }
+
+    /// What the sentences before ask for, or say that is to be done, the likeliest first.
+    fn asked_before(&self, likely: &[(Place, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
+        let least = likely.first()?.1 * REQUEST_MIN;
+        likely.iter().take_while(|(_, likelihood)| *likelihood >= least).find_map(|(place, _)| {
+            let (sentence, here) = (&self.text.sentences[place.sentence], self.here(place.sentence)?);
+            let announced = Grammar::of(sentence, self.names)?.announcements();
+            // A promise of another speaker is no request.
+            let is_meant = |one: &&Announcement| match one.by {
+                AnnouncedBy::Claim => false,
+                AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
+                _ => true,
+            };
+            let announced = announced.iter().filter(is_meant).map(|one| self.clause(here, one));
+            let holds =
+                |clause: &Clause| clause.words.start <= place.words.start && place.words.end <= clause.words.end;
+            let mut clauses = announced.chain(Self::asking(here));
+            clauses.find(|clause| holds(clause) && self.nouns(clause, owner) > 0)
+        })
+    }
+
+    /// The words behind a request, or an order at the beginning of the sentence.
+    fn asking(here: Here<'_>) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let is_meant = |meaning| matches!(meaning, Meaning::Request | Meaning::RequestInQuestion | Meaning::Somebody);
+        let asked = here.phrases.all(tokens, is_meant).into_iter().next();
+        let leads =
+            |token: &Token| token.has(Class::Interjection) || token.has(Class::Joint) || token.has(Class::Between);
+        let first = tokens.iter().take_while(|token| leads(token)).count();
+        let is_order = tokens.get(first).is_some_and(|token| token.has(Class::Order));
+        let start = match asked {
+            Some(asked) if asked.has_verb || here.phrases.sets_verbs_last() => asked.start,
+            Some(asked) => asked.end,
+            None if is_order => first,
+            None => return None,
+        };
+        let words =
+            if here.phrases.sets_verbs_last() { Phrasing::around(here, start..start + 1) } else { start..tokens.len() };
+        Some(Clause { sentence: here.index, words, is_claim: false })
+    }
+
+    /// The part of a sentence that says most of a task: with a verb, and with something to do.
+    fn said_most(&self, here: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let starts = (0..tokens.len().min(SENTENCE_WORDS_MAX))
+            .filter(|at| *at == 0 || tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint));
+        let parts = starts.map(|start| {
+            let words = Phrasing::extent(self, here, start..tokens.len());
+            Clause { sentence: here.index, words, is_claim: false }
+        });
+        let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
+        let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
+        let has_verb = |clause: &Clause| tokens[clause.words.clone()].iter().any(does);
+        parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
+    }
+
+    /// The noun phrases that a task may be about, the likeliest first. In its own sentence they stand before it.
+    fn meant(&self, index: usize, own: Option<&Clause>, owner: Option<&Owner>, about: &About<'_>) -> Vec<(Place, f64)> {
+        let mut likely = about.likely(index);
+        // "Ask her": a person is meant.
+        let is_person = own.is_some_and(|own| self.stands_for_person(own));
+        likely.retain(|(place, _)| {
+            let is_before = place.sentence != index
+                || own.is_none_or(|own| {
+                    place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
+                });
+            is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
+        });
+        likely
+    }
+
+    fn stands_for_person(&self, clause: &Clause) -> bool {
+        let tokens = &self.text.sentences[clause.sentence].tokens[clause.words.clone()];
+        self.text.sentences[clause.sentence].language.phrases().is_some_and(|phrases| {
+            let is_person = |token: &Token| {
+                token.has(Class::Object) && phrases.pronoun(&token.lower).is_none() && !token.has(Class::Preposition)
+            };
+            phrases.code == "en" && tokens.iter().any(is_person)
+        })
+    }
+
+    /// True if a noun phrase names a person.
+    fn is_somebody(&self, place: &Place) -> bool {
+        let tokens = &self.text.sentences[place.sentence].tokens;
+        place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
+    }
+
+    /// A noun phrase as it is said where something is done with it.
+    fn noun(&self, place: &Place) -> Option<String> {
+        let here = self.here(place.sentence)?;
+        let sentence = here.sentence;
+        let tokens = &sentence.tokens;
+        let is_bound = |at: usize| tokens[at].has(Class::Determiner) && tokens[at].has(Class::Preposition);
+        // "Of the", in one word.
+        let start = place.words.clone().find(|at| !is_bound(*at) || is_article(here, *at)).unwrap_or(place.words.start);
+        let (first, last) = (tokens.get(start)?, tokens.get(place.words.end.checked_sub(1)?)?);
+        let said = &sentence.text[first.place.start..last.place.end];
+        let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
+        let article = here.phrases.accusative(&first.lower, is_behind || self.is_feminine(place.sentence, &last.lower));
+        if let Some(article) = article {
+            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
+            return Some(format!("{article} {rest}").trim().to_owned());
+        }
+        let is_small =
+            start == 0 && (first.has(Class::Determiner) || !here.phrases.capital_nouns) && !self.is_name(here, 0);
+        Some(if is_small { uncapitalized(said) } else { said.to_owned() })
+    }
+
+    /// True if a noun is said with an article that is no masculine one, where nouns are known by their capitals.
+    fn is_feminine(&self, index: usize, noun: &str) -> bool {
+        let articles = ["die", "eine", "keine", "diese", "zur"];
+        let is_said = |pair: &[Token]| pair[1].lower == noun && articles.contains(&pair[0].lower.as_str());
+        let sentences = &self.text.sentences;
+        let near = index.saturating_sub(GENDER_SENTENCES)..sentences.len().min(index + GENDER_SENTENCES);
+        sentences[near].iter().any(|sentence| sentence.tokens.windows(2).any(is_said))
+    }
+
+    fn told(
+        &self,
+        clause: &Clause,
+        owner: Option<&Owner>,
+        due: Option<&str>,
+        object: Option<&str>,
+        words_max: usize,
+    ) -> Option<String> {
+        let here = self.here(clause.sentence)?;
+        let phrasing = Phrasing::of(self, here, clause.words.clone(), due);
+        if phrasing.is_empty() && object.is_none() {
+            return None;
+        }
+        let task = phrasing.told(owner, object, words_max);
+        (!task.is_empty()).then_some(task)
+    }
+
+    pub(super) fn is_name(&self, here: Here<'_>, at: usize) -> bool {
+        self.names.at(&here.sentence.tokens, at, &here.sentence.text, here.phrases).is_some()
+    }
+}
+
+/// The words of an announcement that can say its task.
+pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usize> {
+    let Announcement { by, start, end, task, .. } = announcement;
+    // Where verbs end a clause the verb may stand before the subject.
+    let both = *start.min(&task.start)..task.end.max(*end);
+    if *by == AnnouncedBy::Claim {
+        both
+    } else if here.phrases.sets_verbs_last() {
+        Phrasing::around(here, both)
+    } else {
+        task.clone()
+    }
+}
+
+fn is_article(here: Here<'_>, at: usize) -> bool {
+    here.phrases.articles.contains(&here.sentence.tokens[at].lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::action_items::item::ActionItem;
+    use crate::findings::Findings;
+    use crate::material::{Chunk, Material, Person};
+
+    /// The items of a talk, "speaker: text" a line.
+    fn items(language: &str, said: &str) -> Vec<ActionItem> {
+        let lines: Vec<(&str, &str)> = said.lines().filter_map(|line| line.trim().split_once(": ")).collect();
+        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
+            speaker_id: (*speaker).to_owned(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: at * 5_000,
+            end_ms: at * 5_000 + 4_000,
+            text: (*text).to_owned(),
+            language: Some(language.to_owned()),
+        };
+        let mut names: Vec<&str> = lines.iter().map(|line| line.0).collect();
+        names.sort_unstable();
+        names.dedup();
+        let person = |name: &&str| Person { id: (*name).to_owned(), name: (*name).to_owned(), interests: Vec::new() };
+        let people = names.iter().map(person).collect();
+        let chunks = (0..).zip(&lines).map(chunk).collect();
+        Findings::of(&Material { chunks, people, held_ms: Some(1_767_225_600_000), ..Material::default() }, 3).items
+    }
+
+    fn lines(language: &str, said: &str) -> Vec<String> {
+        items(language, said).iter().map(ActionItem::line).collect()
+    }
+
+    #[test]
+    fn answer_is_told_in_the_words_of_its_request() {
+        let said = "Ana: The wiki page on releases is older than the team.
+            Tom: Somebody has to touch it before the audit.
+            Ana: Could somebody update the wiki page?
+            Tom: I can do that by Thursday.";
+        let items = items("en", said);
+        assert_eq!(items.iter().map(ActionItem::line).collect::<Vec<_>>(), ["Tom: update the wiki page (by Thursday)"]);
+        assert_eq!(items[0].evidence, ["I can do that by Thursday.", "Could somebody update the wiki page?"]);
+    }
+
+    #[test]
+    fn chatter_and_the_talk_of_others_are_no_part_of_an_item() {
+        let said = "Luis: Yesterday I finished the retry logic for the payments.
+            Luis: I will push the rounding fix this morning, it's basically one line.
+            Ana: Tom, could you also send me the invoice of the venue?
+            Tom: Sure, I'll do it tomorrow.";
+        let expected =
+            ["Luis: push the rounding fix (this morning)", "Tom: send Ana the invoice of the venue (tomorrow)"];
+        assert_eq!(lines("en", said), expected);
+    }
+
+    #[test]
+    fn verbs_become_infinitives_in_each_language() {
+        let talks = [
+            (
+                "de",
+                "Eva: Uwe, könntest du die Rechnung von der Druckerei prüfen?
+                 Uwe: Klar, mache ich bis Freitag.
+                 Eva: Ich rufe morgen den Hausmeister an.",
+                ["Uwe: die Rechnung von der Druckerei prüfen (bis Freitag)", "Eva: den Hausmeister anrufen (morgen)"],
+            ),
+            (
+                "fr",
+                "Eva: Luc, peux-tu envoyer le devis au client ?
+                 Luc: Oui, je l'envoie demain.
+                 Eva: Je vais appeler l'imprimeur vendredi.",
+                ["Luc: envoyer le devis au client (demain)", "Eva: appeler l'imprimeur (vendredi)"],
+            ),
+            (
+                "es",
+                "Eva: Luis, ¿puedes mandar el informe al cliente?
+                 Luis: Sí, lo mando mañana.
+                 Eva: Yo llamo al fontanero el viernes.",
+                ["Luis: mandar el informe al cliente (mañana)", "Eva: llamar al fontanero (el viernes)"],
+            ),
+            (
+                "pt",
+                "Eva: Rui, podes enviar a proposta ao cliente?
+                 Rui: Sim, envio amanhã.
+                 Eva: Eu vou ligar para o eletricista na sexta.",
+                ["Rui: enviar a proposta ao cliente (amanhã)", "Eva: ligar para o eletricista (na sexta)"],
+            ),
+            (
+                "it",
+                "Eva: Luca, puoi mandare il preventivo al cliente?
+                 Luca: Sì, lo mando domani.
+                 Eva: Chiamo io l'idraulico venerdì.",
+                ["Luca: mandare il preventivo al cliente (domani)", "Eva: chiamare l'idraulico (venerdì)"],
+            ),
+            (
+                "nl",
+                "Eva: Bram, kun je de offerte van de drukker nakijken?
+                 Bram: Ja, doe ik morgen.
+                 Eva: Ik bel vrijdag de loodgieter.",
+                ["Bram: de offerte van de drukker nakijken (morgen)", "Eva: de loodgieter bellen (vrijdag)"],
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), expected, "{language}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Which verb says what is to be done, and which one belongs to a subject.
+
+use std::ops::Range;
+
+use super::clauses::Grammar;
+use super::heads::{AnnouncedBy, Head};
+use crate::languages::classes::Class;
+use crate::languages::meanings::Meaning;
+use crate::languages::token::Token;
+use crate::people::Named;
+use crate::text::tokens::is_determined;
+
+/// The most words between a name and its verb ("Paul from support will").
+pub(super) const APPOSITION_MAX: usize = 4;
+
+impl Grammar<'_> {
+    /// The place of the verb that says what is to be done.
+    pub(super) fn verb(&self, head: &Head) -> usize {
+        let tokens = self.tokens();
+        if head.has_verb {
+            return self.verb_within(head).unwrap_or(head.start);
+        }
+        let mut at = head.end;
+        while tokens.get(at).is_some_and(|token| token.has(Class::Between) && !token.classes.is_verb()) {
+            at += 1;
+        }
+        at
+    }
+
+    /// Where the verb of a task stands if its phrase has none: at once behind it, or at the end.
+    pub(super) fn verb_place(&self, head: &Head, task: &Range<usize>) -> Option<usize> {
+        let first = self.verb(head);
+        let place = if self.phrases.sets_verbs_last() { task.end.checked_sub(1)? } else { first };
+        let token = self.tokens().get(place)?;
+        let is_small = !(self.phrases.capital_nouns && token.has_capital);
+        (!head.has_verb && task.contains(&place) && is_small && !is_determined(self.tokens(), place, self.phrases))
+            .then_some(place)
+    }
+
+    /// The verb that is part of a phrase: one of the file, or a word of no class where a phrase has such a one.
+    pub(super) fn verb_within(&self, head: &Head) -> Option<usize> {
+        let tokens = self.tokens();
+        let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
+        let unknown =
+            |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
+        (head.start..head.end).find(known).or_else(|| (head.start..head.end).find(unknown))
+    }
+
+    pub(super) fn has_known_verb(&self, head: &Head, task: &Range<usize>) -> bool {
+        let tokens = self.tokens();
+        let verb = self.verb(head);
+        if head.has_verb {
+            // "Das übernimmt Peter": what, was said before.
+            let around = head.start.saturating_sub(2)..task.end.max(head.end);
+            if tokens[verb].has(Class::Empty) && tokens[around].iter().any(|token| token.has(Class::Object)) {
+                return true;
+            }
+            let is_later = tokens[head.start..head.end].iter().any(|token| token.has(Class::ThirdLater));
+            // "Der Kunde ruft uns an" tells how things are; with a time it tells what will be.
+            let is_soon = self.has_time(task.clone());
+            return is_later
+                || is_soon
+                || matches!(head.by, AnnouncedBy::Named(Named::Other(_)) if tokens[head.start].has_capital && !self.phrases.capital_nouns);
+        }
+        let stands = |token: &Token| token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower);
+        // German and Dutch set the verb at the end of the clause, wherever that is.
+        tokens.get(verb).is_some_and(stands)
+            || (self.phrases.sets_verbs_last()
+                && tokens[task.clone()].iter().skip(1).any(|token| !token.has_capital && token.has(Class::Infinitive)))
+    }
+
+    /// The verb of a subject that ends at a token, with nothing but fillers between.
+    pub(super) fn verb_at(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens();
+        let is_between = |token: &Token| token.has(Class::Between) && !token.has(Class::Third);
+        let at = at + tokens.iter().skip(at).take_while(|token| is_between(token)).count();
+        let token = tokens.get(at).filter(|token| !token.is_after_break())?;
+        let is_verb = token.has(Class::Third)
+            || token.has(Class::ThirdLater)
+            || self.phrases.at(tokens, at, Meaning::is_person).is_some();
+        is_verb.then_some(at)
+    }
+
+    /// Where the verb of a name may stand: behind it, or behind what is said more of it ("Paul from support").
+    pub(super) fn verb_behind(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens();
+        let skip = |from: usize| {
+            let is_between = |token: &Token| token.has(Class::Between) && !token.has(Class::Third);
+            from + tokens.iter().skip(from).take_while(|token| is_between(token)).count()
+        };
+        let is_verb = |at: usize| {
+            tokens.get(at).is_some_and(|token| token.has(Class::Third) || token.has(Class::ThirdLater))
+                || self.phrases.at(tokens, at, Meaning::is_person).is_some()
+        };
+        let at = skip(at);
+        if is_verb(at) {
+            return Some(at);
+        }
+        if !tokens.get(at)?.has(Class::Preposition) || tokens[at].is_after_break() {
+            return None;
+        }
+        // A pronoun begins a clause of its own, and so does an article that no preposition governs.
+        let is_own = |at: usize| {
+            let (token, before) = (&tokens[at], &tokens[at - 1]);
+            (token.has(Class::Pronoun) && !token.has(Class::Determiner))
+                || (token.has(Class::Determiner)
+                    && !token.has(Class::Preposition)
+                    && !before.has(Class::Preposition)
+                    && !before.has(Class::Determiner))
+        };
+        let end = (at + 1..tokens.len()).find(|at| is_own(*at)).unwrap_or(tokens.len());
+        (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && is_verb(*behind))
+    }
+}

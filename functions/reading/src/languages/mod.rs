@@ -1,0 +1,14 @@
+//! Words and phrases of the languages.
+//!
+//! Each language has two files here: a `.toml` with its phrases, whose form `phrases` describes, and a `.tsv` with what its
+//! words mean, whose form `senses` describes. In reading order: the `classes` of a word, a `token` of a sentence, the
+//! `meanings` of phrases, times (`dates`), sentences to fill in (`frames`), what words mean (`senses`), and the files
+//! (`phrases`).
+
+pub mod classes;
+pub mod dates;
+pub mod frames;
+pub mod meanings;
+pub mod phrases;
+pub mod senses;
+pub mod token;

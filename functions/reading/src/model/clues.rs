@@ -1,0 +1,422 @@
+//! The clues by which it is judged what a sentence tells.
+//!
+//! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases, the outline that is
+//! left when every word is replaced by what kind of word it is, and what its words mean, which are the same in all
+//! languages, so that a meeting in one teaches the reading of another. What the rules find in it. Around it: who spoke
+//! before and speaks next, whether they ask, call somebody by name, agree or give thanks; where in its turn and in the
+//! meeting it stands.
+
+use super::tellings::Hints;
+use super::weights::{Teller, step};
+use crate::commitments::clauses::is_question;
+use crate::languages::classes::{Class, Classes};
+use crate::languages::meanings::{Meaning, Pronoun};
+use crate::languages::phrases::Phrases;
+use crate::languages::token::Token;
+use crate::material::Material;
+use crate::people::{Named, Names};
+use crate::text::sentences::{Sentence, Source, Text};
+
+/// Steps in which the words of a sentence are counted.
+const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
+/// Those for the sentences around it.
+const FEW_LENGTHS: [usize; 3] = [3, 8, 14];
+/// Those that are told together with where the sentence stands.
+const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
+/// Steps of how much of the meeting is over, hundredths.
+const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
+/// The sentences before that are looked at, by how far they are, and of how many of them the words' kinds are.
+const BEFORE: [&str; 3] = ["1", "2", "3"];
+const BEFORE_CLOSELY: usize = 2;
+/// The sentences behind that are looked at, by how far they are.
+const BEHIND: [&str; 2] = ["1", "2"];
+/// How many sentences before somebody else can have spoken last.
+const OTHER_BEFORE: usize = 4;
+/// The words at the beginning of a sentence that are told by their place, by those places.
+const FIRST_WORDS: [&str; 3] = ["0", "1", "2"];
+/// Places in which a phrase begins its sentence.
+const FIRST_PHRASES: usize = 2;
+/// The most kinds of words in a row that are one clue.
+const OUTLINE_MAX: usize = 3;
+/// The most groups of words in a row that are one clue.
+const GROUPS_MAX: usize = 3;
+/// With how many groups behind its neighbour a group is one clue, without what stands between them.
+const APART_GROUPS: usize = 4;
+/// How many words of the sentence behind are told by what they mean.
+const BEHIND_LEMMAS: usize = 3;
+
+/// What stands for words of one kind in all clues.
+const TIME: &str = "<time>";
+const PARTICIPANT: &str = "<who>";
+const NUMBER: &str = "<number>";
+/// What a name means in the files of `senses`.
+const NAME: &str = "name";
+const UNKNOWN: &str = "?";
+
+/// The sentences of a meeting, ready to tell their clues.
+pub struct Clues<'t> {
+    views: Vec<Option<View<'t>>>,
+    /// How many of them are said.
+    said: usize,
+    people: usize,
+}
+
+/// What clues look at in a sentence that was said.
+struct View<'t> {
+    sentence: &'t Sentence,
+    phrases: &'static Phrases,
+    speaker: &'t str,
+    /// Who of the participants that is.
+    participant: Option<usize>,
+    turn: usize,
+    words: Vec<&'t str>,
+    /// The kinds of its words, runs of some made one.
+    outline: Vec<&'static str>,
+    /// What its words mean, runs of what is unknown made one: their lemmas, and their groups.
+    lemmas: Vec<&'static str>,
+    groups: Vec<&'static str>,
+    classes: Classes,
+    meanings: Vec<Meaning>,
+    first_meanings: Vec<Meaning>,
+    hints: &'t Hints,
+    /// The participants whom it names.
+    named: Vec<usize>,
+    names_others: bool,
+    asks: bool,
+    has_time: bool,
+    has_deadline: bool,
+}
+
+impl<'t> Clues<'t> {
+    /// Of all sentences of a meeting.
+    #[must_use]
+    pub fn of(text: &'t Text, material: &Material, names: &Names, hints: &'t [Hints]) -> Clues<'t> {
+        debug_assert_eq!(text.sentences.len(), hints.len(), "each sentence has its hints");
+        let sentences = text.sentences.iter().zip(hints);
+        let views: Vec<Option<View<'t>>> =
+            sentences.map(|(sentence, hints)| View::of(sentence, hints, text, material, names)).collect();
+        Clues { said: views.iter().flatten().count(), views, people: names.people() }
+    }
+
+    /// Tells each clue of a sentence, some more than once; None of what is not said, or in a language without phrases.
+    pub fn tell(&self, index: usize, mut tell: impl FnMut(&str)) -> Option<()> {
+        let view = self.views.get(index)?.as_ref()?;
+        let mut clues = Teller::new(&mut tell);
+        view.tell_words(&mut clues);
+        view.tell_kinds(&mut clues);
+        view.tell_senses(&mut clues);
+        view.tell_hints(&mut clues);
+        self.tell_place(index, view, &mut clues);
+        self.tell_before(index, view, &mut clues);
+        self.tell_behind(index, view, &mut clues);
+        Some(())
+    }
+
+    fn at(&self, index: usize) -> Option<&View<'t>> {
+        self.views.get(index)?.as_ref()
+    }
+
+    fn tell_place(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+        let is_of_turn = |other: Option<&View<'_>>| other.is_some_and(|other| other.turn == view.turn);
+        let opens = !is_of_turn(index.checked_sub(1).and_then(|before| self.at(before)));
+        let closes = !is_of_turn(self.at(index + 1));
+        clues.tell(format_args!("opens {opens}"));
+        clues.tell(format_args!("closes {closes}"));
+        clues.tell(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
+        clues.tell(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
+        clues.tell(format_args!("people {}", self.people));
+    }
+
+    fn tell_before(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+        let code = view.phrases.code;
+        for (distance, far) in (1..).zip(BEFORE) {
+            let Some(before) = index.checked_sub(distance).and_then(|before| self.at(before)) else {
+                clues.words(&["before", far, "none"]);
+                continue;
+            };
+            let is_own = before.speaker == view.speaker;
+            let whose = if is_own { "own" } else { "other" };
+            clues.words(&["before", far, whose]);
+            if before.asks {
+                clues.words(&["before", far, whose, "question"]);
+            }
+            if distance <= BEFORE_CLOSELY {
+                before.meanings.iter().for_each(|one| clues.words(&["before", far, whose, "means", one.into()]));
+                for one in &before.hints.announced {
+                    clues.tell(format_args!("before {far} {whose} announces {one}"));
+                }
+                if !is_own && before.calls(view.participant) {
+                    clues.words(&["before", far, "calls"]);
+                }
+                clues.tell(format_args!("before {far} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
+            }
+            if distance == 1 {
+                let opens = before.turn != view.turn;
+                let length = step(view.length(), &PLACED_LENGTHS);
+                clues.tell(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
+                before.words.iter().take(2).for_each(|word| clues.words(&[code, "before", whose, "^", word]));
+                before.words.last().into_iter().for_each(|word| clues.words(&[code, "before", whose, word, "$"]));
+                if !is_own {
+                    before.words.iter().for_each(|word| clues.words(&[code, "before", word]));
+                    before.outline.iter().for_each(|kind| clues.words(&["outline before", kind]));
+                    runs(&before.outline, 2..=2, |run| clues.run("outline before", run));
+                }
+            }
+        }
+        let mut others = (0..index).rev().take(OTHER_BEFORE).filter_map(|before| self.at(before));
+        if let Some(other) = others.find(|before| before.speaker != view.speaker) {
+            if other.calls(view.participant) {
+                clues.words(&["last other calls"]);
+            }
+            clues.tell(format_args!("last other question {}", other.asks));
+            other.meanings.iter().for_each(|one| clues.words(&["last other means", one.into()]));
+        }
+    }
+
+    fn tell_behind(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+        let code = view.phrases.code;
+        for (distance, far) in (1..).zip(BEHIND) {
+            let Some(behind) = self.at(index + distance) else {
+                clues.words(&["behind", far, "none"]);
+                continue;
+            };
+            let whose = if behind.speaker == view.speaker { "own" } else { "other" };
+            clues.words(&["behind", far, whose]);
+            if behind.asks {
+                clues.words(&["behind", far, whose, "question"]);
+            }
+            behind.meanings.iter().for_each(|one| clues.words(&["behind", far, whose, "means", one.into()]));
+            if distance == 1 {
+                behind.words.iter().take(2).for_each(|word| clues.words(&[code, "behind", whose, "^", word]));
+                behind.lemmas.iter().take(BEHIND_LEMMAS).for_each(|lemma| clues.words(&["lemma behind", whose, lemma]));
+                clues.tell(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
+            }
+        }
+    }
+}
+
+impl<'t> View<'t> {
+    fn of(
+        sentence: &'t Sentence,
+        hints: &'t Hints,
+        text: &'t Text,
+        material: &Material,
+        names: &Names,
+    ) -> Option<View<'t>> {
+        let phrases = sentence.language.phrases()?;
+        let Source::Turn(turn) = sentence.source else { return None };
+        let speaker = text.turns.get(turn)?.speaker_id.as_str();
+        let tokens = &sentence.tokens;
+        let times = phrases.calendar.all(tokens, None);
+        let mut kinds: Vec<Option<&'static str>> = vec![None; tokens.len()];
+        let (mut named, mut names_others) = (Vec::new(), false);
+        let mut at = 0;
+        while at < tokens.len() {
+            let Some((who, end)) = names.at(tokens, at, &sentence.text, phrases) else {
+                at += 1;
+                continue;
+            };
+            let kind = if let Named::Participant(index) = who {
+                named.push(index);
+                PARTICIPANT
+            } else {
+                names_others = true;
+                "<name>"
+            };
+            kinds[at..end].fill(Some(kind));
+            at = end.max(at + 1);
+        }
+        times.iter().for_each(|time| kinds[time.start..time.end].fill(Some(TIME)));
+        let mut words: Vec<&'t str> = Vec::new();
+        let mut outline: Vec<&'static str> = Vec::new();
+        for (token, kind) in tokens.iter().zip(&kinds) {
+            let word = match kind {
+                Some(kind) if [TIME, PARTICIPANT].contains(kind) => kind,
+                _ if token.lower.chars().any(|c| c.is_ascii_digit()) => NUMBER,
+                _ => token.lower.as_str(),
+            };
+            if word == NUMBER || !word.starts_with('<') || words.last() != Some(&word) {
+                words.push(word);
+            }
+            let kind = kind.unwrap_or_else(|| kind_of(token, phrases));
+            if outline.last() != Some(&kind) || ![TIME, PARTICIPANT, PLAIN].contains(&kind) {
+                outline.push(kind);
+            }
+        }
+        let (lemmas, groups) = senses(tokens, &kinds, phrases);
+        let classes = Classes::of_all(tokens);
+        Some(View {
+            sentence,
+            phrases,
+            speaker,
+            participant: material.people.iter().position(|person| person.id == speaker),
+            turn,
+            words,
+            outline,
+            lemmas,
+            groups,
+            classes,
+            meanings: meanings(tokens),
+            first_meanings: meanings(&tokens[..tokens.len().min(FIRST_PHRASES)]),
+            hints,
+            named,
+            names_others,
+            asks: is_question(&sentence.text),
+            has_time: !times.is_empty(),
+            has_deadline: times.iter().any(|time| time.is_deadline),
+        })
+    }
+
+    fn length(&self) -> usize {
+        self.sentence.tokens.len()
+    }
+
+    /// Whether it names a participant.
+    fn calls(&self, who: Option<usize>) -> bool {
+        who.is_some_and(|who| self.named.contains(&who))
+    }
+
+    fn tell_words(&self, clues: &mut Teller<'_>) {
+        let code = self.phrases.code;
+        clues.words(&["always"]);
+        clues.words(&["language", code]);
+        let mut before = "^";
+        for word in &self.words {
+            clues.words(&[code, word]);
+            clues.words(&[code, before, word]);
+            before = word;
+        }
+        clues.words(&[code, before, "$"]);
+    }
+
+    fn tell_kinds(&self, clues: &mut Teller<'_>) {
+        clues.tell(format_args!("length {}", step(self.length(), &LENGTHS)));
+        let tells = [
+            (self.asks, "question"),
+            (self.has_time, "time"),
+            (self.has_deadline, "deadline"),
+            (!self.named.is_empty(), "names participant"),
+            (self.names_others, "names other"),
+            (self.hints.announced.is_empty(), "announces nothing"),
+        ];
+        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| clues.words(&[clue]));
+        self.classes.iter().for_each(|class| clues.words(&["class", class.into()]));
+        for (token, place) in self.sentence.tokens.iter().zip(FIRST_WORDS) {
+            token.classes.iter().for_each(|class| clues.words(&["class", place, class.into()]));
+        }
+        self.meanings.iter().for_each(|one| clues.words(&["means", one.into()]));
+        // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
+        let is_silent = |one: &&Meaning| self.hints.announced.is_empty() && one.announces();
+        self.meanings.iter().filter(is_silent).for_each(|one| clues.words(&["silent", one.into()]));
+        self.first_meanings.iter().for_each(|one| clues.words(&["begins", one.into()]));
+        self.hints.announced.iter().for_each(|one| clues.tell(format_args!("announces {one}")));
+        runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
+    }
+
+    fn tell_hints(&self, clues: &mut Teller<'_>) {
+        if self.hints.drafts.is_empty() {
+            clues.words(&["draft", "none"]);
+        }
+        for draft in &self.hints.drafts {
+            let (stage, telling, fate) = (draft.stage.into(), draft.telling.into(), draft.fate.into());
+            clues.words(&["draft", telling, fate]);
+            clues.words(&["draft", stage, telling, fate]);
+            if draft.has_due {
+                clues.words(&["draft", stage, telling, fate, "due"]);
+            }
+        }
+    }
+
+    fn tell_senses(&self, clues: &mut Teller<'_>) {
+        runs(&self.lemmas, 1..=2, |run| clues.run("lemma", run));
+        runs(&self.groups, 1..=GROUPS_MAX, |run| clues.run("sense", run));
+        for (at, group) in self.groups.iter().enumerate() {
+            let apart = self.groups.iter().skip(at + 2).take(APART_GROUPS);
+            apart.for_each(|other| clues.words(&["sense", group, "…", other]));
+        }
+    }
+}
+
+/// The meanings of the phrases that begin at some words, each once.
+fn meanings(tokens: &[Token]) -> Vec<Meaning> {
+    let mut all: Vec<Meaning> = tokens.iter().flat_map(|token| &token.phrases).map(|found| found.meaning).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Tells some kinds in a row, with the beginning and the end of the sentence as kinds of their own.
+fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl FnMut(&[&str])) {
+    let mut all = Vec::with_capacity(kinds.len() + 2);
+    all.push("^");
+    all.extend_from_slice(kinds);
+    all.push("$");
+    for length in lengths {
+        all.windows(length).for_each(&mut tell);
+    }
+}
+
+/// What the words of a sentence mean, their lemmas and their groups.
+fn senses(
+    tokens: &[Token],
+    kinds: &[Option<&'static str>],
+    phrases: &Phrases,
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut lemmas, mut groups) = (Vec::with_capacity(tokens.len()), Vec::with_capacity(tokens.len()));
+    for (token, kind) in tokens.iter().zip(kinds) {
+        let (lemma, group) = match kind {
+            Some(kind) if [TIME, PARTICIPANT].contains(kind) => (*kind, *kind),
+            _ if token.lower.chars().any(|c| c.is_ascii_digit()) => (NUMBER, NUMBER),
+            kind => {
+                let unknown = if kind.is_some() { (NAME, NAME) } else { (UNKNOWN, UNKNOWN) };
+                phrases.sense(&token.lower).map_or(unknown, |sense| (sense.lemma, sense.group))
+            }
+        };
+        if ![TIME, PARTICIPANT, NAME, UNKNOWN].contains(&lemma) || lemmas.last() != Some(&lemma) {
+            lemmas.push(lemma);
+            groups.push(group);
+        }
+    }
+    (lemmas, groups)
+}
+
+/// A word of no kind that is known.
+const PLAIN: &str = "word";
+
+fn kind_of(token: &Token, phrases: &Phrases) -> &'static str {
+    if let Some(pronoun) = phrases.pronoun(&token.lower) {
+        return match pronoun {
+            Pronoun::Speaker => "I",
+            Pronoun::Addressed => "you",
+            Pronoun::Everybody => "we",
+            Pronoun::Thing => "it",
+            Pronoun::Somebody => "somebody",
+        };
+    }
+    // Of several classes the one that tells most.
+    let kinds = [
+        (Class::Me, "send-1"),
+        (Class::MeLater, "later-1"),
+        (Class::Infinitive, "send"),
+        (Class::Order, "send!"),
+        (Class::We, "send-4"),
+        (Class::WeLater, "later-4"),
+        (Class::Third, "send-3"),
+        (Class::ThirdLater, "later-3"),
+        (Class::You, "send-2"),
+        (Class::Modal, "can"),
+        (Class::Negation, "not"),
+        (Class::Condition, "if"),
+        (Class::ConditionFirst, "if?"),
+        (Class::Past, "past"),
+        (Class::Interjection, "oh"),
+        (Class::Joint, "and"),
+        (Class::Contrary, "but"),
+        (Class::Preposition, "of"),
+        (Class::Determiner, "the"),
+        (Class::Between, "just"),
+        (Class::Report, "says"),
+        (Class::Role, "plumber"),
+    ];
+    kinds.iter().find(|(class, _)| token.has(*class)).map_or(PLAIN, |(_, kind)| kind)
+}

@@ -1,0 +1,197 @@
+//! What was said before that a sentence is about: "I'll call him in the morning" – who "him" is, an earlier sentence says.
+//!
+//! Which of the noun phrases before it is meant is judged by clues that are the same in all languages: how far before they
+//! stand, who says them, what else their sentences say, where in them they stand, and what of them comes back since.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::weights::{Teller, Weights};
+use crate::commitments::clauses::is_question;
+use crate::languages::classes::{Class, Classes};
+use crate::languages::meanings::Meaning;
+use crate::text::noun_phrases::noun_phrases;
+use crate::text::sentences::{Sentence, Source, Text, WordClass};
+
+/// How many sentences before are looked at.
+pub const BEFORE: usize = 12;
+/// How many noun phrases of a sentence are looked at.
+const NOUNS_MAX: usize = 24;
+/// Up to how many sentences apart a clue tells the distance.
+const APART_MAX: usize = 6;
+/// Up to how many turns apart a clue tells them.
+const TURNS_MAX: usize = 8;
+/// Up to what number clues count words.
+const COUNTED_MAX: usize = 5;
+/// Steps in which the words of a sentence are counted.
+const LENGTHS: [usize; 5] = [3, 6, 10, 15, 22];
+
+/// A noun phrase of a meeting.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    pub sentence: usize,
+    /// Its tokens.
+    pub words: Range<usize>,
+}
+
+/// A meeting's sentences with what they name.
+pub struct Referents<'t> {
+    text: &'t Text,
+    /// The terms by sentence that say what it is about.
+    named: Vec<FxHashSet<u32>>,
+    /// By sentence what its phrases mean.
+    meanings: Vec<BTreeSet<Meaning>>,
+    /// By term the first sentence that has it.
+    first: HashMap<u32, usize>,
+    /// By term the number of sentences that have it.
+    count: HashMap<u32, usize>,
+}
+
+impl<'t> Referents<'t> {
+    #[must_use]
+    pub fn of(text: &'t Text) -> Referents<'t> {
+        let named: Vec<FxHashSet<u32>> = text.sentences.iter().map(|sentence| named(text, sentence)).collect();
+        let (mut first, mut count) = (HashMap::new(), HashMap::new());
+        for (index, terms) in named.iter().enumerate() {
+            terms.iter().for_each(|term| {
+                first.entry(*term).or_insert(index);
+                *count.entry(*term).or_insert(0) += 1;
+            });
+        }
+        let found = |sentence: &Sentence| {
+            sentence.tokens.iter().flat_map(|token| &token.phrases).map(|one| one.meaning).collect()
+        };
+        let meanings = text.sentences.iter().map(found).collect();
+        Referents { text, named, meanings, first, count }
+    }
+
+    /// The noun phrases of a sentence and of those before it, with how likely each is what the sentence is about: the
+    /// likeliest first, of equals the nearest.
+    #[must_use]
+    pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(Place, f64)> {
+        let mut found = Vec::new();
+        self.each(index, |place, since| {
+            let [likelihood] = weights.likelihood(|tell| self.tell(index, place, since, tell));
+            found.push((place.clone(), likelihood));
+        });
+        found.sort_by(|one: &(Place, f64), other| other.1.total_cmp(&one.1));
+        found
+    }
+
+    /// Tells the clues of each of these noun phrases.
+    pub fn clues(&self, index: usize, mut tell: impl FnMut(&Place, &str)) {
+        self.each(index, |place, since| self.tell(index, place, since, &mut |clue| tell(place, clue)));
+    }
+
+    /// Each noun phrase of a sentence and of those before it, the nearest first, with the terms that were named since.
+    fn each(&self, index: usize, mut see: impl FnMut(&Place, &FxHashSet<u32>)) {
+        let mut since = FxHashSet::default();
+        for sentence in (index.saturating_sub(BEFORE)..=index).rev() {
+            for words in noun_phrases(&self.text.sentences[sentence]).into_iter().take(NOUNS_MAX) {
+                see(&Place { sentence, words }, &since);
+            }
+            since.extend(&self.named[sentence]);
+        }
+    }
+
+    /// Tells the clues of a sentence and a noun phrase; `since` are the terms that were named in between.
+    fn tell(&self, index: usize, place: &Place, since: &FxHashSet<u32>, tell: &mut dyn FnMut(&str)) {
+        self.tell_sentence(index, place.sentence, since, tell);
+        let mut clues = Teller::new(tell);
+        let near = (index - place.sentence).min(APART_MAX);
+        let sentence = &self.text.sentences[place.sentence];
+        let tokens = &sentence.tokens;
+        let (start, end) = (place.words.start, place.words.end);
+        let own = self.terms(sentence, &place.words);
+        let count = |number: usize| number.min(COUNTED_MAX);
+        clues.tell(format_args!("words {}", end - start));
+        clues.tell(format_args!("opened {} apart {near}", tokens[start].has(Class::Determiner)));
+        clues.tell(format_args!("from {} of {}", count(start), step(sentence)));
+        clues.tell(format_args!("until {}", count(tokens.len() - end)));
+        let most = own.iter().filter_map(|term| self.count.get(term)).max().copied().unwrap_or(0);
+        clues.tell(format_args!("often {}", count(most)));
+        clues.tell(format_args!("often {} apart {near}", count(most)));
+        let is_new = own.iter().any(|term| self.first.get(term) == Some(&place.sentence));
+        clues.tell(format_args!("phrase new {is_new} apart {near}"));
+        clues.tell(format_args!("phrase again {} apart {near}", own.iter().any(|term| since.contains(term))));
+        clues.tell(format_args!("phrase shared {}", own.iter().any(|term| self.named[index].contains(term))));
+        clues.tell(format_args!("phrase terms {}", count(own.len())));
+        clues.tell(format_args!("phrase name {}", own.iter().any(|term| self.text.names.contains(term))));
+        if let Some(before) = start.checked_sub(1) {
+            Classes::of_all(&tokens[before..start]).iter().for_each(|class| clues.words(&["behind", class.into()]));
+        }
+        if let Some(next) = tokens.get(end) {
+            Classes::of_all(std::slice::from_ref(next)).iter().for_each(|class| clues.words(&["ahead", class.into()]));
+        }
+        Classes::of_all(&tokens[place.words.clone()]).iter().for_each(|class| clues.words(&["inside", class.into()]));
+    }
+
+    /// The terms of a noun phrase that say something.
+    fn terms(&self, sentence: &Sentence, words: &Range<usize>) -> FxHashSet<u32> {
+        let (Some(first), Some(last)) = (sentence.tokens.get(words.start), sentence.tokens[..words.end].last()) else {
+            return FxHashSet::default();
+        };
+        let place = first.place.start..last.place.end;
+        let inside = sentence.words.iter().filter(|word| place.contains(&word.place.start));
+        inside.filter(|word| word.class != WordClass::Stop).map(|word| word.term).collect()
+    }
+
+    /// Tells the clues of a sentence and one before it; `since` are the terms that were named in between.
+    fn tell_sentence(&self, index: usize, before: usize, since: &FxHashSet<u32>, tell: &mut dyn FnMut(&str)) {
+        let mut clues = Teller::new(tell);
+        let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
+        let apart = index - before;
+        let near = apart.min(APART_MAX);
+        clues.words(&["always"]);
+        clues.tell(format_args!("apart {apart}"));
+        if let (Source::Turn(turn), Source::Turn(earlier)) = (one.source, other.source) {
+            let is_own = self.text.turns[turn].speaker_id == self.text.turns[earlier].speaker_id;
+            let opens = index == 0 || self.text.sentences[index - 1].source != one.source;
+            clues.tell(format_args!("turns {}", (turn - earlier).min(TURNS_MAX)));
+            clues.tell(format_args!("own {is_own} turn {} apart {near}", turn == earlier));
+            clues.tell(format_args!("opens {opens} apart {near}"));
+        }
+        let terms = &self.named[before];
+        let count = |number: usize| number.min(COUNTED_MAX);
+        clues.tell(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
+        clues.tell(format_args!("names {} apart {near}", count(terms.len())));
+        clues.tell(format_args!("itself {} apart {near}", count(self.named[index].len())));
+        clues.tell(format_args!("length {} apart {near}", step(one)));
+        clues.tell(format_args!("length before {}", step(other)));
+        let is_new = |term: &&u32| self.first.get(term) == Some(&before);
+        clues.tell(format_args!("new {}", count(terms.iter().filter(is_new).count())));
+        clues.tell(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
+        clues.tell(format_args!("again {}", count(terms.intersection(since).count())));
+        clues.tell(format_args!("shared {}", count(terms.intersection(&self.named[index]).count())));
+        let points_back = one.tokens.iter().any(|token| token.has(Class::Object) || token.has(Class::ThirdPronoun));
+        clues.tell(format_args!("points back {points_back} apart {near}"));
+        if is_question(&other.text) {
+            clues.words(&["question"]);
+            clues.tell(format_args!("question apart {near}"));
+        }
+        Classes::of_all(&other.tokens).iter().for_each(|class| clues.words(&["class", class.into()]));
+        self.meanings[before].iter().for_each(|meaning| clues.words(&["means", meaning.into()]));
+    }
+}
+
+/// The step in which the length of a sentence lies.
+fn step(sentence: &Sentence) -> usize {
+    LENGTHS.partition_point(|bound| *bound < sentence.tokens.len())
+}
+
+/// The terms of a sentence that say what it is about.
+fn named(text: &Text, sentence: &Sentence) -> FxHashSet<u32> {
+    let plain = [Class::Between, Class::Interjection, Class::Empty, Class::Opener, Class::NoTopic, Class::Report];
+    let mut tokens = sentence.tokens.iter().peekable();
+    let mut terms = FxHashSet::default();
+    for word in sentence.words.iter().filter(|word| word.class == WordClass::Content) {
+        while tokens.next_if(|token| token.place.end <= word.place.start).is_some() {}
+        let is_plain = tokens.peek().is_some_and(|token| plain.iter().any(|class| token.has(*class)));
+        if !is_plain && !text.names.contains(&word.term) {
+            terms.insert(word.term);
+        }
+    }
+    terms
+}

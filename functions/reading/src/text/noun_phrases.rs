@@ -1,0 +1,215 @@
+//! The noun phrases of a sentence: what "it" can stand for.
+
+use std::ops::Range;
+
+use super::sentences::{Sentence, Word, WordClass};
+use super::tokens::is_determined;
+use crate::languages::classes::{Class, Classes};
+use crate::languages::dates::Due;
+use crate::languages::meanings::Pronoun;
+use crate::languages::phrases::Phrases;
+use crate::languages::token::{Break, Token};
+
+/// The most words of a noun phrase without what a preposition adds to it.
+const WORDS_MAX: usize = 5;
+/// Words that stand inside a noun phrase only if a determiner has opened it.
+const OPENED_WORDS_MAX: usize = 3;
+
+/// The word that begins within a token.
+pub(crate) fn word_at<'w>(words: &'w [Word], place: &Range<usize>) -> Option<&'w Word> {
+    let at = words.partition_point(|word| word.place.start < place.start);
+    words.get(at).filter(|word| word.place.start < place.end)
+}
+
+/// The places of the noun phrases of a sentence, in order, none inside another. None where the language has no phrases.
+#[must_use]
+pub fn noun_phrases(sentence: &Sentence) -> Vec<Range<usize>> {
+    let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
+    let times = phrases.calendar.all(&sentence.tokens, None);
+    let has_capitals = phrases.capital_nouns
+        && sentence.tokens.iter().any(|token| token.has_capital && !phrases.calendar.is_word(&token.lower));
+    let reader = Reader { sentence, phrases, times, has_capitals };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < sentence.tokens.len() {
+        match reader.noun_phrase(at) {
+            Some(end) => {
+                found.push(at..end);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+struct Reader<'s> {
+    sentence: &'s Sentence,
+    phrases: &'static Phrases,
+    times: Vec<Due>,
+    /// True if nouns are known by their capitals.
+    has_capitals: bool,
+}
+
+/// Classes of words that are no nouns.
+const OTHERS: [Class; 12] = [
+    Class::Pronoun,
+    Class::Modal,
+    Class::Negation,
+    Class::Report,
+    Class::Opener,
+    Class::Joint,
+    Class::Interjection,
+    Class::Condition,
+    Class::Complement,
+    Class::Past,
+    Class::Preposition,
+    Class::Determiner,
+];
+
+impl Reader<'_> {
+    /// Where the noun phrase ends that begins at a token, with what a preposition adds to it ("the date of the launch").
+    fn noun_phrase(&self, at: usize) -> Option<usize> {
+        let tokens = &self.sentence.tokens;
+        let end = self.simple(at)?;
+        // "Die Fassung der Planung".
+        let is_genitive = |link: &Token| {
+            let genitives =
+                ["der", "des", "unserer", "unseres", "eurer", "ihrer", "ihres", "seiner", "dieser", "dieses"];
+            self.has_capitals && genitives.contains(&link.lower.as_str())
+        };
+        let links = tokens.get(end).is_some_and(|link| {
+            let is_link = link.has(Class::Preposition) || is_genitive(link);
+            link.before == Break::None && is_link && !self.is_time(end) && !link.has(Class::Negation)
+        });
+        if !links {
+            return Some(end);
+        }
+        // In some languages the preposition and the article are one word ("del").
+        let next = tokens.get(end + 1).filter(|next| next.before == Break::None && !self.is_time(end + 1));
+        let further = if tokens[end].has(Class::Determiner) { self.simple(end) } else { None };
+        Some(further.or_else(|| next.and_then(|_| self.simple(end + 1))).unwrap_or(end))
+    }
+
+    fn simple(&self, at: usize) -> Option<usize> {
+        let tokens = &self.sentence.tokens;
+        // "Kun je de offerte …": a subject before an article.
+        let is_subject = tokens[at].has(Class::Pronoun)
+            && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner) && !next.has(Class::Pronoun));
+        let opens = tokens[at].has(Class::Determiner)
+            && !is_subject
+            && !self.is_noun(at)
+            && !tokens[at].lower.starts_with('\'');
+        let mut start = if opens { at + 1 } else { at };
+        let is_inner = |token: &Token| {
+            let is_number = token.lower.chars().all(|c| c.is_ascii_digit());
+            token.before == Break::None && ((token.has(Class::Determiner) && !token.classes.is_verb()) || is_number)
+        };
+        // "All the", "the two".
+        while opens && start < at + 3 && tokens.get(start).is_some_and(is_inner) {
+            start += 1;
+        }
+        let mut last = None;
+        for (end, token) in tokens.iter().enumerate().take(start + WORDS_MAX).skip(start) {
+            if end > at && token.before != Break::None && !self.is_hyphened(end) {
+                break;
+            }
+            let is_possessive = token.lower == "'s" && last.is_some();
+            let can_lead = opens && end < start + OPENED_WORDS_MAX && self.is_modifier(end);
+            // "The load test": the second noun looks like a verb.
+            let is_second = last.is_some_and(|last| last + 1 == end) && self.is_second(end);
+            if self.is_noun(end) || is_second {
+                last = Some(end);
+            } else if !can_lead && !is_possessive && !self.is_hyphened(end) {
+                break;
+            }
+        }
+        last.map(|last| last + 1)
+    }
+
+    /// True if a hyphen binds a word to the one before it or behind it.
+    fn is_hyphened(&self, at: usize) -> bool {
+        let text = &self.sentence.text;
+        let place = &self.sentence.tokens[at].place;
+        text[place.end..].starts_with('-') || text[..place.start].ends_with('-')
+    }
+
+    fn is_time(&self, at: usize) -> bool {
+        self.times.iter().any(|time| time.start <= at && at < time.end)
+    }
+
+    /// True if a word can be the noun of a phrase.
+    fn is_noun(&self, at: usize) -> bool {
+        let tokens = &self.sentence.tokens;
+        let token = &tokens[at];
+        let Some(word) = word_at(&self.sentence.words, &token.place) else { return false };
+        if self.is_time(at) || OTHERS.iter().any(|class| token.has(*class)) || word.surface.chars().count() < 2 {
+            return false;
+        }
+        // "Den kriegst du": the verb comes before its subject.
+        let is_verb_ahead = self.phrases.sets_verbs_last()
+            && !token.has_capital
+            && tokens.get(at + 1).is_some_and(|next| {
+                let who = self.phrases.pronoun(&next.lower);
+                next.before == Break::None && next.has(Class::Pronoun) && who.is_some_and(|who| who != Pronoun::Thing)
+            });
+        if is_verb_ahead || self.phrases.helps(token) {
+            return false;
+        }
+        let is_thing = token.has(Class::NoTopic);
+        if self.has_capitals {
+            let is_opened = at > 0 && tokens[at - 1].has(Class::Determiner) && token.before == Break::None;
+            return token.has_capital && at > 0 && (!is_thing || is_opened);
+        }
+        if self.is_determined(at) {
+            return word.surface.chars().count() > 2 && !token.has(Class::Empty);
+        }
+        // "Share the link": a word before an article is rather a verb.
+        let leads = tokens.get(at + 1).is_some_and(|next| {
+            next.has(Class::Determiner)
+                && next.before == Break::None
+                && next.lower != "'s"
+                && !next.has(Class::Preposition)
+        });
+        let follows = at > 0 && token.before == Break::None && tokens[at - 1].classes == Classes::default();
+        let says = word.class == WordClass::Content
+            || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
+        let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
+        let is_adverb = self.phrases.code == "en" && token.lower.ends_with("ly");
+        let is_verb = is_adverb
+            || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
+        says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
+    }
+
+    fn is_second(&self, at: usize) -> bool {
+        let token = &self.sentence.tokens[at];
+        let others = [Class::Empty, Class::Between, Class::Modal, Class::Pronoun, Class::Preposition];
+        self.phrases.code == "en"
+            && token.before == Break::None
+            && (token.has(Class::Infinitive) || self.phrases.calendar.is_word(&token.lower))
+            && !self.is_time(at)
+            && !others.iter().any(|class| token.has(*class))
+    }
+
+    /// True if a word follows an article. Behind a verb the words are no pronouns ("envoyer le compte rendu").
+    fn is_determined(&self, at: usize) -> bool {
+        let tokens = &self.sentence.tokens;
+        let is_behind_verb = || {
+            at > 1
+                && tokens[at - 1].has(Class::Determiner)
+                && [at - 1, at].iter().all(|at| tokens[*at].before == Break::None)
+                && (tokens[at - 2].classes.is_verb()
+                    || (tokens[at - 2].has(Class::Preposition) && !tokens[at].has(Class::Infinitive)))
+        };
+        is_determined(tokens, at, self.phrases) || is_behind_verb()
+    }
+
+    /// True if a word can stand between a determiner and its noun.
+    fn is_modifier(&self, at: usize) -> bool {
+        let token = &self.sentence.tokens[at];
+        let is_other = OTHERS.iter().any(|class| token.has(*class));
+        // "A training video".
+        let is_verb = token.classes.is_verb() && !token.has(Class::Going) && !token.has(Class::Done);
+        !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at)
+    }
+}

@@ -1,0 +1,212 @@
+//! The choice among the phrases that may be topics.
+
+use std::collections::BTreeSet;
+
+use super::candidates::{Candidate, candidates};
+use super::clues::Clues;
+use super::yake::Scores;
+use crate::model::weights::Weights;
+use crate::text::sentences::Text;
+
+/// Phrases that are judged, the best by YAKE: a handful is wanted, and a day of talk has a hundred thousand.
+const RANKED_MAX: usize = 60;
+
+/// How likely a phrase has to be a topic beside a likelier one.
+const LIKELY_MIN: f64 = 0.4;
+/// How likely it is where nothing is learned of it: in notes, and in a language without phrases.
+const UNLEARNED: f64 = 0.5;
+
+/// A key phrase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topic {
+    /// As it is written most often.
+    pub phrase: String,
+    /// The terms of its words, without stop words, in their order.
+    pub terms: Vec<u32>,
+    /// The sentences in which it stands, one entry an occurrence, ascending.
+    pub sentences: Vec<usize>,
+}
+
+/// The `count` best topics of a text, best first. None says again what a better one says already.
+#[must_use]
+pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
+    let ranked = judged(text, weights);
+    let mut chosen: Vec<Topic> = Vec::new();
+    for own in &ranked {
+        if chosen.len() == count || (!chosen.is_empty() && own.likelihood < LIKELY_MIN) {
+            break;
+        }
+        let candidate = &fuller(own, &ranked, text).unwrap_or(own).candidate;
+        let terms = candidate.content(text);
+        if chosen.iter().any(|topic| within(&terms, &topic.terms) || within(&topic.terms, &terms)) {
+            continue;
+        }
+        let sentences = candidate.places.iter().map(|place| place.0).collect();
+        chosen.push(Topic { phrase: candidate.phrase(text), terms, sentences });
+    }
+    chosen
+}
+
+/// The phrases of a text that are said and may be topics, each with its clues.
+#[must_use]
+pub fn with_clues(text: &Text) -> Vec<(String, BTreeSet<String>)> {
+    let scores = Scores::of(text);
+    let clues = Clues::of(text, &scores);
+    let with_clues = |(rank, candidate): (usize, Candidate)| {
+        let said = clues.places(&candidate);
+        let mut own = BTreeSet::new();
+        clues.tell(rank, &said, &mut |clue| {
+            own.insert(clue.to_owned());
+        });
+        (!said.is_empty()).then(|| (candidate.phrase(text), own))
+    };
+    ranked(text, &scores).into_iter().enumerate().filter_map(with_clues).collect()
+}
+
+/// A phrase that may be a topic.
+struct Judged {
+    /// How likely it is one, 0 … 1.
+    likelihood: f64,
+    candidate: Candidate,
+}
+
+/// The likeliest phrases first; of equals, as where nothing is learned, the best by YAKE.
+fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
+    let scores = Scores::of(text);
+    let clues = Clues::of(text, &scores);
+    let judge = |(rank, candidate): (usize, Candidate)| {
+        let said = clues.places(&candidate);
+        let [learned] = weights.likelihood(|tell| clues.tell(rank, &said, tell));
+        // Of what stands there once nothing tells that it is more than a word by the way.
+        let unlearned = if candidate.places.len() - said.len() < 2 { 0.0 } else { UNLEARNED };
+        Judged { likelihood: if said.is_empty() { unlearned } else { learned.max(unlearned) }, candidate }
+    };
+    let mut judged: Vec<Judged> = ranked(text, &scores).into_iter().enumerate().map(judge).collect();
+    judged.sort_by(|one, other| other.likelihood.total_cmp(&one.likelihood));
+    judged
+}
+
+/// The best phrases by YAKE, best first, behind them those that stand once. Equal scores keep the order in which the
+/// phrases first occur.
+fn ranked(text: &Text, scores: &Scores) -> Vec<Candidate> {
+    let mut ranked: Vec<(f64, Candidate)> =
+        candidates(text).into_iter().map(|found| (scores.phrase(&found, text), found)).collect();
+    ranked.sort_by(|a, b| (a.1.places.len() < 2).cmp(&(b.1.places.len() < 2)).then(a.0.total_cmp(&b.0)));
+    ranked.truncate(RANKED_MAX);
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// The likeliest longer phrase in which at least half of a phrase's occurrences stand: "mail provider" says more than
+/// "provider", and YAKE leaves the longer one behind whenever the word stands alone a few times as well.
+fn fuller<'r>(own: &Judged, ranked: &'r [Judged], text: &Text) -> Option<&'r Judged> {
+    let terms = own.candidate.content(text);
+    ranked.iter().find(|Judged { candidate: longer, likelihood }| {
+        *likelihood >= LIKELY_MIN
+            && longer.length > own.candidate.length
+            && longer.places.len() >= 2
+            && longer.places.len() * 2 >= own.candidate.places.len()
+            && within(&terms, &longer.content(text))
+    })
+}
+
+fn within(some: &[u32], all: &[u32]) -> bool {
+    some.iter().all(|term| all.contains(term))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::{Chunk, Material};
+    use crate::model::weights::Learned;
+
+    fn said(lines: &[&str], language: &str) -> Text {
+        let chunk =
+            |line: &&str| Chunk { text: (*line).to_owned(), language: Some(language.to_owned()), ..Chunk::default() };
+        Text::of(&Material { chunks: lines.iter().map(chunk).collect(), ..Material::default() })
+    }
+
+    fn phrases(text: &Text, count: usize) -> Vec<String> {
+        topics(text, count, &Learned::known().topics).into_iter().map(|topic| topic.phrase.to_lowercase()).collect()
+    }
+
+    const ENGLISH: &[&str] = &[
+        "The release plan for the mobile app is late.",
+        "Our release plan needs a new date because the vector database is slow.",
+        "The vector database needs an index before the release.",
+        "Okay, so let's look at the vector database again tomorrow.",
+        "The mobile app waits for it.",
+    ];
+
+    #[test]
+    fn what_is_spoken_of_again_and_again_comes_first() {
+        let found = phrases(&said(ENGLISH, "en"), 3);
+        assert!(found.contains(&"vector database".to_owned()), "{found:?}");
+        assert!(found.contains(&"release plan".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn a_word_is_told_by_the_phrase_in_which_it_mostly_stands() {
+        let lines = ["The mail provider is slow.", "Another mail provider costs more.", "Nobody knows the provider."];
+        assert_eq!(phrases(&said(&lines, "en"), 1), ["mail provider"]);
+    }
+
+    #[test]
+    fn no_topic_repeats_a_better_one() {
+        let found = topics(&said(ENGLISH, "en"), 20, &Learned::known().topics);
+        for (i, topic) in found.iter().enumerate() {
+            for other in &found[i + 1..] {
+                assert!(!other.terms.iter().all(|term| topic.terms.contains(term)), "{topic:?} {other:?}");
+                assert!(!topic.terms.iter().all(|term| other.terms.contains(term)), "{topic:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn stop_words_fillers_numbers_and_addresses_are_no_topics() {
+        let lines = ["Um, yeah, okay, you know, 42 and 2024, https://example.org/secret/place."; 5];
+        assert!(phrases(&said(&lines, "en"), 5).is_empty());
+    }
+
+    #[test]
+    fn german_and_french_have_topics_too() {
+        let german = [
+            "Der Zeitplan für die neue Datenbank steht.",
+            "Die neue Datenbank braucht mehr Speicher.",
+            "Wir prüfen die Datenbank.",
+        ];
+        assert!(phrases(&said(&german, "de"), 3).iter().any(|phrase| phrase.contains("datenbank")));
+        let french =
+            ["L'équipe prépare le budget annuel.", "Le budget annuel est prêt.", "Nous parlons du budget annuel."];
+        assert_eq!(phrases(&said(&french, "fr"), 1), ["budget annuel"]);
+    }
+
+    #[test]
+    fn a_phrase_stops_at_punctuation() {
+        let found = phrases(&said(&["We talked about Rust, databases; hiking."; 3], "en"), 10);
+        assert!(!found.is_empty() && !found.iter().any(|phrase| phrase.contains(' ')), "{found:?}");
+    }
+
+    #[test]
+    fn a_topic_is_written_as_most_people_write_it() {
+        let found =
+            topics(&said(&["We use Postgres.", "They use Postgres.", "POSTGRES!"], "en"), 1, &Learned::known().topics);
+        assert_eq!(found[0].phrase, "Postgres");
+        assert_eq!(found[0].sentences, [0, 1, 2]);
+    }
+
+    #[test]
+    fn little_text_does_no_harm() {
+        for lines in [&[][..], &[""], &["Rust"], &["a"], &["🎉🎉"], &["مرحبا بالجميع"]] {
+            let found = topics(&said(lines, "en"), 5, &Learned::known().topics);
+            assert!(found.iter().all(|topic| !topic.phrase.is_empty() && !topic.sentences.is_empty()), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_text_always_has_the_same_topics() {
+        let first = topics(&said(ENGLISH, "en"), 10, &Learned::known().topics);
+        for _ in 0..5 {
+            assert_eq!(topics(&said(ENGLISH, "en"), 10, &Learned::known().topics), first);
+        }
+    }
+}
