@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
-use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type, Visibility};
+use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, Visibility};
 
 use super::context;
+use super::guard::Guard;
 use super::parse::{Kind, Written};
 use crate::attributes::{self, Choice};
 use crate::cron;
@@ -24,6 +25,8 @@ pub(super) struct Checked<'a> {
     pub crons: Vec<LitStr>,
     /// Type of its context as written, without the reference.
     pub context: Type,
+    /// Type of the result of its rights, if it declares rights and takes their result.
+    pub granted: Option<Type>,
     /// Type of its arguments, if it takes any.
     pub args: Option<Type>,
     /// Return type.
@@ -37,6 +40,10 @@ pub(super) struct Options {
     pub internal: bool,
     /// Only a deploy key or an admin may call it.
     pub admin: bool,
+    /// Checks of the arguments that run before the rights.
+    pub form: Option<Guard>,
+    /// Check that decides if the caller may call it.
+    pub rights: Option<Guard>,
     /// Rate class.
     pub rate: Option<LitStr>,
     /// Number of attempts by the scheduler.
@@ -61,15 +68,16 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
     visible(written, &options, &mut errors);
     modifiers(kind, signature, &mut errors);
-    let parameters = parameters(kind, signature, &mut errors);
+    let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
-    without_args(written, &options, parameters.as_ref(), &mut errors);
-    let checked = parameters.zip(output).map(|((context, args), output)| Checked {
+    without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
+    let checked = parameters.zip(output).map(|(Parameters { context, granted, args }, output)| Checked {
         kind,
         item: &written.item,
         options,
         crons,
         context,
+        granted,
         args,
         output,
     });
@@ -82,6 +90,8 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
         match choice.name.to_string().as_str() {
             "internal" => options.internal = choice.flag(errors),
             "admin" => options.admin = choice.flag(errors),
+            "form" => options.form = Guard::of(choice, errors),
+            "rights" => options.rights = Guard::of(choice, errors),
             "rate" => {
                 options.rate = choice.text(errors);
                 if options.rate.as_ref().is_some_and(|class| class.value().trim().is_empty()) {
@@ -113,7 +123,8 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
                 }
             }
             _ => {
-                let known = ["internal", "admin", "rate", "tries", "identity_hook", "cache", "refresh"];
+                let known =
+                    ["internal", "admin", "form", "rights", "rate", "tries", "identity_hook", "cache", "refresh"];
                 attributes::unknown(choice, &known, errors);
             }
         }
@@ -231,8 +242,17 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     }
 }
 
-/// Returns the types of the context and of the arguments.
-fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<(Type, Option<Type>)> {
+/// The parameters of a function.
+struct Parameters {
+    /// Type of the context, without the reference.
+    context: Type,
+    /// Type of the result of the rights.
+    granted: Option<Type>,
+    /// Type of the arguments.
+    args: Option<Type>,
+}
+
+fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors: &mut Errors) -> Option<Parameters> {
     let attribute = kind.attribute();
     if let Some(receiver) = signature.receiver() {
         errors.at(receiver, format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"));
@@ -248,6 +268,11 @@ fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<
     };
     plain_name(&first.pat, errors);
     let context = context::check(kind, first, errors);
+    let mut typed = typed.peekable();
+    let granted = match rights {
+        Some(rights) => Some(granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors)?),
+        None => None,
+    };
     let args = typed.next();
     if let Some(args) = args {
         plain_name(&args.pat, errors);
@@ -256,10 +281,47 @@ fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<
     let surplus: Vec<_> = typed.collect();
     if !surplus.is_empty() {
         let tokens: TokenStream = surplus.iter().map(|parameter| parameter.to_token_stream()).collect();
-        errors
-            .at(tokens, format!("{attribute} takes `(ctx)` or `(ctx, args)`; make further values fields of the args"));
+        let (without, with) = match rights {
+            Some(_) => ("(ctx, granted)", "(ctx, granted, args)"),
+            None => ("(ctx)", "(ctx, args)"),
+        };
+        let message = format!("{attribute} takes `{without}` or `{with}`; make further values fields of the args");
+        errors.at(tokens, message);
     }
-    Some((context?, args.map(|args| (*args.ty).clone())))
+    Some(Parameters { context: context?, granted, args: args.map(|args| (*args.ty).clone()) })
+}
+
+/// The type of the parameter that takes what the rights returned: the second one.
+fn granted(
+    kind: Kind,
+    signature: &Signature,
+    rights: &Guard,
+    parameter: Option<&PatType>,
+    takes_args: bool,
+    errors: &mut Errors,
+) -> Option<Type> {
+    let (check, context) = (rights.name(), context::parameter(kind));
+    let Some(parameter) = parameter else {
+        let message =
+            format!("`{check}` returns what the caller may; take it as the second parameter: `{context}, granted: …`");
+        errors.at(&signature.ident, message);
+        return None;
+    };
+    if !takes_args && rights.takes_args() {
+        let message = format!(
+            "the second parameter is what `{check}` returned, and the arguments are the third: \
+             `{context}, granted: …, {}`",
+            parameter.to_token_stream().to_string().replace(" :", ":"),
+        );
+        errors.at(parameter, message);
+        return None;
+    }
+    plain_name(&parameter.pat, errors);
+    if let Type::Reference(reference) = &*parameter.ty {
+        errors.at(reference, format!("what `{check}` returned is handed over; write its type without `&`"));
+        return None;
+    }
+    Some((*parameter.ty).clone())
 }
 
 fn plain_name(pattern: &Pat, errors: &mut Errors) {
@@ -314,11 +376,11 @@ impl syn::visit::Visit<'_> for HasImpl {
 }
 
 /// Checks that functions which start without a caller take no arguments.
-fn without_args(written: &Written, options: &Options, parameters: Option<&(Type, Option<Type>)>, errors: &mut Errors) {
+fn without_args(written: &Written, options: &Options, args: Option<&Type>, errors: &mut Errors) {
     if let (Kind::Query, Some(cron)) = (written.kind, written.crons.first()) {
         errors.at(cron, "a #[query] changes nothing, so a schedule has no effect; use #[mutation]");
     }
-    let Some((_, Some(args))) = parameters else { return };
+    let Some(args) = args else { return };
     if !written.crons.is_empty() {
         errors.at(args, "a function with #[cron] has no arguments; it takes the context alone");
     }

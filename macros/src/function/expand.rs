@@ -6,6 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::check::{Checked, Options};
+use super::guard::Guard;
 use super::parse::Kind;
 use crate::attributes;
 
@@ -68,6 +69,10 @@ fn registration(function: &Checked<'_>) -> TokenStream {
         Some(tries) => quote!(::core::option::Option::Some(#tries)),
         None => quote!(::core::option::Option::None),
     };
+    let rights = match function.options.rights.as_ref().map(Guard::name) {
+        Some(name) => quote!(::core::option::Option::Some(#name)),
+        None => quote!(::core::option::Option::None),
+    };
     let identity_hook = function.options.identity_hook;
     let cache = function.kind == Kind::Query && function.options.cache.unwrap_or(true);
     let refresh = match function.options.refresh.and_then(|time| u64::try_from(time.as_millis()).ok()) {
@@ -89,6 +94,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 file: ::core::file!(),
                 line: ::core::line!(),
                 crons: &[#(#crons),*],
+                rights: #rights,
                 rate: #rate,
                 tries: #tries,
                 identity_hook: #identity_hook,
@@ -105,31 +111,38 @@ fn registration(function: &Checked<'_>) -> TokenStream {
 fn invocation(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let output = &function.output;
-    let args = args_type(function);
+    let args_type = args_type(function);
     let Names { invoke, context, .. } = names(function.kind);
-    let (ctx, rest) = (local("ctx"), local("args"));
+    let (ctx, args) = (local("ctx"), Guard::args());
     // rustc reports a wrong context under an alias, and a wrong result type, at the author's code.
     let given_ctx = Ident::new("ctx", Span::mixed_site().located_at(function.context.span()));
     let at_output = Span::call_site().located_at(output.span());
-    let given = function.args.is_some().then(|| quote!(#rest));
-    let pattern = if function.args.is_some() { quote!(#rest) } else { quote!(_) };
+    let guards = guards(function);
+    let granted = function.granted.is_some().then(|| local("granted"));
+    let given = granted.into_iter().chain(function.args.is_some().then(|| args.clone()));
+    let given = quote!(#(, #given)*);
+    let pattern = if function.args.is_some() { quote!(#args) } else { quote!(_) };
     let result = quote_spanned!(at_output=> ::convoke::__private::Result<Self::Output>);
     let into_result = quote_spanned!(at_output=> <#output as ::convoke::__private::IsResult>::into_result);
     let method = match function.kind {
         Kind::Query | Kind::Mutation => {
             let borrow = if function.kind == Kind::Mutation { quote!(&mut) } else { quote!(&) };
             quote_spanned! {at_output=>
-                fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args) -> #result {
-                    #into_result(#name(#given_ctx, #given))
+                fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args_type) -> #result {
+                    #guards
+                    #into_result(#name(#given_ctx #given))
                 }
             }
         }
         Kind::Action => quote_spanned! {at_output=>
             fn invoke(
                 #ctx: ::convoke::__private::#context,
-                #pattern: #args,
+                #pattern: #args_type,
             ) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send {
-                async move { #into_result(#name(&#given_ctx, #given).await) }
+                async move {
+                    #guards
+                    #into_result(#name(&#given_ctx #given).await)
+                }
             }
         },
     };
@@ -137,6 +150,50 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
         #[automatically_derived]
         impl ::convoke::__private::#invoke for #name {
             #method
+        }
+    }
+}
+
+/// The checks before the body, in their order: the form of the arguments, then the caller's rights.
+fn guards(function: &Checked<'_>) -> TokenStream {
+    let form = function.options.form.as_ref().map(|form| {
+        let verdict = verdict(form, function.kind);
+        quote!(let () = #verdict?;)
+    });
+    let rights = function.options.rights.as_ref().zip(function.granted.as_ref()).map(|(rights, ty)| {
+        let verdict = match function.kind {
+            Kind::Query | Kind::Mutation => verdict(rights, function.kind),
+            Kind::Action => on_snapshot(rights),
+        };
+        let granted = local("granted");
+        quote!(let #granted: #ty = #verdict?;)
+    });
+    quote!(#form #rights)
+}
+
+/// What a check says of the call.
+fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
+    let at = guard.function.span();
+    let ctx = Ident::new("ctx", Span::mixed_site().located_at(at));
+    let ctx = match kind {
+        Kind::Query => quote!(#ctx),
+        Kind::Mutation => quote!(&*#ctx),
+        Kind::Action => quote!(&#ctx),
+    };
+    let call = guard.call(&ctx);
+    quote_spanned!(at=> ::convoke::__private::verdict(#call))
+}
+
+/// The same for an action, which has no database: as a query of its own, which may run more than once.
+fn on_snapshot(rights: &Guard) -> TokenStream {
+    let verdict = verdict(rights, Kind::Query);
+    let (ctx, query) = (local("ctx"), quote!(::convoke::__private::QueryCtx));
+    let args = Guard::args();
+    let own = rights.takes_args().then(|| quote!(let #args = ::core::clone::Clone::clone(&#args);));
+    quote! {
+        {
+            #own
+            ::convoke::__private::on_snapshot::<Self, _>(&#ctx, move |#ctx: &#query| #verdict).await
         }
     }
 }

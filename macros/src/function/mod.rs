@@ -3,6 +3,7 @@
 mod check;
 mod context;
 mod expand;
+mod guard;
 mod parse;
 
 use proc_macro2::TokenStream;

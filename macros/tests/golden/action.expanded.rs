@@ -23,6 +23,7 @@ const _: () = {
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &[],
+            rights: ::core::option::Option::None,
             rate: ::core::option::Option::None,
             tries: ::core::option::Option::None,
             identity_hook: false,

@@ -6,7 +6,8 @@ pub use convoke_store::__private::*;
 
 pub use crate::context::handler::{SubmittedHandler, action_handler, mutation_handler, query_handler};
 pub use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn};
+pub use crate::execute::on_snapshot;
 pub use crate::function::{
     Args, Function, FunctionDef, IsAction, IsMutation, IsQuery, IsResult, Kind, NoArgs, Submitted, Visibility,
-    args_schema, output_schema,
+    args_schema, output_schema, verdict,
 };

@@ -391,6 +391,18 @@ impl ActionCtx {
     }
 }
 
+/// Checks the rights of an action on one snapshot, as a part of its call.
+///
+/// # Errors
+/// Those of the check; those of a query.
+pub async fn on_snapshot<F: ActionFn, T: Send + 'static>(
+    ctx: &ActionCtx,
+    check: impl Fn(&QueryCtx) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let function = ctx.call.services.function::<F>()?;
+    query(Arc::new(ctx.call.begun_now()), ctx.capture.clone(), &function, check).await
+}
+
 /// Runs a function, named by its type, in the executor of its kind.
 pub trait Run<F: Function> {
     /// Runs it as part of `call`.

@@ -77,6 +77,8 @@ pub struct FunctionDef {
     pub line: u32,
     /// Schedule: cron expressions (with six fields, the first is seconds).
     pub crons: &'static [&'static str],
+    /// Name of the check that decides if a caller may call it; it runs before the body. None: the body decides.
+    pub rights: Option<&'static str>,
     /// Rate class that is charged for it. None: the class of its kind.
     pub rate: Option<&'static str>,
     /// Number of attempts by the scheduler. None: five for a mutation, one for an action.
@@ -182,6 +184,39 @@ impl<T> IsResult for Result<T> {
     fn into_result(self) -> Self {
         self
     }
+}
+
+/// What a check returns that `rights = …` or `form = …` names.
+#[diagnostic::on_unimplemented(
+    message = "a check returns `convoke::Result<T>`, not `{Self}`",
+    label = "this does not say why a call is rejected",
+    note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
+)]
+pub trait IsVerdict {
+    /// What the function receives.
+    type Granted;
+
+    /// The same, by its own name.
+    ///
+    /// # Errors
+    /// Why the call is rejected.
+    fn into_result(self) -> Result<Self::Granted>;
+}
+
+impl<T> IsVerdict for Result<T> {
+    type Granted = T;
+
+    fn into_result(self) -> Self {
+        self
+    }
+}
+
+/// Takes what a check returned.
+///
+/// # Errors
+/// Why the call is rejected.
+pub fn verdict<V: IsVerdict>(verdict: V) -> Result<V::Granted> {
+    verdict.into_result()
 }
 
 /// No arguments: an empty object on the wire.

@@ -364,6 +364,7 @@ mod tests {
             file: "src/a.rs",
             line,
             crons: &[],
+            rights: None,
             rate: None,
             tries: None,
             identity_hook: false,

@@ -173,6 +173,7 @@ mod tests {
             file: "a.rs",
             line: 1,
             crons: &[],
+            rights: None,
             rate: None,
             tries: None,
             identity_hook: false,

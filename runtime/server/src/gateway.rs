@@ -443,8 +443,7 @@ impl Handler for Gateway {
         // A request that calls no function is rejected after its body is read.
         let Some(kind) = kind else { return Ok(()) };
         let address = counted_as(incoming.peer);
-        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes()))
-        {
+        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes())) {
             None => flow_of(&Caller::Nobody, Some(address)),
             Some(Some(caller)) => flow_of(&caller, Some(address)),
             // The caller of an unverified token is unknown; a shared flow stands for all such callers of the address.

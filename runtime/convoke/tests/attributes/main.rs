@@ -2,6 +2,7 @@
 
 mod functions;
 mod objects;
+mod rights;
 mod tables;
 mod values;
 
