@@ -10,12 +10,15 @@ use serde_json::Value;
 use super::access::functions;
 use super::fixture::Ids;
 
+/// Path and arguments of a call that the same caller makes first.
+type Prior = (&'static str, fn(&Ids) -> Value);
+
 /// A call of a function whose example is not enough: it needs a thing of the fixture that no example names, or something
 /// that the same caller does before. Submitted beside the function's other tests.
 pub(crate) struct Call {
     pub(super) path: &'static str,
     pub(super) args: fn(&Ids) -> Value,
-    pub(super) before: Option<(&'static str, fn(&Ids) -> Value)>,
+    pub(super) before: Option<Prior>,
     pub(super) rights: Option<&'static str>,
 }
 

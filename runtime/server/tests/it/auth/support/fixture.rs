@@ -45,7 +45,7 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn remembered(&self, token: &str) -> Option<Arc<Identity>> {
+    pub(crate) fn cached(&self, token: &str) -> Option<Arc<Identity>> {
         let caller = self.auth.cached(format!("Bearer {token}").as_bytes())?;
         Some(caller.identity().unwrap().clone())
     }
