@@ -91,7 +91,7 @@ fn a_function_is_registered_with_what_stands_above_it() {
     assert_eq!((save.name, save.kind, save.visibility), ("save", Kind::Mutation, Visibility::Public));
     assert!(save.module.ends_with("::functions::onboarding"), "{}", save.module);
     assert!(save.file.ends_with("functions.rs") && save.line > 1);
-    assert_eq!(save.doc, "Saves who somebody is.\n\n# Errors\n- `FORBIDDEN`: never.");
+    assert_eq!(save.doc, "Saves a person.\n\n# Errors\n- `FORBIDDEN`: never.");
     assert_eq!((save.rate, save.crons, save.identity_hook), (Some("onboarding"), &[][..], false));
 
     let forget = def::<forget>();

@@ -90,7 +90,7 @@ fn what_goes_out_leaves_out_what_has_no_value() {
 fn the_schema_comes_from_the_docs_the_types_and_the_defaults() {
     let schema = schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Listing>();
     let schema = serde_json::to_value(schema).unwrap();
-    assert_eq!(schema["description"], "What a listing takes.");
+    assert_eq!(schema["description"], "Arguments of a listing.");
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["required"], json!(["type", "interests"]));
     assert_eq!(schema["properties"]["limit"]["default"], 20);

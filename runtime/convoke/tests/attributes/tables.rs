@@ -169,7 +169,7 @@ fn a_row_goes_out_in_camel_case_without_what_it_lacks() {
 fn a_row_and_its_document_have_schemas() {
     let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = serde_json::to_value(generator.into_root_schema_for::<Doc<Entry>>()).unwrap();
-    assert_eq!(schema["description"], "A person's wish to meet.");
+    assert_eq!(schema["description"], "A request to meet.");
     assert_eq!(schema["required"], json!(["_id", "_creationTime", "meetingId", "status", "usageCount", "name"]));
     assert_eq!(schema["properties"]["meetingId"]["description"], "Where.\n\nId of a row of `meetings`.");
     assert!(schema["properties"]["_id"]["pattern"].as_str().unwrap().starts_with("^queue_"));
