@@ -106,7 +106,7 @@ fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
     serving.process.wait().unwrap();
     let mut said = String::new();
     migrating.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(!migrating.wait().unwrap().success() && said.contains("no answer"), "{said}");
+    assert!(!migrating.wait().unwrap().success() && said.contains("no response"), "{said}");
 
     let mut serving = Serving::start(after(here).args(DEV));
     let (stands, difference) = standing(here);
@@ -163,7 +163,7 @@ fn migrating_without_a_server_goes_on_where_it_was_killed() {
     let again = after(here).args(["migrate"]).output().unwrap();
     assert!(text(&again.stderr).contains("nothing was left to do"), "{}", text(&again.stderr));
     let unknown = after(here).args(["migrate", "migrations/fillShelfs"]).output().unwrap();
-    assert!(text(&unknown.stderr).contains("there are: migrations/fillShelves"), "{}", text(&unknown.stderr));
+    assert!(text(&unknown.stderr).contains("known: migrations/fillShelves"), "{}", text(&unknown.stderr));
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
     let said = text(&output.stderr);
     assert!(said.contains("CONVOKE_DEPLOY_KEY") && said.contains("hello deploy-key create"), "{said}");
     let nobody = elsewhere(folder.path(), "http://127.0.0.1:1", "production:a|b", &["deploy-key", "list"]);
-    assert!(text(&nobody.stderr).contains("hello: no answer: "), "{}", text(&nobody.stderr));
+    assert!(text(&nobody.stderr).contains("hello: no response: "), "{}", text(&nobody.stderr));
 }
 
 #[test]

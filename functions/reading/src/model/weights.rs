@@ -2,7 +2,7 @@
 //!
 //! A logistic regression: the weights of all clues of one thing are added, and their sum says how likely it is. They stand
 //! in files beside this one, one clue a line, in hundredths: what speaks for something is positive. They are learned by
-//! `functions/tests/meetings/learning.rs` from the meetings beside it, never by hand.
+//! `functions/reading/learn/src/main.rs` from the labelled meetings, never by hand.
 
 use std::fmt::{Arguments, Write as _};
 use std::hash::Hasher as _;

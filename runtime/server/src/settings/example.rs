@@ -1,8 +1,7 @@
 //! A complete `convoke.toml` with the description and the default of every setting.
 //!
 //! A line that begins with `#` and a name is a setting at its default; removing the `#` changes nothing. A setting that
-//! is
-//! off by default is indented by four spaces and has an example value.
+//! is off by default is indented and has an example value.
 
 use std::fmt::Write as _;
 
@@ -112,35 +111,4 @@ pub fn with_examples(text: &str) -> String {
 
 fn lines(text: &str, bare: impl Fn(&str) -> Option<&str>) -> String {
     text.lines().map(|line| bare(line).unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::describe::describe;
-    use super::*;
-    use crate::config::Config;
-
-    fn resolve(text: &str) -> Config {
-        Config::of_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-    }
-
-    #[test]
-    fn example_has_the_defaults_commented_and_uncommented() {
-        let text = write(&describe());
-        let bare = uncommented(&text);
-        let nothing = format!("{:?}", Config { sections: toml::Table::new(), ..resolve("") });
-        for file in [&text, &bare] {
-            let config = Config { sections: toml::Table::new(), ..resolve(file) };
-            assert_eq!(format!("{config:?}"), nothing);
-        }
-        assert!(bare.lines().filter(|line| line.starts_with("mutation_timeout = \"1s\"")).count() == 1, "{bare}");
-    }
-
-    #[test]
-    fn examples_are_valid() {
-        let config = resolve(&with_examples(&write(&describe())));
-        assert_eq!(config.auth.providers.len(), 1);
-        config.auth.check().unwrap();
-        assert!(config.http.tls.is_some() && config.http.ops_listen.is_some());
-    }
 }

@@ -2,10 +2,8 @@
 //!
 //! `sources` defines the flags and the file. `describe` builds one tree of all settings, from flags, file, the
 //! application's sections and the limits. `example` writes the tree as a `convoke.toml`, and `check` checks a file
-//! against
-//! it. `effective` computes the effective values and their sources, and `in_force` adds descriptions. `config` merges
-//! the
-//! sources.
+//! against it. `effective` computes the effective values and their sources, and `in_force` adds descriptions. `config` merges
+//! the sources.
 
 pub mod check;
 pub mod describe;

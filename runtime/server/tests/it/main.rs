@@ -8,4 +8,5 @@ mod live;
 mod observe;
 mod openapi;
 mod opening;
+mod settings;
 mod work;

@@ -187,7 +187,7 @@ fn another_format_a_newer_version_and_what_is_no_archive_are_refused() {
     let newer = changed(&archive, "manifest.json", |text| text.replace("\"version\": 1", "\"version\": 2"));
     assert!(refused(&newer, TABLES).contains("up to version 1"));
     let other = changed(&archive, "manifest.json", |text| text.replace("convoke-export", "zip"));
-    assert!(refused(&other, TABLES).contains("it is \"zip\""));
+    assert!(refused(&other, TABLES).contains("its format is \"zip\""));
     assert!(refused(b"no archive", TABLES).starts_with("the archive cannot be read:"));
     assert!(refused(b"", TABLES).starts_with("the archive"));
 }
