@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use convoke_calls::call_log::CallLines;
 use convoke_server::config::{Config, LogFormat};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::failure::Failure;
 use call_line::Lines;
@@ -30,17 +33,18 @@ impl OperatorLog {
     /// A separate thread writes it: calls neither wait for a reader of standard error nor fail without one.
     pub(crate) fn install(config: &Config, by_default: &str) -> Result<Self, Failure> {
         let filter = config.log.as_deref().unwrap_or(by_default);
-        let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
+        let filter: Targets = filter.parse().map_err(|error| {
             Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`"))
         })?;
         let (writer, written) = Writer::start(std::io::stderr())?;
         convoke_server::metrics::watch_log(writer.left_out());
         let colored = std::io::stderr().is_terminal();
         let events = one_line::OneLine::new(writer.clone(), colored);
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(events).with_ansi(colored);
+        let log = tracing_subscriber::fmt::layer().with_writer(events).with_ansi(colored);
+        let filtered = tracing_subscriber::registry().with(filter);
         match config.log_format {
-            LogFormat::Text => log.with_target(false).compact().init(),
-            LogFormat::Json => log.json().flatten_event(true).init(),
+            LogFormat::Text => filtered.with(log.with_target(false).compact()).init(),
+            LogFormat::Json => filtered.with(log.json().flatten_event(true)).init(),
         }
         // A terminal shows colors, and its reader does not read a thousand lines per second.
         let are_wanted = !colored && tracing::enabled!(target: "convoke::call", tracing::Level::INFO);
