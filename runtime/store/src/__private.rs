@@ -1,6 +1,6 @@
-//! What the attributes' expansions name of this crate and those below it.
+//! Items of this crate and of the crates below it that expanded attributes name.
 //!
-//! Nothing here is for authors, and nothing here is stable.
+//! Authors must not use them; they are not stable.
 
 pub use convoke_core::__private::*;
 

@@ -1,7 +1,7 @@
-//! A store with what its users need beside it: new ids, the time, and how large a read may become.
+//! A store with an id generator, a clock and limits of reads.
 //!
-//! Functions reach the database through their context. Whatever else reads and writes (keys, records of use, figures,
-//! scheduled work) asks here: each read is one snapshot, each write one transaction, and a panic in either is an error.
+//! Functions use the database through their context. Other components (keys, audit records, performance data, jobs) use
+//! this type: each read is one snapshot, each write is one transaction, and a panic becomes an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::{Error, Result};
 use convoke_core::id::{Id, IdGenerator};
 
-/// Rows that one transaction of [`Database::sweep`] removes: some milliseconds of the writer.
+/// Rows that one transaction of [`Database::sweep`] deletes, which take the writer some milliseconds.
 pub const SWEEP_ROWS: usize = 100;
 
 /// The database of a runtime. Clones share it.
@@ -37,42 +37,42 @@ struct Inner {
 }
 
 impl Database {
-    /// The database of `store`. New rows have ids of `ids`, beyond the greatest one that is stored, and were made at
-    /// the time of `clock`.
+    /// Creates the database of `store`. New rows get ids from `ids`, which are greater than all stored ids, and the
+    /// time of `clock`.
     pub fn new(store: Store, ids: IdGenerator, clock: Arc<dyn Clock>, limits: ReadLimits) -> Self {
         ids.advance_past(store.greatest_id());
         Self(Arc::new(Inner { store, ids: Arc::new(ids), clock, limits }))
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// Where new ids come from.
+    /// Returns the generator of ids.
     pub fn ids(&self) -> &Arc<IdGenerator> {
         &self.0.ids
     }
 
-    /// The reads of a transaction, typed.
+    /// Returns the typed reads of a transaction.
     pub fn db(&self, reader: Rc<dyn Reader>) -> Db {
         Db::new(reader, self.0.limits)
     }
 
-    /// The reads and writes of a transaction, typed; new rows were made at `now`.
+    /// Returns the typed reads and writes of a transaction. New rows get the creation time `now`.
     pub fn db_mut(&self, writer: Rc<dyn Writer>, now: Millis) -> DbMut {
         DbMut::new(writer, self.0.limits, self.0.ids.clone(), now)
     }
 
-    /// Reads in one snapshot. `work` may run more than once.
+    /// Reads on one snapshot. `work` may run more than once.
     ///
     /// # Errors
-    /// Those of `work` and of the store.
+    /// Errors of `work` and of the store.
     pub async fn read<R: Send + 'static>(&self, work: impl Fn(&Db) -> Result<R> + Send + 'static) -> Result<R> {
         self.read_as(Access::Everyone, work).await
     }
 
-    /// As [`Database::read`], also while the store is closed for its schema: for the operator.
+    /// Like [`Database::read`], also while the store is closed because of its schema. For the operator.
     ///
     /// # Errors
     /// As [`Database::read`].
@@ -90,11 +90,11 @@ impl Database {
             catch_unwind(AssertUnwindSafe(|| work(&database.db(reader))))
                 .unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
         };
-        // Always on a thread for such work: nobody waits for a microsecond here, and some of it takes long.
+        // Always runs on a pool thread: microseconds do not matter here, and some of this work takes long.
         self.store().read(access, Flow::SYSTEM, &LatencyClass::unknown(), read).await.map_err(Error::from).flatten()
     }
 
-    /// As [`Database::read_admin`], on the thread that calls, which waits for a reader if none is free.
+    /// Like [`Database::read_admin`], on the calling thread. Waits for a reader if none is free.
     ///
     /// # Errors
     /// As [`Database::read`].
@@ -102,11 +102,11 @@ impl Database {
         self.store().read_blocking(Access::Admin, |reader| work(&self.db(reader))).map_err(Error::from)?
     }
 
-    /// Writes in one transaction, also while the disk has too little room for users. `work` may run more than once; `name`
-    /// is what the watchdog calls it.
+    /// Writes in one transaction, also while the disk has too little space for users. `work` may run more than once.
+    /// `name` is for the watchdog's log.
     ///
     /// # Errors
-    /// Those of `work` and of the store.
+    /// Errors of `work` and of the store.
     pub async fn write<R: Send + 'static>(
         &self,
         name: &'static str,
@@ -115,7 +115,7 @@ impl Database {
         self.write_as(Access::System, name, work).await
     }
 
-    /// As [`Database::write`], also while the store is closed for its schema: for the operator.
+    /// Like [`Database::write`], also while the store is closed because of its schema. For the operator.
     ///
     /// # Errors
     /// As [`Database::write`].
@@ -142,7 +142,7 @@ impl Database {
         answer.await.map_err(|_| Error::internal("the writer ended without an answer"))?
     }
 
-    /// Removes the rows that `old` finds, at most [`SWEEP_ROWS`] a transaction, until it finds none.
+    /// Deletes the rows that `old` finds, at most [`SWEEP_ROWS`] per transaction, until it finds no more.
     ///
     /// # Errors
     /// A failure of the store.
@@ -192,7 +192,7 @@ impl<R: Send, W: Fn(&mut DbMut) -> Result<R> + Send> WriteJob for Job<R, W> {
             Ok(()) => self.outcome.unwrap_or_else(|| Err(Error::internal("a write was answered without a run"))),
             Err(error) => Err(error.into()),
         };
-        // Whoever asked may be gone; the write stands or falls without them.
+        // The caller may be gone; the write is independent of it.
         let _ = self.reply.send(result);
     }
 

@@ -1,4 +1,4 @@
-//! The disk under a data folder: how much room it has, and how little is too little.
+//! Free space on the disk of a data folder, and the limit below which writes stop.
 
 use std::io;
 use std::path::Path;
@@ -7,25 +7,25 @@ use parking_lot::Mutex;
 
 use convoke_core::limits::Limits;
 
-/// The room on a file system, in bytes.
+/// Space on a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// What this process may still write.
+    /// Bytes that this process can still write.
     pub free_bytes: u64,
-    /// What there is in all.
+    /// Capacity.
     pub total_bytes: u64,
 }
 
-/// Where the runtime learns how much room there is.
+/// Source of the space on a file system.
 pub trait Disk: std::fmt::Debug + Send + Sync + 'static {
-    /// The room on the file system of `path`.
+    /// Returns the space on the file system of `path`.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     fn room(&self, path: &Path) -> io::Result<Room>;
 }
 
-/// The machine's file systems.
+/// The file systems of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemDisk;
 
@@ -39,12 +39,12 @@ impl Disk for SystemDisk {
     }
 }
 
-/// A disk with the room that a test gives it, whatever the machine has: 1 TiB, all of it free, until it is set.
+/// A disk whose space a test sets. At first 1 TiB, all of it free.
 #[derive(Debug)]
 pub struct HeldDisk(Mutex<Room>);
 
 impl HeldDisk {
-    /// Sets the room, which counts from the next look on.
+    /// Sets the space for later queries.
     pub fn set(&self, room: Room) {
         *self.0.lock() = room;
     }
@@ -63,7 +63,7 @@ impl Disk for HeldDisk {
     }
 }
 
-/// The least room with which calls may write.
+/// The free space that writes of users require.
 #[derive(Clone, Copy, Debug)]
 pub struct Floor {
     bytes: u64,
@@ -71,17 +71,18 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// The floor that the limits set.
+    /// Returns the floor of the limits.
     pub fn of(limits: &Limits) -> Self {
         Self { bytes: limits.disk_free_bytes_min, percent: limits.disk_free_percent_min.into() }
     }
 
-    /// In bytes, on a disk of this size: the smaller one of the two bounds; 0 = none.
+    /// Returns the floor in bytes on a disk of this size: the smaller of the two bounds; 0 = none.
     pub fn bytes(self, total_bytes: u64) -> u64 {
         self.bytes.min((total_bytes / 100).saturating_mul(self.percent))
     }
 
-    /// Whether calls may write. Where they may not, they may again with a tenth more, so that it does not go to and fro.
+    /// Returns true if users may write. After writes have stopped, they need a tenth more space to start again, which
+    /// avoids flapping.
     pub fn is_kept(self, room: Room, was_kept: bool) -> bool {
         let floor = self.bytes(room.total_bytes);
         room.free_bytes >= if was_kept { floor } else { floor.saturating_add(floor / 10) }
@@ -95,7 +96,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn the_smaller_bound_counts_so_that_neither_a_small_nor_a_large_disk_is_closed_too_early() {
+    fn smaller_bound_applies() {
         let floor = Floor::of(&Limits::default());
         assert_eq!(floor.bytes(10 * 1024 * GIB), GIB);
         assert_eq!(floor.bytes(2 * GIB), 2 * GIB / 100 * 5);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_go_on_with_a_tenth_more_than_they_stopped_at() {
+    fn writes_start_again_with_a_tenth_more_space() {
         let floor = Floor::of(&Limits { disk_free_bytes_min: 1_000, ..Limits::default() });
         let room = |free_bytes| Room { free_bytes, total_bytes: 1 << 40 };
         assert!(floor.is_kept(room(1_000), true) && !floor.is_kept(room(999), true));

@@ -1,9 +1,9 @@
-//! The seam: what an engine is, who opens one, and what it is handed to run.
+//! The engine interface: engines, their factories, and the work that the store passes to them.
 //!
-//! Above it nobody knows which engine there is. An engine hands a [`Reader`] to each read and a [`Writer`] to each
-//! write, whole and isolated: a read sees one snapshot, writes take effect as if one ran after the other, and a write is
-//! answered when it is durable. What one engine has and another has not (pages, a log, files) is asked of it as data:
-//! [`Engine::own_stats`], [`EngineFactory::files`].
+//! The crates above it are independent of the engine. An engine passes a [`Reader`] to each read and a [`Writer`] to
+//! each write, serializable: a read uses one snapshot, writes take effect one after the other, and a write completes
+//! when it is durable. Differences between engines (pages, a log, files) are available as data: [`Engine::own_stats`],
+//! [`EngineFactory::files`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,82 +25,81 @@ use super::transaction::{Reader, Writer};
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::limits::Limits;
 
-/// A kind of engine, with its settings: opens databases, served or not.
+/// A kind of engine with its settings. It opens databases for serving or for inspection.
 pub trait EngineFactory: fmt::Debug + Send + Sync + 'static {
-    /// Opens the database, has it follow the tables in what they add, and starts to serve. A schema that differs in more
-    /// than additions is told to the gate ([`Gate::set_schema`]) and is no error.
+    /// Opens the database, applies additions of the tables, and starts to serve. Other schema differences are reported
+    /// to the gate ([`Gate::set_schema`]) and are no error.
     ///
     /// # Errors
-    /// [`OpenError`]: another process serves it, it cannot be reached, the engine fails.
+    /// [`OpenError`]: another process serves the database, it cannot be reached, or the engine fails.
     fn open(&self, start: EngineStart<'_>) -> Result<Box<dyn Engine>, OpenError>;
 
-    /// Takes an installation whose server is stopped, to look at its database and to replace it.
+    /// Opens an installation whose server is stopped, to inspect or replace its database.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if a server runs; [`OpenError::Folder`].
+    /// [`OpenError::Locked`]: a server is running; [`OpenError::Folder`].
     fn lock(&self, data: &Path, clock: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError>;
 
-    /// As [`EngineFactory::lock`], and leaves everything as it is: to look only.
+    /// Like [`EngineFactory::lock`], read-only.
     ///
     /// # Errors
     /// As [`EngineFactory::lock`].
     fn look(&self, data: &Path, clock: Arc<dyn Clock>) -> Result<Box<dyn Installation>, OpenError>;
 
-    /// Removes every row of a database that nobody serves: for tests, which use one after the other where it takes long to
-    /// make.
+    /// Deletes all rows of a database that no process serves. Tests reuse a database with it where creating one takes
+    /// long.
     ///
     /// # Errors
-    /// The engine's; it has none that outlives its data folder.
+    /// Errors of the engine; the engine has no database outside of its data folder.
     #[doc(hidden)]
     fn empty(&self) -> Result<(), OpenError> {
         Err(OpenError::Engine("its databases are files, which are removed".to_owned()))
     }
 
-    /// What it keeps in a data folder.
+    /// Returns its files in a data folder.
     fn files(&self, data: &Path) -> Files;
 
-    /// What backs its databases up and puts them back, in plain words, where it is not this program.
+    /// Returns the tool that backs up and restores its databases, in plain words, if it is not this program.
     fn backed_up_by(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// What an engine is opened with.
+/// Arguments for opening an engine.
 pub struct EngineStart<'a> {
     /// The data folder of the installation.
     pub data: &'a Path,
-    /// What all who serve the database at the same time must have alike, in a form that anybody may know. An engine that
-    /// serves alone does not look at it.
+    /// Public text of settings that all nodes of a database must share. An engine with a single node ignores it.
     pub agreed: Option<&'a str>,
-    /// The tables, by name; their definitions keep the rules.
+    /// The tables, by name. Their definitions are valid.
     pub tables: Vec<&'static TableDef>,
-    /// The bounds.
+    /// The limits.
     pub limits: &'a Limits,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where it learns how much room the data folder's disk has.
+    /// Source of the free space on the disk of the data folder.
     pub disk: Arc<dyn Disk>,
-    /// What happens when a mutation does not return.
+    /// Reaction to a mutation that does not return.
     pub stuck: Stuck,
-    /// Whether the store serves, and whom. The store asks it before each call; the engine closes and opens it.
+    /// Decides which calls are served. The store checks it before each call; the engine closes and opens it.
     pub gate: Arc<Gate>,
-    /// Where every commit is made that may change a row, so that it is numbered and published ([`Commits::commit`]).
+    /// Numbers and publishes each commit that may change a row ([`Commits::commit`]).
     pub commits: Arc<Commits>,
     /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
 }
 
-/// Receives a line of text for each long step of opening a database. It must be quick.
+/// Receives a line of text for each long step of opening a database. It must be fast.
 #[derive(Clone)]
 pub struct OnOpening(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl OnOpening {
-    /// Hands each line to `receive`.
+    /// Creates one that passes each line to `receive`.
     pub fn new(receive: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(receive))
     }
 
-    /// Begins a step.
+    /// Reports the start of a step.
     pub fn begins(&self, step: &str) {
         (self.0)(step);
     }
@@ -118,39 +117,39 @@ impl fmt::Debug for OnOpening {
     }
 }
 
-/// What happens when a mutation runs ten times as long as it may. It stops everybody, and cannot be stopped itself.
+/// Reaction to a mutation that exceeds ten times its time limit. It blocks all others and cannot be interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// It stands in the log, and in [`crate::Store::ready`].
+    /// Report it in the log and in [`crate::Store::ready`].
     Report,
-    /// The process ends, for its supervisor to start it again: nothing acknowledged is lost.
+    /// End the process, so that its supervisor restarts it. Acknowledged writes are not lost.
     EndProcess,
 }
 
-/// The files of an engine in a data folder, whether they are there or not.
+/// The files of an engine in a data folder; they may not exist.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// Those that hold rows.
+    /// Files with rows.
     pub database: Vec<PathBuf>,
-    /// The one among them that holds what was written last and is copied back from time to time.
+    /// The one of them with the latest writes, which is copied back periodically.
     pub log: Option<PathBuf>,
-    /// Others, for the owner alone too.
+    /// Other private files.
     pub others: Vec<PathBuf>,
-    /// The folder of what is being made.
+    /// Folder of temporary files.
     pub scratch: Option<PathBuf>,
     /// Databases that were replaced and kept.
     pub former: Vec<PathBuf>,
-    /// Whether a replacement of the database was begun and not ended.
+    /// True if a replacement of the database was started and not completed.
     pub is_half_replaced: bool,
 }
 
 impl Files {
-    /// The bytes of the database.
+    /// Returns the size of the database in bytes.
     pub fn bytes(&self) -> u64 {
         self.database.iter().map(|file| size(file)).sum()
     }
 
-    /// The bytes of the log; 0 if the engine has none.
+    /// Returns the size of the log in bytes; 0 if the engine has none.
     pub fn log_bytes(&self) -> u64 {
         self.log.as_deref().map_or(0, size)
     }
@@ -160,184 +159,186 @@ fn size(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
-/// An open database. The store holds one and passes on what the gate lets through.
+/// An open database. The store passes it the calls that the gate lets through.
 pub trait Engine: Send + Sync + 'static {
-    /// Runs `read` in one snapshot on the thread that calls, if that takes nobody's turn; `None` and nothing else if it
-    /// would. An engine that cannot put the snapshot into the order of the mutations runs it again in another one.
+    /// Runs `read` on one snapshot on the calling thread if no other caller has to wait for it; otherwise returns
+    /// `None` and does nothing. If the engine cannot order the snapshot among the mutations, it runs `read` again on
+    /// another one.
     ///
     /// # Errors
-    /// [`StoreError::Closed`]; the engine's, before a run of `read` began.
+    /// [`StoreError::Closed`]; errors of the engine before the first run of `read`.
     fn read_at_once(&self, flow: Flow, read: &mut Read<'_>) -> Result<Option<Ran>, StoreError>;
 
-    /// Runs `read` as [`Engine::read_at_once`] does, on the thread that calls, which waits for the turn of `flow`.
+    /// Like [`Engine::read_at_once`], but the calling thread waits for the turn of `flow`.
     ///
     /// # Errors
     /// As [`Engine::read_at_once`]; [`StoreError::QueueFull`], [`StoreError::ShareFull`].
     fn read_blocking(&self, flow: Flow, read: &mut Read<'_>) -> Result<Ran, StoreError>;
 
-    /// Has a thread of the engine's run `job`, now or when it is the turn of `flow`, and answer it through
-    /// [`ReadJob::finish`].
+    /// Runs `job` on a thread of the engine, now or in the turn of `flow`, and completes it by [`ReadJob::finish`].
     ///
     /// # Errors
-    /// It is not taken, and not answered: [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`].
+    /// The job is neither queued nor completed: [`StoreError::QueueFull`], [`StoreError::ShareFull`],
+    /// [`StoreError::Closed`].
     fn read_in_turn(&self, flow: Flow, job: Box<dyn ReadJob>) -> Result<(), StoreError>;
 
-    /// Lines a mutation up, which is answered through [`WriteJob::finish`].
+    /// Queues a mutation, which is completed by [`WriteJob::finish`].
     ///
     /// # Errors
-    /// Gives the job back, with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
+    /// Returns the job with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
     fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)>;
 
-    /// Whether one more read of `flow` would be taken now, at once or to wait. It reserves nothing. A no counts as a
-    /// rejection.
+    /// Checks if another read of `flow` would be accepted now, running or queued. Reserves nothing. An error counts as
+    /// a rejection.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
     fn room_to_read(&self, flow: Flow) -> Result<(), StoreError>;
 
-    /// Whether one more mutation of `flow` would be taken now. It reserves nothing. A no counts as a rejection.
+    /// Checks if another mutation of `flow` would be accepted now. Reserves nothing. An error counts as a rejection.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
     fn room_to_write(&self, flow: Flow) -> Result<(), StoreError>;
 
-    /// Has the database follow the tables once more, beside mutations at work, and tells the gate what is left.
+    /// Compares the database with the tables again, beside running mutations, and reports the remaining differences to
+    /// the gate.
     ///
     /// # Errors
     /// The engine's.
     fn follow_schema(&self, extent: Extent) -> Result<(), OpenError>;
 
-    /// What it is called, for people.
+    /// Returns the name of the engine for users.
     fn name(&self) -> &'static str;
 
-    /// The greatest id of any row when the database was opened; 0 if there was none.
+    /// Returns the greatest row id at the time the database was opened; 0 if there was no row.
     fn greatest_id(&self) -> u128;
 
-    /// Who serves the database.
+    /// Returns the processes that serve the database.
     fn nodes(&self) -> Nodes {
         Nodes::Alone
     }
 
-    /// The time of day that all nodes share; `None` where one serves alone, by the clock that it was given.
+    /// Returns the clock that all nodes share. `None`: a single node uses its own clock.
     fn clock(&self) -> Option<Arc<dyn Clock>> {
         None
     }
 
-    /// Takes tokens out of a bucket that all nodes share. Where one serves alone nobody asks.
+    /// Takes tokens from a bucket that all nodes share. A single node does not call it.
     ///
     /// # Errors
-    /// [`StoreError::Unreachable`]: nothing is known then, and it may have been taken.
+    /// [`StoreError::Unreachable`]: the outcome is unknown, and the tokens may have been taken.
     fn draw(&self, _: &Draw) -> Result<Drawn, StoreError> {
         Err(StoreError::Engine("one node alone shares no buckets".to_owned()))
     }
 
-    /// Asks another node, by its number, and waits some seconds for what its [`Answerer`] says; `None` if no node of this
-    /// number lives. Where one serves alone nobody asks.
+    /// Sends a request to another node and waits a few seconds for the response of its [`Answerer`]. `None`: no live
+    /// node has this number. A single node does not call it.
     ///
     /// # Errors
-    /// [`StoreError::Unreachable`]: it has not answered, and may have done what was asked.
+    /// [`StoreError::Unreachable`]: the node did not respond and may have executed the request.
     fn ask(&self, _node: u32, _request: &str) -> Result<Option<String>, StoreError> {
         Ok(None)
     }
 
-    /// Has other nodes answered by this one from now on; the first answerer stays.
+    /// Sets the function that answers requests of other nodes. Later calls have no effect.
     fn answer_by(&self, _answerer: Answerer) {}
 
-    /// Leases that all nodes share; none where one serves alone.
+    /// Returns the leases that all nodes share; `None` for a single node.
     fn leases(&self) -> Option<&dyn LeaseRows> {
         None
     }
 
-    /// Turns over all nodes; none where one serves alone.
+    /// Returns the turns over all nodes; `None` for a single node.
     fn turns(&self) -> Option<&dyn TurnRows> {
         None
     }
 
-    /// Whether calls that the gate lets through can be expected to be served.
+    /// Checks if the engine can serve the calls that the gate lets through.
     ///
     /// # Errors
-    /// The reason why not, in plain words.
+    /// The reason, in plain words.
     fn health(&self) -> Result<(), String>;
 
-    /// A mutation that does not return and holds up others, if there is one, and how long it has been running.
+    /// Returns the name and duration of a mutation that does not return and blocks others.
     fn stuck(&self) -> Option<(String, Duration)>;
 
-    /// What every engine counts.
+    /// Returns the counters that every engine has.
     fn stats(&self) -> Stats;
 
-    /// What only this one counts.
+    /// Returns the counters that only this engine has.
     fn own_stats(&self) -> Vec<NamedStat>;
 
-    /// Copies the database into a file of its own, while it is in use; blocks until the copy is whole, checked, and has
-    /// its name. `progress` is told on another thread and must be quick. `seal` is handed the finished file before it has
-    /// its name. A copy that fails leaves no file.
+    /// Copies the database into a new file while it is in use. Blocks until the copy is complete, verified and renamed
+    /// to its final name. Another thread calls `progress`, which must be fast. `seal` receives the finished file before
+    /// the rename. A failed copy leaves no file.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] if the file cannot be written, the check finds something, or `seal` fails;
+    /// [`StoreError::Engine`]: the file cannot be written, the verification fails, or `seal` fails;
     /// [`StoreError::Closed`].
     fn backup(&self, to: &Path, progress: OnProgress, seal: &mut Seal<'_>) -> Result<(), StoreError>;
 
-    /// The database as of one commit, for reading at leisure; nothing is left when it is dropped.
+    /// Returns a read-only copy of the database as of one commit. Dropping it removes the copy.
     ///
     /// # Errors
     /// As [`Engine::backup`].
     fn snapshot(&self, progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError>;
 
-    /// Takes no more work, answers what waits, and ends its threads; blocks until then. Reads that have begun go on. A
-    /// second call does nothing.
+    /// Stops the engine: rejects new work, completes queued work, and joins its threads. Blocks until then. Running
+    /// reads continue. A second call does nothing.
     fn close(&self);
 }
 
-/// Says what a node answers to another one. It must be quick.
+/// Answers requests of other nodes. It must be fast.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Tokens to be taken out of a bucket that the nodes of a database share: it refills evenly up to what it holds at most,
-/// and is full at first.
+/// A request for tokens of a bucket that all nodes of a database share. The bucket refills evenly up to its capacity
+/// and starts full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    /// Which one; all nodes name it alike.
+    /// Bucket id; all nodes use the same.
     pub bucket: u128,
-    /// Tokens that it holds at most.
+    /// Capacity in tokens.
     pub full: f64,
-    /// Tokens that come a second.
+    /// Tokens per second.
     pub per_second: f64,
-    /// It must hold so many; otherwise nothing is taken.
+    /// Tokens that the bucket must contain; otherwise nothing is taken.
     pub needed: f64,
-    /// So many are taken, even if it owes some then.
+    /// Tokens to take, even if the balance becomes negative.
     pub cost: f64,
-    /// Where it holds more than that, so many are taken, as a stock.
+    /// Tokens to take in advance if the bucket contains more than that.
     pub block: f64,
-    /// Time, by the clock of the node.
+    /// Time of the node's clock.
     pub now: Millis,
 }
 
-/// What came of a [`Draw`].
+/// The result of a [`Draw`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drawn {
-    /// Tokens that were taken; none = 0.
+    /// Number of tokens taken; 0 if none.
     pub taken: f64,
-    /// Those that are left.
+    /// Number of tokens left.
     pub left: f64,
 }
 
-/// Who serves a database.
+/// The processes that serve a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nodes {
-    /// This process alone, as long as it holds the database.
+    /// Only this process, as long as it has the database open.
     Alone,
-    /// Several processes, each by a number that no other one has, also none before it.
+    /// Several processes. No two processes, past or present, have the same number.
     Many {
-        /// This one.
+        /// Number of this process.
         own: u32,
-        /// What this one is called, for people.
+        /// Name of this process for users.
         name: Arc<str>,
-        /// All that are known to live, lately.
+        /// Numbers of all processes that were recently alive.
         living: Vec<u32>,
     },
 }
 
 impl Nodes {
-    /// How many serve it, this one among them.
+    /// Returns the number of processes, including this one.
     pub fn count(&self) -> usize {
         match self {
             Nodes::Alone => 1,
@@ -345,84 +346,84 @@ impl Nodes {
         }
     }
 
-    /// Whether the process of this number may still be at work.
+    /// Returns true if the process with this number may still be running.
     pub fn may_live(&self, number: u32) -> bool {
         matches!(self, Nodes::Many { own, living, .. } if *own == number || living.contains(&number))
     }
 }
 
-/// A read: it is handed its reader, and keeps its result itself, that of its last run.
+/// A read. It receives the reader and stores its result itself; the last run counts.
 pub type Read<'a> = dyn FnMut(Rc<dyn Reader>) + 'a;
 
-/// Told how far a copy is.
+/// Receives the progress of a copy.
 pub type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
-/// Handed a finished copy before it has its name.
+/// Receives a finished copy before its rename.
 pub type Seal<'a> = dyn FnMut(&Path) -> std::io::Result<()> + 'a;
 
-/// How far a copy is.
+/// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Pages copied, or whatever the engine copies by.
+    /// Pages, or other units of the engine, copied so far.
     pub done: u64,
-    /// All there are, as of now.
+    /// Total number of units at present.
     pub total: u64,
 }
 
-/// What became of a read that ran.
+/// The result of a completed read.
 #[derive(Debug)]
 pub struct Ran {
-    /// Whether what it made stands. It does not if the engine failed the read in a way that its function may have
-    /// overlooked: past the deadline, a disk that did not answer.
+    /// `Err` if the engine failed the read in a way that the function may have ignored, such as a timeout or an I/O
+    /// error.
     pub outcome: Result<(), StoreError>,
-    /// How long it took, with the opening of its snapshot.
+    /// Duration, including opening the snapshot.
     pub elapsed: Duration,
 }
 
-/// A read that waits for its turn.
+/// A queued read.
 pub trait ReadJob: Send {
-    /// Whether nobody waits for its answer any more.
+    /// Returns true if its caller no longer waits.
     fn is_abandoned(&self) -> bool;
 
-    /// Runs it; the last run counts. Does not panic.
+    /// Runs the read; the last run counts. Does not panic.
     fn run(&mut self, reader: Rc<dyn Reader>);
 
-    /// Answers it: what became of it, or why it did not run.
+    /// Completes the read with its result, or with the reason why it did not run.
     fn finish(self: Box<Self>, ran: Result<Ran, StoreError>);
 }
 
-/// A mutation, as the engine runs it: possibly more than once, and answered exactly once.
+/// A mutation for the engine. The engine may run it several times and completes it exactly once.
 pub trait WriteJob: Send {
-    /// Runs it inside a savepoint of its own. `Err` means: roll back what it wrote (its answer is an error).
+    /// Runs the mutation inside its own savepoint. `Err` rolls back its writes (the caller receives an error).
     ///
     /// # Errors
-    /// The failure of the store that makes the mutation's outcome an error; `None` for the function's own refusal.
+    /// The store's failure that makes the mutation fail; `None` for an error of the function.
     fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>>;
 
-    /// What `run` changed when it ran last: asked once, of a mutation that is kept, before its commit.
+    /// Returns the changes of the last run. Called once, for a mutation that is kept, before its commit.
     fn take_changes(&mut self) -> ChangeSet {
         ChangeSet::everything()
     }
 
-    /// Answers it, when its outcome is durable: `Ok` = what `run` made of it last stands (kept or rolled back as it
-    /// said); `Err` = the engine failed it, whatever `run` said.
+    /// Completes the mutation once its outcome is durable. `Ok`: the result of the last run holds (committed or rolled
+    /// back as it returned). `Err`: the engine failed it, whatever `run` returned.
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>);
 
-    /// Whether the batch is to be committed before it, since it is known to take long.
+    /// Returns true if the batch must be committed before this mutation, because it takes long.
     fn slow(&self) -> bool {
         false
     }
 
-    /// For whom it runs.
+    /// Returns the access class of the caller.
     fn access(&self) -> Access {
         Access::Everyone
     }
 
-    /// Whose share of the writer it takes.
+    /// Returns the flow whose share of the writer it uses.
     fn flow(&self) -> Flow {
         Flow::SYSTEM
     }
 
-    /// What the watchdog calls it in the log.
+    /// Returns its name for the watchdog's log.
     fn name(&self) -> &str;
 }

@@ -1,21 +1,21 @@
-//! The engines of a program: the embedded one, and those that are chosen by an address.
+//! The engines of a program: the embedded engine, and engines that an address selects.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::engine::EngineFactory;
 
-/// The engines that a program is built with.
+/// The engines in a program.
 #[derive(Clone, Debug)]
 pub struct Engines {
     embedded: (&'static str, Arc<dyn EngineFactory>),
     by_scheme: Vec<(&'static str, Make)>,
 }
 
-/// Makes an engine for an address and its password.
+/// Creates an engine for an address and its password.
 pub type Make = fn(&str, Option<&str>) -> Result<Arc<dyn EngineFactory>, String>;
 
-/// Why there is no engine for an address.
+/// Reason why there is no engine for an address.
 #[derive(Debug)]
 pub struct NoEngine(String);
 
@@ -28,23 +28,23 @@ impl fmt::Display for NoEngine {
 impl std::error::Error for NoEngine {}
 
 impl Engines {
-    /// The embedded one, which keeps its database in the data folder.
+    /// Creates the list with the embedded engine, which stores its database in the data folder.
     pub fn embedded(name: &'static str, engine: Arc<dyn EngineFactory>) -> Self {
         Self { embedded: (name, engine), by_scheme: Vec::new() }
     }
 
-    /// And one for addresses that begin with `scheme://`.
+    /// Adds an engine for addresses that begin with `scheme://`.
     #[must_use]
     pub fn with(mut self, scheme: &'static str, make: Make) -> Self {
         self.by_scheme.push((scheme, make));
         self
     }
 
-    /// The names of the engines that this program is built with.
+    /// Returns the names of the engines in this program.
     pub fn names(&self) -> Vec<&'static str> {
         let mut names = vec![self.embedded.0];
         for (place, (scheme, make)) in self.by_scheme.iter().enumerate() {
-            // One engine may have several schemes; the first is its name.
+            // An engine may have several schemes; the first is its name.
             if !self.by_scheme[..place].iter().any(|(_, other)| std::ptr::fn_addr_eq(*other, *make)) {
                 names.push(scheme);
             }
@@ -52,10 +52,10 @@ impl Engines {
         names
     }
 
-    /// The engine for an address; the embedded one for none.
+    /// Returns the engine for an address. Without an address, returns the embedded engine.
     ///
     /// # Errors
-    /// [`NoEngine`]: this program has none for such an address, or the address is wrong.
+    /// [`NoEngine`]: this program has no engine for such an address, or the address is invalid.
     pub fn at(&self, address: Option<&str>, password: Option<&str>) -> Result<Arc<dyn EngineFactory>, NoEngine> {
         let Some(address) = address else { return Ok(self.embedded.1.clone()) };
         let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);

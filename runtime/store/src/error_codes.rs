@@ -1,4 +1,4 @@
-//! The error that a client reads for each failure of the store: its code and its message.
+//! The error code and message for clients of each error of the store.
 
 use crate::error::StoreError;
 use crate::schema::table::SubmittedTable;
@@ -34,7 +34,7 @@ impl IntoError for StoreError {
             StoreError::BadCursor => {
                 Error::invalid_argument("cursor", "cursor: must be one that a page of this list returned")
             }
-            // Clients know it by its first word, and begin at the first page again.
+            // Clients recognize the first word and start again at the first page.
             StoreError::InvalidCursor(field) => Error::invalid_argument(
                 *field,
                 format!("InvalidCursor: {field} must be one that a page of this list returned"),
@@ -67,7 +67,7 @@ fn unique_conflict(table: &'static str, index: &'static str) -> Error {
         .with("fields", fields)
 }
 
-/// The fields of an index by its name; the name itself for one that is no table's (`_id`).
+/// Returns the fields of an index by its name; the name itself for an index of the engine (`_id`).
 fn index_fields(table: &str, index: &'static str) -> Vec<&'static str> {
     let table = inventory::iter::<SubmittedTable>().map(|table| table.0).find(|def| def.name == table);
     let found = table.and_then(|def| Some((def, def.indexes.iter().find(|def| def.name == index)?)));

@@ -1,21 +1,22 @@
-//! Whether the store serves, and whom: asked before each call, closed and opened by the engine.
+//! The gate decides which calls are served. The store checks it before each call; the engine closes and opens it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 
-/// Who is served while the store is closed to some.
+/// The access class of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Any call: refused while the schema does not fit, and a write also while the disk has too little room.
+    /// Calls of users. They are rejected while the schema does not fit. Their writes are also rejected while the disk
+    /// has too little space.
     Everyone,
-    /// The runtime's own work, and calls of the operator: refused while the schema does not fit.
+    /// Work of the runtime and calls of the operator. They are rejected while the schema does not fit.
     System,
     /// Calls of the operator, such as a migration.
     Admin,
 }
 
-/// Whether the store serves, and why not.
+/// The state of the gate, with the reasons.
 #[derive(Default)]
 pub struct Gate {
     state: AtomicU8,
@@ -24,11 +25,11 @@ pub struct Gate {
 
 #[derive(Default)]
 struct Reasons {
-    /// The schema does not fit: nothing is served but the operator.
+    /// The schema does not fit: only calls of the operator are served.
     schema: Option<String>,
-    /// A commit failed: writes wait for the check.
+    /// A commit failed: writes are rejected until the database is checked.
     writes: Option<String>,
-    /// The disk has too little room: calls of users write nothing.
+    /// The disk has too little space: calls of users cannot write.
     room: Option<String>,
     shut: bool,
 }
@@ -40,32 +41,33 @@ const SHUT: u8 = 3;
 const ROOM_CLOSED: u8 = 4;
 
 impl Gate {
-    /// Refuses writes.
+    /// Rejects writes.
     pub fn close_writes(&self, reason: &str) {
         self.change(|reasons| reasons.writes = Some(reason.to_owned()));
     }
 
-    /// Takes writes again.
+    /// Accepts writes again.
     pub fn reopen_writes(&self) {
         self.change(|reasons| reasons.writes = None);
     }
 
-    /// Serves the operator only, for this difference between the schema and the database; `None` = everybody.
+    /// Serves only the operator, because of this difference between the schema and the database. `None`: serves all
+    /// callers.
     pub fn set_schema(&self, difference: Option<String>) {
         self.change(|reasons| reasons.schema = difference);
     }
 
-    /// The difference of [`Gate::set_schema`].
+    /// Returns the difference of [`Gate::set_schema`].
     pub fn difference(&self) -> Option<String> {
         self.reasons.lock().schema.clone()
     }
 
-    /// Takes no writes of users, since the disk has too little room; `None` = there is enough.
+    /// Rejects writes of users because the disk has too little space. `None`: there is enough space.
     pub fn set_room(&self, reason: Option<String>) {
         self.change(|reasons| reasons.room = reason);
     }
 
-    /// Serves nobody any more.
+    /// Rejects all calls from now on.
     pub fn shut(&self) {
         self.change(|reasons| reasons.shut = true);
     }
@@ -83,7 +85,7 @@ impl Gate {
         self.state.store(state, Ordering::Release);
     }
 
-    /// Why the store is closed, if it is: to writes, or to everything.
+    /// Returns the reason why writes or all calls are rejected, if they are.
     pub fn closed(&self) -> Option<String> {
         if self.state.load(Ordering::Acquire) == OPEN {
             return None;
@@ -95,7 +97,7 @@ impl Gate {
         reasons.writes.clone().or_else(|| reasons.schema.clone()).or_else(|| reasons.room.clone())
     }
 
-    /// Why a read is refused, if it is.
+    /// Returns the reason why a read is rejected, if it is.
     pub fn refuses_read(&self, access: Access) -> Option<String> {
         if self.state.load(Ordering::Acquire) == OPEN {
             return None;
@@ -108,7 +110,7 @@ impl Gate {
         }
     }
 
-    /// Why a write is refused, if it is.
+    /// Returns the reason why a write is rejected, if it is.
     pub fn refuses_write(&self, access: Access) -> Option<String> {
         match (self.state.load(Ordering::Acquire), access) {
             (OPEN, _) | (SCHEMA_CLOSED, Access::Admin) | (ROOM_CLOSED, Access::Admin | Access::System) => None,

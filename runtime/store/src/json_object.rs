@@ -1,4 +1,4 @@
-//! Objects whose members no type names, as arguments, as fields of tables and in results.
+//! JSON objects with arbitrary members, as arguments, table fields and results.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ use convoke_core::wire::free_form::{KEY_CHARS_MAX, Reading};
 pub struct JsonObject<const BYTES_MAX: usize = { 16 * 1024 }>(Map<String, Json>);
 
 impl<const BYTES_MAX: usize> JsonObject<BYTES_MAX> {
-    /// The object with these members.
+    /// Creates an object with these members.
     ///
     /// # Errors
     /// A key or a number breaks the rule, or the JSON is larger than `BYTES_MAX` bytes.
@@ -34,7 +34,7 @@ impl<const BYTES_MAX: usize> JsonObject<BYTES_MAX> {
         Reading::Given.members(&Json::Object(members)).map_err(refused).and_then(Self::bounded)
     }
 
-    /// The members.
+    /// Returns the members.
     pub fn members(&self) -> &Map<String, Json> {
         &self.0
     }

@@ -1,9 +1,9 @@
 //! The store: typed tables over a transactional engine.
 //!
-//! No engine stands in this crate, and nothing above it knows which one there is. In reading order: the values that a column
-//! holds, the tables in code and the schema of a database (`schema/`), queries (`query/`), what a transaction can do,
-//! commits (`commits/`), the seam to the engine, the queues that are fair to callers (`fairness/`), the handle that the
-//! runtime holds, and that with ids and the time.
+//! This crate contains no engine, and the crates above it do not depend on a particular one. In reading order: column
+//! values, tables in code and the schema of a database (`schema/`), queries (`query/`), the operations of a
+//! transaction, commits (`commits/`), the engine interface, fair queues (`fairness/`), the handle that the runtime
+//! holds, and the same handle with ids and a clock.
 
 // The attributes emit absolute paths (`::convoke::…`): a crate of tables depends on this one under that name.
 extern crate self as convoke;
@@ -34,7 +34,7 @@ pub mod store;
 pub mod transaction;
 pub mod value;
 
-/// What an author's file of tables has beside the tables themselves.
+/// Items that a file of tables needs besides the tables.
 pub use convoke_core::{Error, Id, Invalid, Millis, Result, rate_class, section, wire};
 pub use convoke_macros::{table, value};
 

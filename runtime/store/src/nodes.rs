@@ -1,149 +1,150 @@
-//! What the nodes of a database share beside its rows of tables: leases, and turns. Where one node serves alone it keeps
-//! both in its memory.
+//! State that the nodes of a database share besides the rows of tables: leases and turns. A single node has both in
+//! memory.
 
 use std::time::Duration;
 
 use super::error::StoreError;
 use convoke_core::clock::Millis;
 
-/// The leases of one kind of thing, as rows: each by its id, of one owner, until some time after its last renewal. Time is
-/// the database's.
+/// The leases of one kind, as rows. Each lease has an id and one owner, and expires some time after its last renewal,
+/// by the clock of the database.
 pub trait LeaseRows: Send + Sync {
-    /// The one of this id, unless it has ended.
+    /// Returns the lease with this id, unless it has expired.
     ///
     /// # Errors
-    /// The engine's; [`StoreError::Unreachable`].
+    /// Errors of the engine; [`StoreError::Unreachable`].
     fn get(&self, kind: &str, id: &str) -> Result<Option<LeaseRow>, StoreError>;
 
-    /// Opens one, unless it is there or its owner has as many as they may; returns the one of this id then, if there is one.
+    /// Opens a lease, unless it exists or its owner has reached the limit. Returns the existing lease, if there is one.
     ///
     /// # Errors
-    /// As [`LeaseRows::get`]; whether it was opened is not known then.
+    /// Like [`LeaseRows::get`]. The outcome is then unknown.
     fn open(&self, lease: &NewLease<'_>) -> Result<Opened, StoreError>;
 
-    /// Writes what was done to leases, each if nobody has written it since; returns the ids of those that are written.
+    /// Writes changes of leases, each only if the lease has not been written since. Returns the ids of the written
+    /// leases.
     ///
     /// # Errors
-    /// As [`LeaseRows::get`]; what was written is not known then.
+    /// Like [`LeaseRows::get`]. The outcome is then unknown.
     fn write(&self, kind: &str, lasts: Duration, renewals: &[Renewal]) -> Result<Vec<String>, StoreError>;
 
-    /// Ends those of these ids that this owner holds.
+    /// Ends the leases with these ids that this owner holds.
     ///
     /// # Errors
-    /// As [`LeaseRows::get`].
+    /// Like [`LeaseRows::get`].
     fn end(&self, kind: &str, owner: &str, ids: &[String]) -> Result<(), StoreError>;
 
-    /// Those of an owner, or all, in the order of opening.
+    /// Returns the leases of an owner, or all leases, in the order of opening.
     ///
     /// # Errors
-    /// As [`LeaseRows::get`].
+    /// Like [`LeaseRows::get`].
     fn list(&self, kind: &str, owner: Option<&str>) -> Result<Vec<LeaseRow>, StoreError>;
 
-    /// How many end in more than `more` from now.
+    /// Counts the leases that expire later than `more` from now.
     ///
     /// # Errors
-    /// As [`LeaseRows::get`].
+    /// Like [`LeaseRows::get`].
     fn count(&self, kind: &str, more: Duration) -> Result<u64, StoreError>;
 }
 
-/// A lease as it is stored.
+/// A stored lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRow {
     /// Its id.
     pub id: String,
-    /// Who holds it.
+    /// Its owner.
     pub owner: String,
-    /// Tells it from others that had the same id before or after it.
+    /// Distinguishes it from earlier and later leases with the same id.
     pub number: i64,
-    /// How often it was written.
+    /// Number of its writes.
     pub version: i64,
-    /// When it was opened.
+    /// Time of opening.
     pub opened_at: Millis,
-    /// What it holds.
+    /// Its value.
     pub value: String,
 }
 
-/// A lease to be opened.
+/// A lease to open.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLease<'a> {
-    /// Of what.
+    /// Kind of the lease.
     pub kind: &'a str,
     /// Its id.
     pub id: &'a str,
-    /// For whom.
+    /// Its owner.
     pub owner: &'a str,
-    /// Leases of one owner at most.
+    /// Most leases of one owner.
     pub of_one_owner: usize,
-    /// How long it lasts.
+    /// Time until it expires.
     pub lasts: Duration,
-    /// What it holds.
+    /// Its value.
     pub value: &'a str,
 }
 
-/// What came of a [`NewLease`].
+/// The result of opening a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// This lease is there; who holds it is another question.
+    /// This lease exists; another owner may hold it.
     There(LeaseRow),
-    /// The owner has as many as they may.
+    /// The owner has reached the limit.
     OwnerIsFull,
 }
 
-/// What was done to a lease since it was read.
+/// A change of a lease since it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Its id.
     pub id: String,
     /// See [`LeaseRow`].
     pub number: i64,
-    /// That of the lease as it was read.
+    /// The version that was read.
     pub version: i64,
-    /// How long ago it was renewed, if it was.
+    /// Time since its renewal, if it was renewed.
     pub age: Option<Duration>,
-    /// What it holds.
+    /// Its value.
     pub value: String,
 }
 
-/// Turns over all nodes, as rows: of each one node has it at a time, until it leaves it or has not been heard of for so long
-/// that it counts as gone ([`super::Nodes`]).
+/// Turns over all nodes, as rows. One node has a turn at a time, until it releases the turn or does not respond for so
+/// long that it counts as dead ([`super::Nodes`]).
 pub trait TurnRows: Send + Sync {
-    /// Takes a turn that no other node has; `None` if one has it. A node whose own it is takes it anew: it keeps its own
-    /// callers apart itself.
+    /// Takes a turn that no other node has. `None`: another node has it. A node can take its own turn again: it
+    /// coordinates its own callers itself.
     ///
     /// # Errors
-    /// The engine's; [`StoreError::Unreachable`]. Whether it was taken is not known then.
+    /// Errors of the engine; [`StoreError::Unreachable`]. The outcome is then unknown.
     fn take(&self, turn: &TurnName) -> Result<Option<TurnRow>, StoreError>;
 
-    /// Leaves the turn that was taken under this number, and this to whoever takes it next. Nothing happens if another one
-    /// has it meanwhile.
+    /// Releases the turn that was taken with this number, and stores `value` for the next node. Does nothing if another
+    /// node has the turn by now.
     ///
     /// # Errors
-    /// As [`TurnRows::take`].
+    /// Like [`TurnRows::take`].
     fn leave(&self, turn: &TurnName, number: i64, value: Option<&str>) -> Result<(), StoreError>;
 
-    /// Gives up a turn of which this node does not know whether it has it, and does nothing under it.
+    /// Gives up a turn that this node may or may not have, without working under it.
     ///
     /// # Errors
-    /// As [`TurnRows::take`].
+    /// Like [`TurnRows::take`].
     fn give_up(&self, turn: &TurnName) -> Result<(), StoreError>;
 }
 
-/// Of what, and of which.
+/// The name of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TurnName {
-    /// What is done, e.g. `insights`.
+    /// Kind of work, e.g. `insights`.
     pub kind: &'static str,
-    /// To what it is done.
+    /// Object of the work.
     pub id: String,
 }
 
 /// A turn that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRow {
-    /// Its fencing token: a greater one than all before it.
+    /// Its fencing token, which is greater than all earlier ones.
     pub number: i64,
-    /// What was left with it last, if anything was lately.
+    /// The value stored at the last release, if there was one recently.
     pub left: Option<String>,
-    /// Whether the node that had it before was given up, and has not left it.
+    /// True if the previous node was declared dead and did not release it.
     pub is_interrupted: bool,
 }

@@ -1,6 +1,6 @@
-//! A database that nobody serves: a finished copy, or that of an installation whose server is stopped.
+//! A database without a server: a finished copy, or the database of an installation whose server is stopped.
 //!
-//! Nothing here changes the database that is there. Another one is made beside it and put in its place as a whole.
+//! This module never changes the existing database. A new one is created beside it and replaces it as a whole.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::stats::NamedStat;
 use super::transaction::Reader;
 use super::value::Value;
 
-/// Why work on a database that nobody serves failed.
+/// An error of work on a database without a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OfflineError {
@@ -22,24 +22,24 @@ pub enum OfflineError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the file system says.
+        /// Error of the file system.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file is no database of this program.
     #[error("{} is not a database of Convoke", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The engine finds something wrong with it.
+    /// The engine found damage.
     #[error("{} is damaged: {found}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found first.
+        /// The first finding.
         found: String,
     },
-    /// The folder cannot be had.
+    /// The folder cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The engine failed.
@@ -56,99 +56,100 @@ impl From<OfflineError> for StoreError {
     }
 }
 
-/// An installation that is locked, so that no server runs on it.
+/// A locked installation, so that no server runs on it.
 pub trait Installation {
-    /// The database, if there is one.
+    /// Returns the database, if there is one.
     ///
     /// # Errors
-    /// [`OfflineError::Foreign`] if it is no database of ours; [`OfflineError::Damaged`]; the engine's.
+    /// [`OfflineError::Foreign`]: the file is no database of this program; [`OfflineError::Damaged`]; errors of the
+    /// engine.
     fn database(&self) -> Result<Option<Box<dyn OfflineDatabase>>, OfflineError>;
 
-    /// Begins another database beside the one that is there, with these tables and no rows.
+    /// Starts a new database beside the existing one, with these tables and no rows.
     ///
     /// # Errors
-    /// Those of the file system and the engine.
+    /// Errors of the file system and the engine.
     fn build(&self, tables: &[&'static TableDef]) -> Result<Box<dyn DatabaseBuilder>, OfflineError>;
 
-    /// Takes a database from elsewhere in as the replacement: a copy of it, on disk, opened for its check.
-    /// `progress` is told the bytes copied so far.
+    /// Copies a foreign database to disk as the replacement, and opens it for its check. `progress` receives the bytes
+    /// copied so far.
     ///
     /// # Errors
-    /// Those of the file system; [`OfflineError::Foreign`].
+    /// Errors of the file system; [`OfflineError::Foreign`].
     fn take_in(&self, from: &Path, progress: &mut dyn FnMut(u64)) -> Result<Box<dyn OfflineDatabase>, OfflineError>;
 
-    /// Puts the replacement in the place of the database, and says what the former one is called now, if there was
-    /// one. The file is named for the time: `convoke.db.before-20260131-235959`.
+    /// Replaces the database, and returns the new path of the former one, if there was one. The name contains the time:
+    /// `convoke.db.before-20260131-235959`.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     fn replace(&self) -> Result<Option<PathBuf>, OfflineError>;
 }
 
-/// A database in one state, which is read and never changed.
+/// A read-only database in one state.
 pub trait OfflineDatabase {
-    /// Its rows.
+    /// Returns a reader of its rows.
     fn reader(&self) -> &dyn Reader;
 
-    /// What the engine finds wrong with it; nothing if it is whole.
+    /// Returns the damage that the engine finds; empty if there is none.
     ///
     /// # Errors
-    /// The engine's, if it cannot even look.
+    /// Errors of the engine that prevent the check.
     fn check(&self, thoroughness: Thoroughness) -> Result<Vec<String>, OfflineError>;
 
-    /// As [`OfflineDatabase::check`].
+    /// Fails if [`OfflineDatabase::check`] finds damage.
     ///
     /// # Errors
     /// [`OfflineError::Damaged`] with the first finding.
     fn require_whole(&self, thoroughness: Thoroughness) -> Result<(), OfflineError>;
 
-    /// What holds it, in one line for people: the engine with its version, where it is, and who serves it.
+    /// Returns one line for users: the engine with its version, the location, and the processes that serve it.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn description(&self) -> Result<String, OfflineError>;
 
-    /// What checks it, where [`OfflineDatabase::check`] does not look.
+    /// Returns the tool that checks it, if [`OfflineDatabase::check`] does not.
     fn checked_by(&self) -> Option<&'static str> {
         None
     }
 
-    /// Its schema beside that of the tables in code.
+    /// Returns its schema and that of the tables in code.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn schema(&self, tables: &[&'static TableDef]) -> Result<Inspected, OfflineError>;
 
-    /// What it is made of: figures that only this engine has.
+    /// Returns the statistics that only this engine has.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn stats(&self) -> Result<Vec<NamedStat>, OfflineError>;
 
-    /// The greatest id of any row; 0 if there is none.
+    /// Returns the greatest row id; 0 if there is no row.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn greatest_id(&self) -> Result<u128, OfflineError>;
 }
 
-/// A row as it is to be stored.
+/// A row to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRow {
     /// The bits of its id.
     pub id: u128,
-    /// When it was made.
+    /// Its creation time.
     pub creation_time: i64,
-    /// The values of the table's fields, by place; retired ones are null.
+    /// The values in the order of the table's fields; retired fields are null.
     pub values: Vec<Value>,
 }
 
-/// A new database that is being filled. Dropped before it is finished, it leaves nothing.
+/// A new database during its import. If it is dropped before it is finished, it leaves nothing.
 pub trait DatabaseBuilder {
-    /// Adds a row; the values are those of the table's fields, by place.
+    /// Inserts a row, with the values in the order of the table's fields.
     ///
     /// # Errors
-    /// [`StoreError::UniqueViolation`] (index `_id`: the id itself), [`StoreError::Unstorable`], the engine's.
+    /// [`StoreError::UniqueViolation`] (index `_id`: the id itself), [`StoreError::Unstorable`], errors of the engine.
     fn insert(
         &self,
         table: &'static TableDef,
@@ -157,42 +158,41 @@ pub trait DatabaseBuilder {
         values: &[Value],
     ) -> Result<(), StoreError>;
 
-    /// Adds rows of one table, which may cost less than one after the other.
+    /// Inserts rows of one table, which may be faster than single inserts.
     ///
     /// # Errors
-    /// The place of the first row that cannot be added, and why, as [`DatabaseBuilder::insert`]; of those behind it none
-    /// was added.
+    /// The position of the first row that cannot be inserted, and the error of [`DatabaseBuilder::insert`]. No later
+    /// row is inserted.
     fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<(), (usize, StoreError)> {
         let insert = |row: &NewRow| self.insert(table, row.id, row.creation_time, &row.values);
         rows.iter().enumerate().try_for_each(|(place, row)| insert(row).map_err(|error| (place, error)))
     }
 
-    /// Ends it: every row is on disk, and the database is checked and counted against `rows`, the rows each table must
-    /// have.
+    /// Completes the import: flushes every row to disk, checks the database, and compares its counts with `rows`.
     ///
     /// # Errors
-    /// [`OfflineError::Damaged`] if the check finds something; those of the file system and the engine.
+    /// [`OfflineError::Damaged`]: the check found damage; errors of the file system and the engine.
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError>;
 }
 
-/// How much of a database is checked.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoroughness {
-    /// Every page, but not whether indexes and rows agree.
+    /// Checks every page, but not that indexes and rows agree.
     Quick,
     /// Everything.
     Full,
 }
 
-/// How many rows a table has.
+/// Counts the rows of a table.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub fn count(reader: &dyn Reader, table: &'static TableDef) -> Result<u64, StoreError> {
     reader.count(&everything(table))
 }
 
-/// All rows of a table, by id.
+/// Returns the plan of all rows of a table, by id.
 pub fn everything(table: &'static TableDef) -> Plan {
     Plan::new(table, None)
 }

@@ -1,47 +1,47 @@
-//! What the store counts about itself, for metrics: what every engine counts, and what only one does as data.
+//! Metrics of the store: those of every engine, and those of one engine as data.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Upper bounds of the buckets in which commits are counted, in microseconds; one more bucket holds the rest.
+/// Upper bounds of the commit duration buckets, in microseconds; one more bucket holds the rest.
 pub const COMMIT_BUCKETS_US: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
 
-/// Upper bounds of the buckets in which batches are counted, in mutations; one more bucket holds the rest.
+/// Upper bounds of the batch size buckets, in mutations; one more bucket holds the rest.
 pub const BATCH_BUCKETS: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The counters, written by the code that does the work.
+/// The counters; the working code increments them.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Batches committed.
     pub batches: AtomicU64,
-    /// Mutations in them, refused ones too.
+    /// Mutations in batches, including rejected ones.
     pub batched: AtomicU64,
     /// Mutations of the largest batch.
     pub batch_largest: AtomicU64,
     /// Batches by size: see [`BATCH_BUCKETS`].
     pub batch_buckets: [AtomicU64; BATCH_BUCKETS.len() + 1],
-    /// Batches that were run again, each mutation alone.
+    /// Batches that ran again with each mutation alone.
     pub replays: AtomicU64,
     /// Time spent in COMMIT, in microseconds.
     pub commit_us: AtomicU64,
     /// Commits by duration: see [`COMMIT_BUCKETS_US`].
     pub commit_buckets: [AtomicU64; COMMIT_BUCKETS_US.len() + 1],
-    /// Mutations that were rejected because too many of their flow waited while others did.
+    /// Mutations rejected because too many of their flow were queued while others waited.
     pub writer_share_rejections: AtomicU64,
-    /// The same of queries.
+    /// Queries rejected for the same reason.
     pub reader_share_rejections: AtomicU64,
-    /// Statements of transactions that are over.
+    /// Statements of completed transactions.
     pub statements: AtomicU64,
-    /// Statements whose text the connection did not have ready: one a form and connection.
+    /// Statements that the connection had to prepare: one per form and connection.
     pub texts: AtomicU64,
-    /// Queries that walked a table without an index.
+    /// Queries that read a table without an index.
     pub scans: AtomicU64,
 }
 
 impl Counters {
-    /// Takes in a commit.
+    /// Records a commit.
     pub fn committed(&self, mutations: usize, elapsed: Duration) {
-        // Begun microseconds count whole, so that a bucket holds nothing that exceeds its bound.
+        // Rounds up to whole microseconds, so that a bucket holds no value above its bound.
         let elapsed = u64::try_from(elapsed.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         let mutations = mutations as u64;
         self.commit_buckets[COMMIT_BUCKETS_US.partition_point(|bound| *bound < elapsed)].fetch_add(1, Relaxed);
@@ -53,47 +53,47 @@ impl Counters {
     }
 }
 
-/// The counters, and how busy the engine is, at one moment. Counters only rise until the process ends.
+/// A snapshot of the counters and the load. Counters only rise until the process ends.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// Mutations that wait for the writer.
+    /// Mutations in the queue.
     pub writer_queue: usize,
-    /// Queries that wait for a reader.
+    /// Queries in the queue.
     pub reader_queue: usize,
-    /// Readers at work.
+    /// Busy readers.
     pub readers_busy: usize,
-    /// Readers there are.
+    /// Number of readers.
     pub readers: usize,
-    /// How long the mutation that runs now has been running; zero if none runs.
+    /// Running time of the current mutation; zero if none runs.
     pub mutation_running: Duration,
     /// Batches committed.
     pub batches: u64,
-    /// Mutations in them, refused ones too.
+    /// Mutations in batches, including rejected ones.
     pub batched: u64,
     /// Mutations of the largest batch.
     pub batch_largest: u64,
     /// Batches by size: see [`BATCH_BUCKETS`].
     pub batch_buckets: [u64; BATCH_BUCKETS.len() + 1],
-    /// Batches that were run again, each mutation alone.
+    /// Batches that ran again with each mutation alone.
     pub replays: u64,
     /// Time spent in COMMIT, in microseconds.
     pub commit_us: u64,
     /// Commits by duration: see [`COMMIT_BUCKETS_US`].
     pub commit_buckets: [u64; COMMIT_BUCKETS_US.len() + 1],
-    /// Mutations that were rejected because too many of their flow waited while others did.
+    /// Mutations rejected because too many of their flow were queued while others waited.
     pub writer_share_rejections: u64,
-    /// The same of queries.
+    /// Queries rejected for the same reason.
     pub reader_share_rejections: u64,
-    /// Statements of transactions that are over.
+    /// Statements of completed transactions.
     pub statements: u64,
-    /// Statements whose text the connection did not have ready: one a form and connection.
+    /// Statements that the connection had to prepare: one per form and connection.
     pub texts: u64,
-    /// Queries that walked a table without an index.
+    /// Queries that read a table without an index.
     pub scans: u64,
 }
 
 impl Counters {
-    /// The counters as they are now; what is no counter is left at zero.
+    /// Returns the current counters; values that are no counters are zero.
     pub fn stats(&self) -> Stats {
         let read = |counter: &AtomicU64| counter.load(Relaxed);
         Stats {
@@ -114,20 +114,20 @@ impl Counters {
     }
 }
 
-/// A figure that one engine has and another has not.
+/// A metric that only one engine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedStat {
     /// Its name, in snake_case.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub help: &'static str,
-    /// How it moves.
+    /// Its kind.
     pub kind: StatKind,
-    /// What it is now.
+    /// Its current value.
     pub value: u64,
 }
 
-/// How a figure moves.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatKind {
     /// It only rises.
@@ -137,17 +137,17 @@ pub enum StatKind {
 }
 
 impl NamedStat {
-    /// A number that only rises.
+    /// Creates a counter.
     pub const fn counter(name: &'static str, help: &'static str, value: u64) -> Self {
         Self { name, help, kind: StatKind::Counter, value }
     }
 
-    /// A number that goes up and down.
+    /// Creates a gauge.
     pub const fn gauge(name: &'static str, help: &'static str, value: u64) -> Self {
         Self { name, help, kind: StatKind::Gauge, value }
     }
 
-    /// The value of the figure with this name, if it is one of these.
+    /// Returns the value of the metric with this name, if it exists.
     pub fn find(stats: &[Self], name: &str) -> Option<u64> {
         stats.iter().find(|stat| stat.name == name).map(|stat| stat.value)
     }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_holds_what_does_not_exceed_its_bound() {
+    fn bucket_holds_values_up_to_its_bound() {
         let counters = Counters::default();
         for (mutations, took_ns) in
             [(1, 100_000), (2, 100_001), (3, 250_000), (256, 1_000_000_000), (257, 2_000_000_000)]

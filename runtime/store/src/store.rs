@@ -1,5 +1,5 @@
-//! The store as the runtime holds it: opened once, read and written from any thread, closed at the end. It asks the gate
-//! whether a call may pass, and hands it to the engine.
+//! The store of the runtime: opened once, used from any thread, and closed at the end. It checks the gate before each
+//! call and passes the call to the engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -30,17 +30,17 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::core_wait::CoreWait;
 use convoke_core::limits::Limits;
 
-/// Folder within the data folder to which a database from elsewhere is copied.
+/// Folder in the data folder for copies of foreign databases.
 const EXAMINED: &str = "tmp/examined";
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// The data folder; made where it is missing.
+    /// The data folder. It is created if it is missing.
     pub data: PathBuf,
-    /// What happens when a mutation does not return.
+    /// Reaction to a mutation that does not return.
     pub stuck: Stuck,
-    /// Where it learns how much room the disk has.
+    /// Source of the free space of the disk.
     pub disk: Arc<dyn Disk>,
     /// See [`EngineStart::agreed`].
     pub agreed: Option<String>,
@@ -49,7 +49,7 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
-    /// The defaults, in this folder.
+    /// Creates the default options for this folder.
     pub fn new(data: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),
@@ -61,19 +61,19 @@ impl StoreOptions {
     }
 }
 
-/// Whether the store serves.
+/// The state of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Reads and writes.
+    /// All reads and writes are served.
     Open,
-    /// Not all of them, or none.
+    /// Only some calls or none are served.
     Closed {
-        /// Why, in plain words.
+        /// Reason, in plain words.
         reason: String,
     },
 }
 
-/// The database of a runtime. Clones are the same store; it closes with the last of them.
+/// The database of a runtime. Clones share one store. Dropping the last clone closes it.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -89,14 +89,14 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the database of a folder with an engine of this kind, applies what the tables add to it, and starts to
+    /// Opens the database of a folder with an engine of this kind, applies additions of the tables, and starts to
     /// serve.
     ///
-    /// A schema that differs in more than additions is no error here: the store is [`State::Closed`] then, and serves
-    /// [`Access::Admin`] only.
+    /// Other schema differences are not an error here: the store is then [`State::Closed`] and serves only
+    /// [`Access::Admin`].
     ///
     /// # Errors
-    /// [`OpenError`]: the folder is locked or unusable, a table's definition is wrong, the engine fails.
+    /// [`OpenError`]: the folder is locked or unusable, a table definition is invalid, or the engine fails.
     pub fn open(
         factory: Arc<dyn EngineFactory>,
         options: StoreOptions,
@@ -121,30 +121,30 @@ impl Store {
             commits: commits.clone(),
             on_opening,
         })?;
-        // An id begins with the milliseconds at which it was made.
+        // An id begins with its creation time in milliseconds.
         commits.advance_past(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
         Ok(Self { inner: Arc::new(Inner { engine, gate, commits, tables, factory, data }) })
     }
 
-    /// The difference between the schema in code and the database that keeps the store closed, in plain words.
+    /// Returns the schema difference that keeps the store closed, in plain words.
     pub fn difference(&self) -> Option<String> {
         self.inner.gate.difference()
     }
 
-    /// Compares the schema once more, when a migration has run: what fits now is applied, and the store opens. Blocks
-    /// until the engine has done it, beside the mutations at work.
+    /// Compares the schema again after a migration, applies what fits now, and opens the store if nothing is left.
+    /// Blocks until the engine has done it, beside running mutations.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub fn apply_schema(&self) -> Result<State, OpenError> {
         self.follow_schema(Extent::Whole)
     }
 
-    /// Has the database follow the schema in what it can, so that a migration finds the fields that the code has; the
-    /// store stays closed for the rest. From then on the former code does not serve it any more.
+    /// Applies the applicable part of the schema, so that a migration finds the fields of the code. The store stays
+    /// closed for the rest. After that, the former version of the program cannot serve this database.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub fn apply_schema_in_part(&self) -> Result<State, OpenError> {
         self.follow_schema(Extent::Part)
     }
@@ -154,13 +154,13 @@ impl Store {
         Ok(self.state())
     }
 
-    /// The greatest id of any row when the store was opened: new ids must exceed it.
+    /// Returns the greatest row id at the time the store was opened. New ids must be greater.
     pub fn greatest_id(&self) -> u128 {
         self.inner.engine.greatest_id()
     }
 
-    /// Whether one more read of `flow` would be taken now, at once or to wait. It reserves nothing. A no counts as a
-    /// rejection.
+    /// Checks if another read of `flow` would be accepted now, running or queued. Reserves nothing. An error counts as
+    /// a rejection.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
@@ -168,7 +168,7 @@ impl Store {
         self.inner.engine.room_to_read(flow)
     }
 
-    /// Whether one more mutation of `flow` would be taken now. It reserves nothing. A no counts as a rejection.
+    /// Checks if another mutation of `flow` would be accepted now. Reserves nothing. An error counts as a rejection.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
@@ -176,13 +176,13 @@ impl Store {
         self.inner.engine.room_to_write(flow)
     }
 
-    /// Runs `read` in one snapshot, which ends when it returns; again, in another one, as often as the engine could not
-    /// put what it read into the order of the mutations beside it. A function that was quick lately runs right here if a
-    /// reader is free; any other on a thread for such work, when it is the turn of `flow`. A panic of the function goes
-    /// on in the caller.
+    /// Runs `read` on one snapshot, which ends when `read` returns. If the engine cannot order the read among
+    /// concurrent mutations, it runs `read` again on another snapshot. A function with short recent runs executes on
+    /// the calling thread if a reader is free. Other functions execute on a thread pool in the fair order of `flow`. A
+    /// panic of the function propagates to the caller.
     ///
     /// # Errors
-    /// [`StoreError::QueueFull`] if more wait for a reader than may, [`StoreError::ShareFull`] if more of `flow` do;
+    /// [`StoreError::QueueFull`]: too many reads are queued; [`StoreError::ShareFull`]: too many of `flow` are;
     /// [`StoreError::Closed`].
     pub async fn read<R, F>(&self, access: Access, flow: Flow, latency: &LatencyClass, read: F) -> Result<R, StoreError>
     where
@@ -192,7 +192,7 @@ impl Store {
         self.read_timed(access, flow, latency, read).await.map(|(result, _)| result)
     }
 
-    /// As [`Store::read`]. Returns also how long the read ran, if it was queued for a thread of the engine.
+    /// Like [`Store::read`]. Also returns the duration of the read, if an engine thread ran it.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -212,7 +212,7 @@ impl Store {
             let mut result = None;
             let measured = latency.begin();
             if let Some(ran) = self.inner.engine.read_at_once(flow, &mut |reader| {
-                // That of a run before must not take room beside it.
+                // Frees the result of an earlier run first.
                 result = None;
                 result = Some(read(reader));
             })? {
@@ -232,7 +232,7 @@ impl Store {
         result.map(|result| (result, Some(ran.elapsed))).ok_or_else(not_run)
     }
 
-    /// As [`Store::read`], on the thread that calls, which waits for a reader if none is free: for tools and tests.
+    /// Like [`Store::read`], on the calling thread. Waits for a reader if none is free. For tools and tests.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -247,7 +247,7 @@ impl Store {
         result.ok_or_else(not_run)
     }
 
-    /// Whether the store serves reads of this access now: what [`Store::read`] asks first.
+    /// Checks if the store serves reads of this access now. [`Store::read`] checks it first.
     ///
     /// # Errors
     /// [`StoreError::Closed`].
@@ -255,10 +255,10 @@ impl Store {
         self.inner.gate.refuses_read(access).map_or(Ok(()), |reason| Err(StoreError::Closed(reason)))
     }
 
-    /// Lines a mutation up for the writer, which answers it through [`WriteJob::finish`] on its own thread.
+    /// Queues a mutation for the writer, which completes it by [`WriteJob::finish`] on its own thread.
     ///
     /// # Errors
-    /// Gives the job back, with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
+    /// Returns the job with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
     pub fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
         if let Some(reason) = self.inner.gate.refuses_write(job.access()) {
             return Err((job, StoreError::Closed(reason)));
@@ -266,21 +266,20 @@ impl Store {
         self.inner.engine.write(Box::new(RecordedJob::new(job, self.inner.commits.clone())))
     }
 
-    /// What is committed, with its number and what it changed.
+    /// Returns the commits with their numbers and changes.
     pub fn commits(&self) -> &Arc<Commits> {
         &self.inner.commits
     }
 
-    /// Whether the store serves everybody.
+    /// Returns the state of the store for all callers.
     pub fn state(&self) -> State {
         self.inner.gate.closed().map_or(State::Open, |reason| State::Closed { reason })
     }
 
-    /// Whether calls can be expected to be served, for `/readyz`: the store is open, the disk answers reads, and no
-    /// mutation is stuck.
+    /// Checks readiness for `/readyz`: the store is open, the disk serves reads, and no mutation is stuck.
     ///
     /// # Errors
-    /// The reason why not, in plain words.
+    /// The reason, in plain words.
     pub fn ready(&self) -> Result<(), String> {
         if let State::Closed { reason } = self.state() {
             return Err(reason);
@@ -292,27 +291,27 @@ impl Store {
         }
     }
 
-    /// The mutation that does not return and so holds up all others, if there is one, and how long it has been running.
+    /// Returns the name and duration of a mutation that does not return and blocks all others.
     pub fn stuck(&self) -> Option<(String, Duration)> {
         self.inner.engine.stuck()
     }
 
-    /// What the engine is called, for people.
+    /// Returns the name of the engine for users.
     pub fn engine_name(&self) -> &'static str {
         self.inner.engine.name()
     }
 
-    /// Who serves the database.
+    /// Returns the processes that serve the database.
     pub fn nodes(&self) -> Nodes {
         self.inner.engine.nodes()
     }
 
-    /// The time of day that all nodes share, by which rows and ids are to be made; `None` where one serves alone.
+    /// Returns the clock that all nodes share, which rows and ids must use. `None`: there is a single node.
     pub fn clock(&self) -> Option<Arc<dyn Clock>> {
         self.inner.engine.clock()
     }
 
-    /// Takes tokens out of a bucket that all nodes share.
+    /// Takes tokens from a bucket that all nodes share.
     ///
     /// # Errors
     /// As [`super::Engine::draw`].
@@ -320,7 +319,7 @@ impl Store {
         self.inner.engine.draw(draw)
     }
 
-    /// Asks another node, and blocks for some seconds until it has answered; `None` if there is none of this number.
+    /// Sends a request to another node and blocks for a few seconds until it responds. `None`: no node has this number.
     ///
     /// # Errors
     /// As [`super::Engine::ask`].
@@ -328,38 +327,37 @@ impl Store {
         self.inner.engine.ask(node, request)
     }
 
-    /// Has other nodes answered by this one from now on.
+    /// Sets the function that answers requests of other nodes.
     pub fn answer_by(&self, answerer: Answerer) {
         self.inner.engine.answer_by(answerer);
     }
 
-    /// Leases that all nodes share; none where one serves alone.
+    /// Returns the leases that all nodes share; `None` for a single node.
     pub fn leases(&self) -> Option<&dyn LeaseRows> {
         self.inner.engine.leases()
     }
 
-    /// Turns over all nodes; none where one serves alone.
+    /// Returns the turns over all nodes; `None` for a single node.
     pub fn turns(&self) -> Option<&dyn TurnRows> {
         self.inner.engine.turns()
     }
 
-    /// What the store counts about itself.
+    /// Returns the counters of the store.
     pub fn stats(&self) -> Stats {
         self.inner.engine.stats()
     }
 
-    /// What only an engine of this kind counts.
+    /// Returns the counters that only this engine has.
     pub fn own_stats(&self) -> Vec<NamedStat> {
         self.inner.engine.own_stats()
     }
 
-    /// Copies the database into a file of its own, while it is in use; blocks until the copy is whole, checked, and
-    /// has its name. `progress` is told on another thread and must be quick. `seal` is handed the finished file
-    /// before it has its name, so that what belongs beside it is there first; its result is returned. A copy that fails
-    /// leaves no file.
+    /// Copies the database into a new file while it is in use. Blocks until the copy is complete, verified and renamed
+    /// to its final name. Another thread calls `progress`, which must be fast. `seal` receives the finished file before
+    /// the rename, so that companion files exist first; its result is returned. A failed copy leaves no file.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] if the file cannot be written, the check finds something, or `seal` fails;
+    /// [`StoreError::Engine`]: the file cannot be written, the verification fails, or `seal` fails;
     /// [`StoreError::Closed`].
     pub fn backup<R>(
         &self,
@@ -377,8 +375,8 @@ impl Store {
         sealed.ok_or_else(|| StoreError::Engine("a copy got its name before it was sealed".to_owned()))
     }
 
-    /// A copy of the database as of one commit, for reading at leisure: no snapshot is held, and nothing is left when
-    /// it is dropped. Blocks until the copy is made, and takes as much of the disk as the database.
+    /// Returns a read-only copy of the database as of one commit. It holds no snapshot, and dropping it removes the
+    /// copy. Blocks until the copy is made, and needs as much disk space as the database.
     ///
     /// # Errors
     /// As [`Store::backup`].
@@ -389,11 +387,11 @@ impl Store {
         self.inner.engine.snapshot(Box::new(progress))
     }
 
-    /// Copies a database from elsewhere and looks at the copy, while this one serves. Nothing of this one changes, and nothing
-    /// is left at the end. Blocks, and takes as much of the disk as the file. `progress` receives the bytes copied so far.
+    /// Copies a foreign database and inspects the copy while this store serves. It changes nothing here and leaves
+    /// nothing. Blocks, and needs as much disk space as the file. `progress` receives the bytes copied so far.
     ///
     /// # Errors
-    /// Those of `look`; those of the file system; [`OfflineError::Foreign`] for a file that is no database of this engine.
+    /// Errors of `look` and of the file system; [`OfflineError::Foreign`]: the file is no database of this engine.
     pub fn examine<R>(
         &self,
         file: &Path,
@@ -416,12 +414,12 @@ impl Store {
             let copy = installation.take_in(file, progress)?;
             look(&*copy)
         });
-        // It is a copy; the next start removes what cannot be removed now.
+        // It is only a copy; the next start removes the rest.
         let _ = std::fs::remove_dir_all(&scratch);
         looked
     }
 
-    /// The tables it was opened with, by name.
+    /// Returns the tables of the store, by name.
     pub fn tables(&self) -> &[&'static TableDef] {
         &self.inner.tables
     }
@@ -431,13 +429,13 @@ impl Store {
         &self.inner.data
     }
 
-    /// What the engine keeps in the data folder.
+    /// Returns the files of the engine in the data folder.
     pub fn files(&self) -> Files {
         self.inner.factory.files(&self.inner.data)
     }
 
-    /// Takes no more work, answers what waits, and ends the engine's threads; blocks until then. Reads that have begun go
-    /// on.
+    /// Closes the store: rejects new work, completes queued work, and joins the engine's threads. Blocks until then.
+    /// Running reads continue.
     pub fn close(&self) {
         self.inner.engine.close();
     }
@@ -457,12 +455,12 @@ fn not_run() -> StoreError {
     StoreError::Engine("a read was answered without a run".to_owned())
 }
 
-/// A read that waits for its turn.
+/// A queued read.
 struct Waiting<F, R> {
     read: F,
-    /// Of its last run.
+    /// The result of the last run.
     result: Option<thread::Result<R>>,
-    /// How long it waited for a core.
+    /// Time in the queue.
     waited: Duration,
     reply: oneshot::Sender<Answer<R>>,
 }

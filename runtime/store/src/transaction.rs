@@ -1,8 +1,8 @@
-//! The seam to the engine: what a transaction can do, over values and plans, object-safe.
+//! The engine interface of transactions: untyped operations on values and plans, object-safe.
 //!
-//! Everything above (typed queries, contexts, functions) is written against [`Reader`] and [`Writer`]; everything
-//! engine-made (SQL, threads, savepoints) is below them. Who holds a reader cannot write, by type; and every change of a
-//! row, a migration's too, passes a writer.
+//! Typed queries, contexts and functions use only [`Reader`] and [`Writer`]. SQL, threads and savepoints are below
+//! them. The types separate reading from writing, and every change of a row passes a writer, also the changes of
+//! migrations.
 
 use std::ops::ControlFlow;
 
@@ -15,63 +15,64 @@ use super::schema::Schemas;
 use super::schema::table::TableDef;
 use super::value::Value;
 
-/// What a visitor says after each row.
+/// Called with each row; decides if the visit continues.
 pub type Visit<'a> = dyn FnMut(&dyn Row) -> Result<ControlFlow<()>, StoreError> + 'a;
 
-/// What one transaction of the engine can be asked: one snapshot, in a mutation with its own writes.
+/// The reads of one transaction: on one snapshot, and in a mutation also of its own writes.
 ///
-/// After an error that lost the transaction, or past the deadline, every further call fails too: a function that
-/// swallows the error cannot go on outside of it.
+/// After an error that lost the transaction, and after the deadline, every further call fails too. A function that
+/// ignores the error cannot continue outside of its transaction.
 pub trait Reader {
-    /// Visits the row with this id; says whether there is one.
+    /// Visits the row with this id. Returns true if it exists.
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool, StoreError>;
 
-    /// Visits the rows of a plan, in order, until the visitor breaks off.
+    /// Visits the rows of a plan in order until the visitor stops.
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<(), StoreError>;
 
-    /// Visits the rows with these ids, in no particular order, in one statement; unknown ids are left out.
+    /// Visits the rows with these ids, in no particular order, in one statement. Unknown ids are skipped.
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<(), StoreError>;
 
-    /// How many rows a plan has.
+    /// Counts the rows of a plan.
     fn count(&self, plan: &Plan) -> Result<u64, StoreError>;
 
-    /// How many rows a table has, about, found without walking it; none if the engine cannot tell.
+    /// Returns an estimate of the rows of a table without reading it. None: the engine has no estimate.
     fn estimated_rows(&self, _table: &'static TableDef) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
-    /// The bytes that a table and its indexes take in the database, whole pages; it walks all of them.
+    /// Returns the size of a table and its indexes in the database, in bytes of whole pages. Reads all of them.
     fn bytes(&self, table: &'static TableDef) -> Result<u64, StoreError>;
 
-    /// The schema that the database keeps beside that of these tables.
+    /// Returns the schema that is recorded in the database and the schema of these tables.
     fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas, StoreError>;
 
-    /// How many statements ran in this transaction so far: for tests of cost.
+    /// Returns the number of statements in this transaction so far. Tests use it to check costs.
     fn statements(&self) -> u64;
 
-    /// How many rows were visited whole in this transaction so far: for tests of cost.
+    /// Returns the number of rows visited completely in this transaction so far. Tests use it to check costs.
     fn rows_visited(&self) -> u64;
 
-    /// Of how many rows the keys of an index were visited, and nothing else: for tests of cost.
+    /// Returns the number of index entries visited without their rows in this transaction so far. Tests use it to check
+    /// costs.
     fn keys_visited(&self) -> u64;
 
-    /// Whether this node still has a turn that it took under this number, in a mutation: nobody else takes it before that is
-    /// committed. Where one node serves alone it has what it took.
+    /// Returns true if this node still has a turn that it took with this number. In a mutation, no other node can take
+    /// the turn before the commit. A single node keeps every turn that it took.
     fn has_turn(&self, _turn: &TurnName, _number: i64) -> Result<bool, StoreError> {
         Ok(true)
     }
 
-    /// Fixes the snapshot of a transaction that has read nothing yet, and says which commit it shows. What it may show
-    /// beyond that one, where others commit beside it, is published later, under a greater number.
+    /// Fixes the snapshot of a transaction that has not read yet, and returns its commit. Later changes that the
+    /// snapshot may contain are published later with a greater number.
     ///
     /// # Errors
-    /// [`StoreError::Closed`] if a commit takes long; [`StoreError::Engine`] in a transaction that writes.
+    /// [`StoreError::Closed`]: a commit takes long; [`StoreError::Engine`]: the transaction writes.
     fn pin(&self) -> Result<Commit, StoreError>;
 }
 
-/// What a mutation's transaction can be told beside.
+/// The writes of a mutation's transaction.
 pub trait Writer: Reader {
-    /// Adds a row.
+    /// Inserts a row.
     fn insert(
         &self,
         table: &'static TableDef,
@@ -80,9 +81,8 @@ pub trait Writer: Reader {
         values: &[Value],
     ) -> Result<(), StoreError>;
 
-    /// Writes the fields of a row whose value changed, given by place; says whether there is such a row. `before` are its
-    /// values so far, by which it counts what is written; with fewer of them, more counts. Of two values for one field the
-    /// first one counts.
+    /// Writes the changed fields of a row, by position. Returns true if the row exists. `before` has the old values and
+    /// serves to count the written bytes; missing values count as changed. If a field has two values, the first counts.
     fn update(
         &self,
         table: &'static TableDef,
@@ -91,24 +91,24 @@ pub trait Writer: Reader {
         changes: &[(usize, Value)],
     ) -> Result<bool, StoreError>;
 
-    /// Removes a row; says whether there was one.
+    /// Deletes a row. Returns true if it existed.
     fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool, StoreError>;
 
-    /// Opens a savepoint inside the transaction (nested ones are a stack).
+    /// Opens a savepoint inside the transaction. Savepoints form a stack.
     fn savepoint(&self) -> Result<(), StoreError>;
 
-    /// Keeps what was written since the innermost savepoint, and closes it.
+    /// Closes the innermost savepoint and keeps its writes.
     fn release(&self) -> Result<(), StoreError>;
 
-    /// Drops what was written since the innermost savepoint, and closes it.
+    /// Closes the innermost savepoint and rolls back its writes.
     fn rollback(&self) -> Result<(), StoreError>;
 
-    /// The bytes that were written in this transaction so far, without those that were rolled back: each row with its
-    /// index entries, of a changed one what differs, however the engine packs them.
+    /// Returns the bytes written in this transaction so far without rolled-back writes: each row with its index
+    /// entries, or the differences of a changed row. The engine's storage format does not matter.
     fn bytes_written(&self) -> u64;
 
-    /// The rows that were added, changed or removed in this transaction so far, also those that were rolled back. Engines
-    /// do not count them: the recorder around each mutation's writer does.
+    /// Returns the number of rows inserted, updated or deleted in this transaction so far, including rolled-back
+    /// writes. Engines do not count them; the change recorder around the writer does.
     fn rows_written(&self) -> u64 {
         0
     }

@@ -1,7 +1,7 @@
-//! The values a column holds, independent of the engine: null, bool, integer, float, text, bytes, id.
+//! Column values, independent of the engine: null, bool, integer, float, text, bytes, id.
 //!
-//! Nested values travel as text of JSON. Order, in every engine: null first, numbers by size, text and bytes bytewise,
-//! ids by their bits (that is, by time).
+//! Nested values are JSON text. The order is the same in every engine: null first, numbers by value, text and bytes
+//! bytewise, ids by their bits (that is, by time).
 
 /// An owned value.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Its bytes, however an engine stores it.
+    /// Returns its size in bytes, independent of the engine's storage.
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Null => 0,
@@ -35,7 +35,7 @@ impl Value {
         }
     }
 
-    /// What tells it from other values, to be hashed.
+    /// Returns a representation for hashing that differs for different values.
     pub(crate) fn identity(&self) -> (u8, Vec<u8>) {
         match self {
             Value::Null => (0, Vec::new()),
@@ -49,7 +49,7 @@ impl Value {
     }
 }
 
-/// A value that still lies in the engine's row.
+/// A value that still borrows from the engine's row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
     /// No value.
@@ -98,7 +98,7 @@ impl ValueRef<'_> {
     }
 }
 
-/// What a column holds beside null. The engine chooses how to keep it.
+/// The type of a column. Every column can also be null. The engine chooses the storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnType {
     /// True or false.

@@ -90,5 +90,5 @@ fn a_database_without_shapes_is_checked_once_and_has_them_from_then_on() {
     );
     let changes = "SELECT changes FROM _schema ORDER BY version DESC LIMIT 1";
     let changes: String = file(folder).query_row(changes, [], |row| row.get(0)).unwrap();
-    assert_eq!(changes, "table defects: what its values may be is recorded");
+    assert_eq!(changes, "table defects: its possible values are recorded");
 }

@@ -1,7 +1,8 @@
-//! Notes what a mutation writes, around whatever engine runs it.
+//! Records the writes of a mutation, on any engine.
 //!
-//! Of a table that somebody watches each row is noted with its places in the indexes, old and new; of any other one only
-//! its name. The old values are mostly known: what a mutation writes it has read before. Otherwise they are read.
+//! For a watched table, each row is recorded with its old and new positions in the indexes. For any other table, only
+//! the name is recorded. The old values are mostly known, because a mutation usually reads a row before it writes it;
+//! otherwise the recorder reads them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::Entry;
@@ -25,12 +26,12 @@ use crate::schema::table::{IndexDef, TableDef};
 use crate::transaction::{Reader, Visit, Writer};
 use crate::value::Value;
 
-/// Rows whose values are remembered while a mutation runs.
+/// Most rows whose values are remembered during a mutation.
 const REMEMBERED_MAX: usize = 64;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A mutation whose changes are noted.
+/// A mutation whose changes are recorded.
 pub(crate) struct RecordedJob {
     job: Box<dyn WriteJob>,
     commits: Arc<Commits>,
@@ -38,7 +39,7 @@ pub(crate) struct RecordedJob {
 }
 
 impl RecordedJob {
-    /// Notes what `job` changes.
+    /// Records the changes of `job`.
     pub(crate) fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
         Self { job, commits, changes: ChangeSet::default() }
     }
@@ -84,11 +85,11 @@ struct ChangeRecorder {
     writer: Rc<dyn Writer>,
     commits: Arc<Commits>,
     changes: RefCell<ChangeSet>,
-    /// What the indexes of rows that were read or written are made from, as they are now.
+    /// Current values of the indexed fields of rows that were read or written.
     remembered: RefCell<FxHashMap<(usize, u128), Vec<Value>>>,
-    /// What was noted when each of the open savepoints began.
+    /// Marks of the changes at the start of each open savepoint.
     savepoints: RefCell<Vec<Mark>>,
-    /// Statements that read old values, and the rows that they found: no reads of the mutation.
+    /// Own statements that read old values, and their rows, which do not count as reads of the mutation.
     own_statements: Cell<u64>,
     own_rows: Cell<u64>,
     rows_written: Cell<u64>,
@@ -108,7 +109,7 @@ impl ChangeRecorder {
         }
     }
 
-    /// Visits rows that are remembered if their table is watched.
+    /// Visits rows, and remembers them if their table is watched.
     fn visiting(
         &self,
         table: &'static TableDef,
@@ -134,7 +135,7 @@ impl ChangeRecorder {
         self.rows_written.set(self.rows_written.get() + 1);
     }
 
-    /// What the indexes of a row are made from, as it is now. It is about to be written, and not remembered any more.
+    /// Returns the values of a row's indexed fields and stops remembering it, because it is about to be written.
     fn take_stored(&self, table: &'static TableDef, id: u128) -> Result<Option<Vec<Value>>> {
         if let Some(values) = self.remembered.borrow_mut().remove(&key(table, id)) {
             return Ok(Some(values));
@@ -149,7 +150,7 @@ impl ChangeRecorder {
         Ok(found)
     }
 
-    /// A row is no longer what was read of it.
+    /// Stops remembering a row.
     fn forget(&self, table: &'static TableDef, id: u128) {
         self.remembered.borrow_mut().remove(&key(table, id));
     }
@@ -175,7 +176,7 @@ fn key(table: &'static TableDef, id: u128) -> (usize, u128) {
     (std::ptr::from_ref(table).addr(), id)
 }
 
-/// The values of the fields that indexes are made from, and null for all others.
+/// Returns the values of the indexed fields, and null for all others.
 fn indexed_values(table: &'static TableDef, row: &dyn Row) -> Result<Vec<Value>> {
     let mut values = vec![Value::Null; table.fields.len()];
     for field in table.indexes.iter().flat_map(|index| fields(table, index)) {
@@ -186,7 +187,7 @@ fn indexed_values(table: &'static TableDef, row: &dyn Row) -> Result<Vec<Value>>
     Ok(values)
 }
 
-/// The fields that decide where in an index a row stands, and whether it does.
+/// Returns the fields that decide if and where a row is in an index.
 fn fields(table: &'static TableDef, index: &'static IndexDef) -> impl Iterator<Item = usize> {
     let deciding = index.when.and_then(|when| table.fields.iter().position(|field| field.name == when.field()));
     index.keys.iter().map(|key| key.field).chain(deciding)
@@ -267,13 +268,13 @@ impl Writer for ChangeRecorder {
             }
             return Ok(found);
         }
-        // What the caller says of the former values may be out of date.
+        // The old values from the caller may be out of date.
         let stored = self.take_stored(table, id)?;
         let found = self.writer.update(table, id, before, changes)?;
         if let Some(before) = stored.filter(|_| found && !changes.is_empty()) {
             self.count_written();
             let mut after = before.clone();
-            // Of two values for one field the first one counts.
+            // If a field has two values, the first one counts.
             changes.iter().rev().for_each(|(place, value)| after[*place] = value.clone());
             self.note(table, id, Some(&before), Some(&after));
             self.remembered.borrow_mut().insert(key(table, id), after);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The number of a commit: grows with each one, over restarts too. Nanoseconds since the epoch, unless more commits are
-/// made than there are nanoseconds, or the clock was set back.
+/// The number of a commit. It grows with each commit, also over restarts. It is the time in nanoseconds since the
+/// epoch, unless there are more commits than nanoseconds, or the clock was set back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Commit(pub u64);
 
@@ -13,34 +13,35 @@ impl fmt::Display for Commit {
     }
 }
 
-/// Rows whose changes are told one by one; beyond it, their tables are told as a whole.
+/// Most rows that are recorded individually; beyond it, only their tables are.
 const ROWS_MAX: usize = 10_000;
 
-/// A row that was added, changed or removed.
+/// A row that was inserted, updated or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowChange {
-    /// The name of its table.
+    /// Name of its table.
     pub table: &'static str,
     /// Its id.
     pub id: u128,
-    /// Its places in indexes before and after, each by the index's place in the table; one that stayed is there once.
+    /// Its positions in indexes before and after, with the number of the index in the table. An unchanged position
+    /// occurs once.
     pub places: Vec<(usize, Box<[u8]>)>,
 }
 
-/// What a transaction or a commit changed.
+/// The changes of a transaction or a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
-    /// Anything may have changed.
+    /// True if anything may have changed.
     pub everything: bool,
-    /// Tables of which anything may have changed.
+    /// Tables that may have changed in any way.
     pub tables: Vec<&'static str>,
-    /// Rows.
+    /// Changed rows.
     pub rows: Vec<RowChange>,
-    /// How often rows were too many and became tables.
+    /// Number of times that too many rows were replaced by their tables.
     collapsed: u32,
 }
 
-/// How much was noted at some moment.
+/// A number of recorded changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     tables: usize,
@@ -49,24 +50,24 @@ pub struct Mark {
 }
 
 impl ChangeSet {
-    /// Nobody knows what.
+    /// Returns a change set of unknown changes.
     pub fn everything() -> Self {
         Self { everything: true, ..Self::default() }
     }
 
-    /// Whether nothing was changed.
+    /// Returns true if nothing changed.
     pub fn is_empty(&self) -> bool {
         !self.everything && self.tables.is_empty() && self.rows.is_empty()
     }
 
-    /// Anything of this table may have changed.
+    /// Records that anything in this table may have changed.
     pub fn add_table(&mut self, table: &'static str) {
         if !self.tables.contains(&table) {
             self.tables.push(table);
         }
     }
 
-    /// A row was changed.
+    /// Records a changed row.
     pub fn add_row(&mut self, row: RowChange) {
         if self.rows.len() >= ROWS_MAX {
             self.forget_rows();
@@ -76,12 +77,12 @@ impl ChangeSet {
         }
     }
 
-    /// How much is noted now, for [`ChangeSet::back_to`].
+    /// Returns a mark for [`ChangeSet::back_to`].
     pub fn mark(&self) -> Mark {
         Mark { tables: self.tables.len(), rows: self.rows.len(), collapsed: self.collapsed }
     }
 
-    /// Forgets what was noted since; more than that stays if rows became tables since.
+    /// Removes the changes since the mark. Rows that have been replaced by their tables since then stay.
     pub fn back_to(&mut self, mark: Mark) {
         if self.collapsed == mark.collapsed {
             self.tables.truncate(mark.tables);
@@ -102,7 +103,7 @@ impl ChangeSet {
         other.rows.into_iter().for_each(|row| self.add_row(row));
     }
 
-    /// The number of entries, for bounds of memory and time.
+    /// Returns the number of entries, for limits of memory and time.
     pub(super) fn weight(&self) -> usize {
         1 + self.tables.len() + self.rows.len()
     }

@@ -1,8 +1,8 @@
-//! What a transaction has written so far, counted in bytes: a figure that is the same on every engine.
+//! The written bytes of a transaction, by a formula that is the same on every engine.
 //!
-//! A row counts as its values, its id and its time, and each of its index entries as the keys in it and the id. Of a value
-//! that changes, what differs counts: a letter in a long text is a letter. Pages, logs and what an engine packs tighter are
-//! left out. An engine adds every write here when it has done it.
+//! A row counts as its values, its id and its time, and each of its index entries as its keys and the id. For a changed
+//! value, the differing part counts: one letter in a long text counts as one letter. Pages, logs and compression of the
+//! engine do not count. An engine adds every completed write here.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::schema::table::{IndexDef, TableDef};
 use crate::value::Value;
 
-/// One write that an engine has done.
+/// A completed write.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// A new row.
@@ -19,21 +19,21 @@ pub enum Change<'a> {
         table: &'static TableDef,
         /// Its id.
         id: u128,
-        /// Its values, by place.
+        /// Its values, by position.
         values: &'a [Value],
     },
-    /// Other values in a row.
+    /// Changed values in a row.
     Updated {
         /// Its table.
         table: &'static TableDef,
         /// Its id.
         id: u128,
-        /// Its values so far, by place; the last ones may be missing.
+        /// Its old values, by position; the last ones may be missing.
         before: &'a [Value],
-        /// The values that changed, by place.
+        /// The changed values, by position.
         values: &'a [(usize, Value)],
     },
-    /// A row's end.
+    /// A deleted row.
     Deleted {
         /// Its table.
         table: &'static TableDef,
@@ -42,43 +42,43 @@ pub enum Change<'a> {
     },
 }
 
-/// The writes of one transaction. An engine adds each one when it has done it, and tells of each savepoint.
+/// The writes of one transaction. An engine adds each completed write and each savepoint.
 #[derive(Debug, Default)]
 pub struct Changes {
     bytes: Cell<u64>,
-    /// What was written when each of the open savepoints began.
+    /// Bytes at the start of each open savepoint.
     savepoints: RefCell<Vec<u64>>,
 }
 
 impl Changes {
-    /// Takes in a write.
+    /// Adds a write.
     pub fn add(&self, change: Change<'_>) {
         self.bytes.set(self.bytes.get() + change.bytes());
     }
 
-    /// A savepoint was opened.
+    /// Opens a savepoint.
     pub fn savepoint(&self) {
         self.savepoints.borrow_mut().push(self.bytes.get());
     }
 
-    /// The innermost savepoint is closed, and what was written since stays.
+    /// Closes the innermost savepoint and keeps its writes.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] if none is open.
+    /// [`StoreError::Engine`]: no savepoint is open.
     pub fn release(&self) -> Result<(), StoreError> {
         self.close_savepoint().map(drop)
     }
 
-    /// The innermost savepoint is closed, and what was written since is forgotten.
+    /// Closes the innermost savepoint and removes its writes.
     ///
     /// # Errors
-    /// As [`Changes::release`].
+    /// Like [`Changes::release`].
     pub fn rollback(&self) -> Result<(), StoreError> {
         self.bytes.set(self.close_savepoint()?);
         Ok(())
     }
 
-    /// The bytes that were written and not rolled back.
+    /// Returns the written bytes without rolled-back writes.
     pub fn bytes(&self) -> u64 {
         self.bytes.get()
     }
@@ -89,9 +89,9 @@ impl Changes {
     }
 }
 
-/// Beside the values of a row: its id, its time and its length.
+/// Bytes of a row besides its values: its id, its time and its length.
 const ROW: u64 = 32;
-/// Beside the keys of an index entry: the row's id and the entry's length.
+/// Bytes of an index entry besides its keys: the id of the row and the length of the entry.
 const ENTRY: u64 = 24;
 
 impl Change<'_> {
@@ -104,7 +104,7 @@ impl Change<'_> {
     }
 }
 
-/// Bytes of a row with its index entries, however an engine packs them.
+/// Returns the bytes of a row with its index entries, independent of the engine.
 pub fn row_bytes(table: &TableDef, values: &[Value]) -> u64 {
     let keys =
         |index: &IndexDef| index.keys.iter().filter_map(|key| values.get(key.field)).map(Value::bytes).sum::<u64>();
@@ -112,8 +112,8 @@ pub fn row_bytes(table: &TableDef, values: &[Value]) -> u64 {
         + table.indexes.iter().map(|index| ENTRY + keys(index)).sum::<u64>()
 }
 
-/// Bytes of a change to a row with the values `before`: what differs in the fields that changed, and the entries of the
-/// indexes that have one of them. A field that is not in `before` counts whole.
+/// Returns the bytes of a change of a row with the values `before`: the differences of the changed fields, and the
+/// entries of the indexes with one of them. A field that is missing in `before` counts completely.
 fn updated(table: &TableDef, before: &[Value], changes: &[(usize, Value)]) -> u64 {
     let keys = |index: &IndexDef| {
         let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| value.bytes());
@@ -125,7 +125,7 @@ fn updated(table: &TableDef, before: &[Value], changes: &[(usize, Value)]) -> u6
     ROW + changes.iter().map(differs).sum::<u64>() + entries
 }
 
-/// Bytes of a value without those that it begins and ends with as the one before it does.
+/// Returns the bytes of a value without the common prefix and suffix of the old and the new value.
 fn differing(before: &Value, after: &Value) -> u64 {
     match (before, after) {
         (Value::Text(before), Value::Text(after)) => between(before.as_bytes(), after.as_bytes()),
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_text_that_changes_only_what_differs_counts() {
+    fn only_the_changed_part_of_a_text_counts() {
         let text = |text: &str| Value::Text(text.to_owned());
         for (before, after, bytes) in [
             ("the cat", "the cart", 1),

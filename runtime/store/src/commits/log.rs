@@ -1,8 +1,8 @@
-//! What was committed: numbered, with what it changed, for those who have to know that what they read is out of date.
+//! The log of recent commits with their numbers and changes, for readers whose results may be out of date.
 //!
-//! An engine has every commit made here ([`Commits::commit`]), so that its number is given, its changes are published,
-//! and nobody takes a snapshot in between and calls it by the wrong number. What does not pass a
-//! [`Writer`](crate::Writer) changes everything.
+//! An engine makes every commit through [`Commits::commit`]. It assigns the number and publishes the changes, so that
+//! no snapshot between commit and publication gets a wrong number. A change that does not pass a
+//! [`Writer`](crate::Writer) counts as a change of everything.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,32 +19,32 @@ use crate::error::StoreError;
 use crate::schema::table::TableDef;
 use convoke_core::clock::{Clock, Millis};
 
-/// Rows and tables in the log of recent commits.
+/// Most rows and tables in the log of recent commits.
 const LOG_MAX: usize = 50_000;
-/// Rows and tables that are looked at to find whether something read still stands: beyond, it is sooner read again.
+/// Most rows and tables that are compared to decide if a result is current; beyond that, reading it again is cheaper.
 const LOOKED_AT_MAX: usize = 2_000;
-/// A table's rows are told for so long after the last one left who wanted it: a client that comes back meanwhile is told
-/// what has changed, and not everything over the table.
+/// Time after its last subscriber for which the rows of a table are still recorded. A client that reconnects within it
+/// learns the changed rows instead of a change of the whole table.
 const WATCHED_FOR: Duration = Duration::from_secs(60);
-/// For a commit that is under way, before a snapshot whose number is known is given up.
+/// Longest wait for a running commit before a snapshot with a known number is given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A commit with what it changed.
+/// A commit with its changes.
 #[derive(Debug)]
 pub struct Committed {
     /// Its number.
     pub commit: Commit,
-    /// What it changed.
+    /// Its changes.
     pub changes: ChangeSet,
 }
 
 /// The commits of a store.
 pub struct Commits {
     clock: Arc<dyn Clock>,
-    /// Held while a commit is made, and while a snapshot is opened whose number is to be known.
+    /// Locked during a commit, and while a snapshot with a known number is opened.
     making: Mutex<()>,
     newest: AtomicU64,
-    /// Grows when a commit is begun and when it is published.
+    /// Incremented when a commit starts and when it is published.
     moment: AtomicU64,
     history: AtomicU64,
     log: RwLock<Log>,
@@ -52,25 +52,25 @@ pub struct Commits {
     watched: FxHashMap<&'static str, Watched>,
 }
 
-/// Who wants to be told the rows of a table.
+/// Subscribers of the rows of a table.
 #[derive(Default)]
 struct Watched {
     by: AtomicUsize,
-    /// When the last of them left, in milliseconds of monotonic time and one more; 0 if that is long ago.
+    /// Time when the last of them left, in milliseconds of monotonic time plus one; 0 if that is long ago.
     left_ms: AtomicU64,
 }
 
 struct Log {
     commits: VecDeque<Arc<Committed>>,
-    /// What the commit that is being made changes.
+    /// Changes of the running commit.
     pending: Option<ChangeSet>,
     weight: usize,
-    /// All commits behind this one are in it.
+    /// The log contains all commits after this one.
     from: Commit,
 }
 
 impl Commits {
-    /// The commits of a database with these tables. None has been made yet.
+    /// Creates the log of a database with these tables, without a commit.
     pub fn new(clock: Arc<dyn Clock>, tables: &[&'static TableDef]) -> Self {
         let newest = Commit(nanos(clock.now()));
         Self {
@@ -85,9 +85,9 @@ impl Commits {
         }
     }
 
-    /// The newest row of the database is of this time: commits are later. Before any is made.
+    /// Sets the time of the newest row of the database; commits are later. Must be called before any commit.
     ///
-    /// A time that leaves no room for later commits is none that a clock has shown, and is passed over.
+    /// A time without room for later commits cannot come from a clock and is ignored.
     pub(crate) fn advance_past(&self, time: Millis) {
         const LATEST: u64 = 1 << 62;
         let time = Some(nanos(time)).filter(|time| *time < LATEST).unwrap_or(0);
@@ -96,16 +96,16 @@ impl Commits {
         self.published.send_replace(Commit(newest));
     }
 
-    /// The newest commit that was published. A snapshot that is opened after this was asked shows it or a newer one.
+    /// Returns the newest published commit. A snapshot opened after this call contains it or a newer one.
     pub fn newest(&self) -> Commit {
         Commit(self.newest.load(Ordering::Acquire))
     }
 
-    /// Has `make` commit these changes, and publishes them before anybody is told of it. If it fails, it is unknown what
-    /// the database holds, and everything has changed.
+    /// Calls `make` to commit these changes, and publishes them before any caller learns the result. If `make` fails,
+    /// the content of the database is unknown, and everything counts as changed.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Errors of `make`.
     pub fn commit<T, E>(&self, changes: ChangeSet, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let _making = self.making.lock();
         self.announce(changes);
@@ -114,7 +114,7 @@ impl Commits {
         made
     }
 
-    /// Runs what may change anything without a [`Writer`](crate::Writer).
+    /// Runs work that may change anything without a [`Writer`](crate::Writer).
     pub fn change_everything<R>(&self, work: impl FnOnce() -> R) -> R {
         let _making = self.making.lock();
         self.announce(ChangeSet::everything());
@@ -123,18 +123,19 @@ impl Commits {
         done
     }
 
-    /// The number of the database's history. It grows when commits may have been lost, as by a failover or a restore under a
-    /// running node: what was read in a former history may be of rows that never were.
+    /// Returns the number of the database's history. It grows when commits may have been lost, such as in a failover or
+    /// a restore under a running node. A result of a former history may contain rows that no longer exist.
     pub fn history(&self) -> u64 {
         self.history.load(Ordering::Acquire)
     }
 
-    /// The database has another history from now on. The engine publishes that everything has changed once it sees the new one.
+    /// Starts a new history of the database. The engine publishes a change of everything once it sees the new one.
     pub fn begin_history(&self) {
         self.history.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Before anybody can see the changes: who knows them already would otherwise be given less by the next one they ask.
+    /// Called before the changes are visible. Otherwise a client that knows them could receive an older result from the
+    /// next node.
     fn announce(&self, changes: ChangeSet) {
         if !changes.is_empty() {
             let mut log = self.log.write();
@@ -160,7 +161,7 @@ impl Commits {
             log.weight -= oldest.changes.weight();
             log.from = oldest.commit;
         }
-        // Under the lock, so that one who knows the number finds the commit.
+        // Within the lock, so that every reader of the number finds the commit.
         self.newest.store(commit.0, Ordering::Release);
         self.moment.fetch_add(1, Ordering::Release);
         drop(log);
@@ -169,17 +170,17 @@ impl Commits {
         }
     }
 
-    /// Runs `open` while no commit is made: a snapshot that it opens shows the commit whose number is returned.
+    /// Runs `open` while no commit is made: a snapshot opened by it contains the returned commit.
     ///
     /// # Errors
-    /// [`StoreError::Closed`] if a commit takes long; those of `open`.
+    /// [`StoreError::Closed`]: a commit takes long; errors of `open`.
     pub fn exactly<R>(&self, open: impl FnOnce() -> Result<R, StoreError>) -> Result<(Commit, R), StoreError> {
         let making = self.making.try_lock_for(PATIENCE);
         let _making = making.ok_or_else(|| StoreError::Closed("a commit takes long".to_owned()))?;
         Ok((self.newest(), open()?))
     }
 
-    /// The commits behind `commit` that were published so far, oldest first; `None` if they are not all remembered.
+    /// Returns the published commits after `commit`, oldest first. `None`: the log no longer contains all of them.
     pub fn since(&self, commit: Commit) -> Option<Vec<Arc<Committed>>> {
         if commit >= self.newest() {
             return Some(Vec::new());
@@ -192,8 +193,8 @@ impl Commits {
         Some(log.commits.iter().skip(first).cloned().collect())
     }
 
-    /// Returns true if no commit behind `since`, up to `until`, has touched these reads: a read as of `until` then gives the
-    /// same as one as of `since`. False if that is not known.
+    /// Returns true if no commit after `since`, up to `until`, changed these reads: a read as of `until` then has the
+    /// same result as a read as of `since`. False if that is unknown.
     pub fn stood(&self, reads: &ReadSet, since: Commit, until: Commit) -> bool {
         let touched = |committed: &Arc<Committed>| reads.is_touched_by(&committed.changes);
         since == until
@@ -204,14 +205,14 @@ impl Commits {
                     .is_some_and(|later| !later.iter().take_while(|committed| committed.commit <= until).any(touched))
     }
 
-    /// A number that is the same as long as no commit is begun or published.
+    /// Returns a number that changes whenever a commit starts or is published.
     pub fn moment(&self) -> u64 {
         self.moment.load(Ordering::Acquire)
     }
 
-    /// Whether nothing that was read as of a commit, or later, has changed since, nor is changed by the commit that is
-    /// being made: then the newest commit, and the [`Commits::moment`] at which that was so. A look at very many changes
-    /// is not taken, and what they have touched is not known.
+    /// Checks if nothing in these reads as of `commit` or later has changed, including by the running commit. Returns
+    /// the newest commit, and the [`Commits::moment`] of the check. Very many changes are not compared; the result is
+    /// then unknown.
     pub fn stands(&self, reads: &ReadSet, since: Commit) -> Option<(Commit, u64)> {
         let log = self.log.read();
         if since < log.from {
@@ -228,11 +229,11 @@ impl Commits {
         if log.pending.as_ref().is_some_and(|pending| reads.is_touched_by(pending)) {
             return None;
         }
-        // Under the lock: neither moves meanwhile.
+        // Within the lock, so that both are consistent.
         Some((self.newest(), self.moment()))
     }
 
-    /// Tells of commits from now on: the newest one.
+    /// Subscribes to commits; starts with the newest one.
     pub fn published(&self) -> watch::Receiver<Commit> {
         let mut receiver = self.published.subscribe();
         self.published.send_if_modified(|known| std::mem::replace(known, self.newest()) != self.newest());
@@ -240,8 +241,8 @@ impl Commits {
         receiver
     }
 
-    /// From now on the rows of a table are told one by one, until a while after [`Commits::unwatch`] was called as often as
-    /// this.
+    /// Starts to record the changes of a table row by row, until some time after the matching call of
+    /// [`Commits::unwatch`].
     pub fn watch(&self, table: &'static str) {
         if let Some(watched) = self.watched.get(table) {
             watched.by.fetch_add(1, Ordering::AcqRel);
@@ -256,7 +257,7 @@ impl Commits {
         }
     }
 
-    /// Ends what [`Commits::watch`] began.
+    /// Ends a subscription of [`Commits::watch`].
     pub fn unwatch(&self, table: &'static str) {
         if let Some(watched) = self.watched.get(table)
             && watched.by.fetch_sub(1, Ordering::AcqRel) == 1
@@ -265,7 +266,7 @@ impl Commits {
         }
     }
 
-    /// Whether somebody wants to be told the rows of a table, or did a moment ago.
+    /// Returns true if a table has a subscriber, or had one recently.
     pub fn is_watched(&self, table: &str) -> bool {
         let Some(watched) = self.watched.get(table) else { return false };
         if watched.by.load(Ordering::Acquire) > 0 {
@@ -277,7 +278,7 @@ impl Commits {
         }
         let is_recent = u128::from(self.monotonic_ms().saturating_sub(left_ms - 1)) < WATCHED_FOR.as_millis();
         if !is_recent {
-            // From here on nobody has to look at the clock. Another one who left meanwhile stays noted.
+            // From here on the clock is not read. A subscriber that left in the meantime stays recorded.
             let _ = watched.left_ms.compare_exchange(left_ms, 0, Ordering::AcqRel, Ordering::Relaxed);
         }
         is_recent
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_watched_until_a_while_after_the_last_one_left() {
+    fn table_stays_watched_for_a_while_after_its_last_subscriber() {
         let clock = Arc::new(Monotonic::default());
         let commits = Commits::new(clock.clone(), &[Account::DEF]);
         let watched_after = |seconds| {

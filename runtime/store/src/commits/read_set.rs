@@ -1,8 +1,8 @@
-//! What a transaction has read: rows by id, also absent ones, and the ranges of indexes that it looked at.
+//! The reads of a transaction: rows by id, also absent ones, and ranges of indexes.
 //!
-//! A commit that touches none of it cannot change what the reader was told ([`ReadSet::is_touched_by`]). A range ends at
-//! the last row that was visited where a limit or the visitor ended it, and at its own bound otherwise. What no commit
-//! announces, such as how many bytes a table takes, is noted as such.
+//! A commit that changes none of them cannot change the result ([`ReadSet::is_touched_by`]). A range ends at the last
+//! visited row if a limit or the visitor ended it, and otherwise at its own bound. Reads that no commit announces, such
+//! as the size of a table, are recorded as such.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,51 +19,51 @@ use crate::transaction::{Reader, Visit};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What was read.
+/// The reads of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    /// By the table's name.
+    /// Reads by the name of the table.
     pub tables: FxHashMap<&'static str, TableReads>,
-    /// Whether something was asked that no commit announces.
+    /// True if a read depends on something that no commit announces.
     pub is_unannounced: bool,
 }
 
-/// What was read of one table.
+/// The reads of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableReads {
-    /// Anything of it.
+    /// True if anything in the table may have been read.
     pub whole: bool,
     /// Rows by id.
     pub ids: FxHashSet<u128>,
-    /// Ranges by the index's place in the table, in order and apart from each other; none = by id.
+    /// Disjoint ranges in order, by the position of the index in the table; none = by id.
     pub ranges: FxHashMap<Option<usize>, Vec<Range>>,
 }
 
 impl ReadSet {
-    /// As if all of a table had been read.
+    /// Returns the reads of a whole table.
     pub fn of_table(table: &'static str) -> Self {
         let reads = TableReads { whole: true, ..TableReads::default() };
         Self { tables: FxHashMap::from_iter([(table, reads)]), is_unannounced: false }
     }
 
-    /// Whether these changes may have changed what was read.
+    /// Returns true if these changes may have changed the result.
     pub fn is_touched_by(&self, changes: &ChangeSet) -> bool {
         changes.everything && !self.tables.is_empty()
             || changes.tables.iter().any(|table| self.tables.contains_key(table))
             || changes.rows.iter().any(|row| self.tables.get(row.table).is_some_and(|reads| reads.has(row)))
     }
 
-    /// How many rows by id and ranges it has.
+    /// Returns the number of rows by id and ranges.
     pub fn len(&self) -> usize {
         self.tables.values().map(TableReads::len).sum()
     }
 
-    /// Whether nothing was read.
+    /// Returns true if nothing was read.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// Puts the ranges in order, and those into one that overlap.
+    /// Sorts the ranges and merges overlapping ones.
     fn settle(&mut self) {
         for ranges in self.tables.values_mut().flat_map(|reads| reads.ranges.values_mut()) {
             ranges.sort_unstable_by(|one, other| one.start.cmp(&other.start));
@@ -103,7 +103,7 @@ fn within(ranges: &[Range], place: &[u8]) -> bool {
     behind > 0 && ranges[behind - 1].has(place)
 }
 
-/// A reader that notes what is read through it.
+/// A reader that records the reads through it.
 pub struct RecordingReader {
     reader: Rc<dyn Reader>,
     reads: RefCell<ReadSet>,
@@ -112,12 +112,12 @@ pub struct RecordingReader {
 }
 
 impl RecordingReader {
-    /// Notes what is read of `reader`, at most so many rows by id and ranges; beyond that, whole tables.
+    /// Records reads of `reader`: at most this number of rows and ranges, and beyond it whole tables.
     pub fn new(reader: Rc<dyn Reader>, noted_max: usize) -> Self {
         Self { reader, reads: RefCell::default(), noted: Cell::new(0), noted_max }
     }
 
-    /// What was read since this was asked last.
+    /// Returns the reads since the last call.
     pub fn take(&self) -> ReadSet {
         self.noted.set(0);
         let mut reads = self.reads.take();
@@ -125,7 +125,7 @@ impl RecordingReader {
         reads
     }
 
-    /// The rows that were visited whole so far, for those who observe the read. It does not count as an input of the read.
+    /// Returns the number of rows visited completely so far. It does not count as a read.
     pub fn rows_observed(&self) -> u64 {
         self.reader.rows_visited()
     }
@@ -134,7 +134,7 @@ impl RecordingReader {
         let mut reads = self.reads.borrow_mut();
         self.noted.set(self.noted.get() + many);
         if self.noted.get() > self.noted_max {
-            // What was noted twice counts once.
+            // Duplicates count once.
             reads.settle();
             self.noted.set(reads.len() + many);
         }

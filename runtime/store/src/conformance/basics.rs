@@ -1,4 +1,4 @@
-//! What one mutation writes another call reads, alone and beside others.
+//! Writes of a mutation are visible to later calls, alone and concurrently with others.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ pub fn many_writers_lose_no_update(engine: &Factory) {
         }
     });
     assert_eq!(store.read(|db| balance(db, "ada")), Some(800));
-    // An engine that runs writes beside each other runs some again.
+    // An engine with concurrent writes runs some again.
     assert!(runs.load(SeqCst) >= 800);
 }
 

@@ -1,4 +1,4 @@
-//! What was acknowledged is there: after a restart, in a copy, in a database that was built while nobody served.
+//! Acknowledged writes exist: after a restart, in a copy, and in a database that was built offline.
 
 use convoke_core::clock::Millis;
 use convoke_core::id::IdGenerator;
@@ -67,7 +67,7 @@ pub fn an_installation_that_is_served_is_not_worked_on_beside(engine: &Factory) 
     engine.lock(folder.path(), clock()).unwrap();
 }
 
-/// Every account has a partner of the opposite balance: a copy torn between two commits would show.
+/// Every account has a partner with the opposite balance, so that a copy torn between two commits is detected.
 fn pair(n: i64) -> impl Fn(&mut DbMut) -> Result<(), StoreError> + Send + 'static {
     move |db| {
         open(db, &format!("{n} gives"), -n)?;
@@ -94,7 +94,7 @@ pub fn a_copy_shows_one_commit_while_others_write(engine: &Factory) {
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 800);
 }
 
-/// The sum of all balances, and how many there are.
+/// Returns the sum of all balances and their number.
 fn sums(copy: &dyn crate::OfflineDatabase) -> (i64, u64) {
     let mut sum = 0;
     let visit = &mut |row: &dyn crate::Row| {
@@ -118,7 +118,7 @@ pub fn a_database_that_was_built_takes_the_place_of_the_former_one(engine: &Fact
     let former = installation.database().unwrap().expect("it has a row");
     assert_eq!(count(former.reader(), Account::DEF).unwrap(), 1);
     drop(former);
-    // One that is given up leaves everything as it is.
+    // An abandoned build changes nothing.
     let given_up = installation.build(&[Account::DEF]).unwrap();
     given_up.insert(Account::DEF, 1, 1, &row("given up")).unwrap();
     drop(given_up);

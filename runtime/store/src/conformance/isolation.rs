@@ -1,4 +1,4 @@
-//! What happens to the others when one mutation or read goes wrong, and what each sees of the others.
+//! Failures of one mutation or read do not affect others, and concurrent calls are isolated.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ fn tables() -> Vec<&'static TableDef> {
     vec![Account::DEF]
 }
 
-/// Three mutations in one batch, the middle one `bad`; the others must be stored.
+/// Runs three mutations in one batch, of which the middle one is `bad`; the others must be stored.
 fn between_neighbours<R: Send + 'static>(
     store: &TestStore,
     bad: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
@@ -91,14 +91,14 @@ pub fn a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_wr
             let (from, to) = (OWNERS[turn % 4], OWNERS[(turn / 4 + turn + 1) % 4]);
             let moved = store.mutate(move |db| {
                 let (Some(from), Some(to)) = (find(db, from), find(db, to)) else {
-                    return Err(StoreError::Engine("nobody is away after a mutation".to_owned()));
+                    return Err(StoreError::Engine("no reader is missing after a mutation".to_owned()));
                 };
                 if from.id() == to.id() {
                     return Ok(());
                 }
                 db.patch(to.id(), |account| account.balance += 7)?;
                 match turn % 5 {
-                    // Another row is the owner's from now on.
+                    // From now on the owner has another row.
                     0 => {
                         db.delete(from.id())?;
                         open(db, &from.owner, from.balance - 7)?;
@@ -150,7 +150,7 @@ pub fn a_query_past_its_deadline_is_cut(engine: &Factory) {
             }
         }
     });
-    // Whatever the function makes of it.
+    // Independent of the function's reaction.
     assert!(matches!(read, Err(StoreError::Deadline { limit_ms: 200 })), "{read:?}");
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 2_000);
 }
@@ -188,7 +188,7 @@ pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engin
         db.reader().select(&Plan::new(&TABLE, None), visit).unwrap();
         scores
     });
-    // Both zeros are one number, and one sign.
+    // Both zeros are one number with one sign.
     assert!(
         matches!(&scores[..], [Value::Float(f64::INFINITY), Value::Float(zero)] if zero.to_bits() == 0),
         "{scores:?}"
@@ -213,7 +213,7 @@ pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
         line: line!(),
     };
     let store = TestStore::new(engine, &[&TABLE]);
-    // Nothing that an engine could pack tighter.
+    // Text that an engine cannot compress.
     let text = |bytes: u32| {
         let letter = |n: u32| char::from(b'!' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 90);
         Value::Text((0..bytes).map(letter).collect())
@@ -231,11 +231,11 @@ pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
         let noted = [text(1), Value::Text("noted".to_owned()), text(2_001)];
         let error = transaction.insert(&TABLE, 3, 1, &noted).unwrap_err();
         assert!(error.to_string().starts_with("things.note must"), "{error}");
-        // A conditional index has the keys of those alone for which its condition holds, also once it does.
+        // A conditional index has only the keys of rows that fulfil its condition, also from the moment they do.
         let entering = transaction.update(&TABLE, 1, &before, &[(1, Value::Text("noted".to_owned()))]).unwrap_err();
         assert!(entering.to_string().starts_with("things.note must"), "{entering}");
         assert!(transaction.update(&TABLE, 1, &before, &[(2, text(4_000))])?);
-        // Of a change that leaves its index alone the keys do not matter.
+        // The keys do not matter for a change that does not affect the index.
         assert!(transaction.update(&TABLE, 1, &before, &[(0, Value::Text("short".into()))])?);
         transaction.insert(&TABLE, 4, 1, &row([1_990, 10, 0]))
     })
@@ -307,7 +307,7 @@ pub fn of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once(engin
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), stored as u64);
 }
 
-/// Writes a row, and then wants nothing of it.
+/// Writes a row, and then fails.
 struct Refuses(mpsc::Sender<Result<(), StoreError>>);
 
 impl WriteJob for Refuses {

@@ -1,8 +1,8 @@
-//! What every engine does, as tests over a factory of engines.
+//! The behaviour of every engine, as tests over an engine factory.
 //!
-//! An engine's crate has one test file that calls [`crate::conformance_tests!`] with an expression that makes its factory
-//! ([`support::Factory`]); each case is a test of its own then. What only one engine does (its files, its log, what it does
-//! on a full disk) is tested beside it, with the stores and tables of [`support`].
+//! An engine's crate has one test file that calls [`crate::conformance_tests!`] with an expression for its factory
+//! ([`support::Factory`]). Each case becomes a test. The behaviour of a single engine (its files, its log, a full disk)
+//! is tested in its own crate, with the stores and tables of [`support`].
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(missing_docs, reason = "the name of a case is the sentence that it holds")]
@@ -16,7 +16,8 @@ pub mod read_sets;
 pub mod schema;
 pub mod support;
 
-/// Makes a test of each case of the suite, in a module `conformance`; the expression is evaluated for each, and names its paths absolutely.
+/// Creates a test of each case of the suite, in a module `conformance`. The expression is evaluated in each test, and
+/// must use absolute paths.
 #[macro_export]
 macro_rules! conformance_tests {
     ($factory:expr) => {

@@ -1,4 +1,4 @@
-//! Every operation of a transaction against a plain list of rows that does the same.
+//! Compares every operation of a transaction with a plain list of rows.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
@@ -20,7 +20,7 @@ const D: usize = 3;
 const E: usize = 4;
 const F: usize = 5;
 const G: usize = 6;
-/// These two stand in no index.
+/// These two fields are in no index.
 const H: usize = 7;
 const I: usize = 8;
 const FIELDS: usize = 9;
@@ -68,7 +68,7 @@ static TABLE: TableDef = TableDef {
     line: line!(),
 };
 
-/// Which mutations were kept, in their order.
+/// The committed mutations, in order.
 static STEPS: TableDef = TableDef {
     name: "steps",
     prefix: "step",
@@ -82,7 +82,7 @@ const fn index(name: &'static str, keys: &'static [crate::KeyDef]) -> IndexDef {
     IndexDef { name, keys, unique: false, when: None }
 }
 
-/// A value of a field, from a small choice, so that rows meet.
+/// A value from a small set, so that rows conflict.
 fn value(field: usize, choice: u8) -> Value {
     let pick = |values: &[Value]| values[usize::from(choice) % values.len()].clone();
     let text = |text: &str| Value::Text(text.to_owned());
@@ -106,7 +106,7 @@ fn value(field: usize, choice: u8) -> Value {
     }
 }
 
-/// Ids that do not come in the order of insertion.
+/// Ids in an order other than that of insertion.
 fn id(choice: u8) -> u128 {
     u128::from(choice.reverse_bits()) << 100 | u128::from(choice)
 }
@@ -124,7 +124,7 @@ enum Op {
     Rollback,
 }
 
-/// A plan in numbers that always make sense.
+/// A plan in numbers that are always valid.
 #[derive(Clone, Debug)]
 struct Ask {
     index: u8,
@@ -142,7 +142,7 @@ enum Next {
     Range(Bound<u8>, Bound<u8>),
 }
 
-/// An operation on one of so many rows.
+/// An operation on one of this number of rows.
 fn op(rows: u8) -> impl Strategy<Value = Op> {
     let few = 0..rows;
     prop_oneof![
@@ -197,7 +197,7 @@ impl Ask {
         for (key, choice) in keys.iter().zip(&self.eq) {
             plan.eq.push(value(key.field, *choice));
         }
-        // What a cursor holds agrees with the keys that are fixed.
+        // The values of the cursor must match the fixed keys.
         if let Some((values, _)) = &mut plan.after {
             values.splice(..plan.eq.len(), plan.eq.iter().cloned());
         }
@@ -254,7 +254,7 @@ impl Model {
         self.rows.iter().find(|(other, _)| *other == id).map(|(_, values)| values)
     }
 
-    /// The unique indexes that refuse these values, for a new row or in place of the row `id`.
+    /// Returns the unique indexes that reject these values, for a new row or as a replacement of the row `id`.
     fn violations(&self, id: Option<u128>, values: &[Value]) -> Vec<&'static str> {
         let mut violated = Vec::new();
         for index in TABLE.indexes.iter().filter(|index| index.unique && holds(index.when, values)) {
@@ -325,7 +325,7 @@ fn read(row: &dyn Row) -> Result<(u128, Vec<Value>), StoreError> {
     Ok((row.id()?, values.collect::<Result<_, _>>()?))
 }
 
-/// All rows that a visit brings.
+/// Returns all rows of a visit.
 fn gather(
     visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), StoreError>,
 ) -> Result<Vec<(u128, Vec<Value>)>, StoreError> {
@@ -337,8 +337,8 @@ fn gather(
     Ok(rows)
 }
 
-/// Compares what each operation comes to. An engine may tell that a write violates nothing before it knows, and fails
-/// what is asked of it next where it was wrong: then the mutation is run again.
+/// Compares the result of each operation. An engine may report a write as valid before it knows, and fail the next
+/// operation if that was wrong: then the mutation runs again.
 ///
 /// # Errors
 /// The transaction is lost.
@@ -418,7 +418,7 @@ fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Result<Model, 
     Ok(model)
 }
 
-/// Compares what one reading operation brings.
+/// Compares the result of one reading operation.
 ///
 /// # Errors
 /// The transaction is lost.
@@ -465,7 +465,7 @@ fn remove_all(store: &TestStore) {
     removed.wait().unwrap();
 }
 
-/// The place of the last mutation that was kept among those that were, and its number; zeros before the first one.
+/// Returns the position of the last committed mutation, and its number; zeros before the first one.
 ///
 /// # Errors
 /// The transaction is lost.
@@ -497,8 +497,8 @@ pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Fac
     let store = TestStore::new(engine, &[&TABLE, &STEPS]);
     let ran = cases(150).run(&vec((prop::bool::weighted(0.7), vec(op(3), 1..30)), 1..8), |mutations| {
         remove_all(&store);
-        // What the rows are after each of them that is kept, by its number; which one was kept last the store itself
-        // tells, since an engine may run them in any order, and beside each other as long as they fit into one.
+        // The rows after each committed mutation, by its number. The store itself records the last committed one, since
+        // an engine may run mutations in any order and concurrently if they are serializable.
         let after = Arc::new(Mutex::new(vec![Model::default(); mutations.len() + 1]));
         let (pending, reads): (Vec<_>, Vec<_>) = together(&store, || {
             let line_up = |(number, (is_kept, ops)): (usize, (bool, Vec<Op>))| {

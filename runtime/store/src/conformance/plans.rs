@@ -1,4 +1,4 @@
-//! What a plan asks for, form by form: orders of values, lists, ranges, places to go on from.
+//! All forms of plans: orders of values, lists, ranges, and positions to continue from.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -9,7 +9,7 @@ use crate::query::LIST_MAX;
 use crate::schema::table::Bytes;
 use crate::{Column, FieldDef, IndexDef, Plan, Reader, StoreError, TableDef, Value};
 
-/// A table of one field, with an index that lies upward and one that lies downward.
+/// A table with one field, an ascending index and a descending index.
 fn of<C: Column + JsonSchema>() -> &'static TableDef {
     let fields: &[FieldDef] = Box::leak(Box::new([field::<C>("value")]));
     let index = |name, key| IndexDef { name, keys: Vec::leak(vec![key]), unique: false, when: None };
@@ -17,7 +17,7 @@ fn of<C: Column + JsonSchema>() -> &'static TableDef {
     Box::leak(Box::new(TableDef { name: "values", prefix: "value", fields, indexes, file: file!(), line: line!() }))
 }
 
-/// A store with these values, in rows of ascending ids.
+/// A store with these values, in rows with ascending ids.
 fn with_values<C: Column + JsonSchema>(engine: &Factory, values: &[Value]) -> (TestStore, &'static TableDef) {
     let table = of::<C>();
     let (store, values) = (TestStore::new(engine, &[table]), values.to_vec());
@@ -40,10 +40,10 @@ fn found(reader: &dyn Reader, plan: &Plan) -> Vec<Value> {
     found
 }
 
-/// Values come in this order through the index that lies upward, in the other one through the other, and each way back.
+/// Checks this order of values in the ascending index, the reverse order in the descending index, and both in reverse.
 fn ordered<C: Column + JsonSchema>(engine: &Factory, ascending: &[Value]) {
     let mut mixed = ascending.to_vec();
-    // Any order but that of the ids.
+    // An order other than that of the ids.
     mixed.sort_by_key(|value| format!("{value:?}").bytes().rev().collect::<Vec<_>>());
     let (store, table) = with_values::<C>(engine, &mixed);
     let descending: Vec<Value> = ascending.iter().rev().cloned().collect();
@@ -147,7 +147,7 @@ pub fn a_list_may_be_long_and_not_longer(engine: &Factory) {
         plan.any = Some(list(LIST_MAX + 1));
         let refused = db.reader().select(&plan, &mut |_| Ok(ControlFlow::Continue(())));
         assert!(matches!(refused, Err(StoreError::Engine(_))), "{refused:?}");
-        // Ids are looked up in as many statements as it takes.
+        // More ids than one statement can look up.
         let ids: Vec<u128> = (0..=2 * LIST_MAX as u128).collect();
         let mut seen = Vec::new();
         let visit = &mut |row: &dyn crate::Row| {

@@ -1,4 +1,4 @@
-//! What a read depends on: whatever a commit changes beside it leaves its bytes as they were.
+//! Recorded reads: a commit that changes none of them does not change the result.
 
 use std::cell::Cell;
 use std::ops::{Bound, ControlFlow};
@@ -28,7 +28,7 @@ const FIELDS: &[FieldDef] = &[
     field::<Option<Id<Account>>>("g"),
 ];
 
-/// A value of a field, from a small choice, so that rows meet.
+/// A value from a small set, so that rows conflict.
 fn value(field: usize, choice: u8) -> Value {
     let pick = |values: &[Value]| values[usize::from(choice) % values.len()].clone();
     let text = |text: &str| Value::Text(text.to_owned());
@@ -55,14 +55,14 @@ fn value(field: usize, choice: u8) -> Value {
     }
 }
 
-/// Ids that do not come in the order of insertion.
+/// Ids in an order other than that of insertion.
 fn id(choice: u8) -> u128 {
     u128::from(choice.reverse_bits()) << 100 | u128::from(choice)
 }
 
 const IDS: std::ops::Range<u8> = 0..20;
 
-/// A table with indexes of all forms. It lives as long as the test's process, as tables do.
+/// A table with indexes of all forms. It lives as long as the test process.
 fn table() -> impl Strategy<Value = &'static TableDef> {
     let keys = subsequence((0..FIELDS.len()).collect::<Vec<_>>(), 1..4).prop_shuffle();
     let condition = prop_oneof![
@@ -91,7 +91,7 @@ fn table() -> impl Strategy<Value = &'static TableDef> {
     })
 }
 
-/// A query in numbers that make sense for any table.
+/// A query in numbers that are valid for any table.
 #[derive(Clone, Debug)]
 enum Ask {
     Get(u8),
@@ -181,7 +181,7 @@ impl AskedPlan {
     }
 }
 
-/// What a query is told, as bytes.
+/// Returns the result of a query as bytes.
 fn told(reader: &dyn Reader, table: &'static TableDef, ask: &Ask) -> Vec<u8> {
     let mut rows = Vec::new();
     let stop_after = match ask {
@@ -198,7 +198,7 @@ fn told(reader: &dyn Reader, table: &'static TableDef, ask: &Ask) -> Vec<u8> {
         Ask::GetMany(ids) => {
             let ids: Vec<u128> = ids.iter().map(|at| id(*at)).collect();
             reader.get_many(table, &ids, &mut visit).unwrap();
-            // Those come in no order.
+            // Their order is undefined.
             rows.sort();
         }
         Ask::Select { plan, keys_only, .. } => {
@@ -278,7 +278,7 @@ fn run(store: &TestStore, table: &'static TableDef, ask: &Ask, noted_max: usize)
     store.read_blocking(Access::Everyone, read).unwrap()
 }
 
-/// Runs of queries: caused by a commit, of those with other bytes, and not caused.
+/// Number of runs of queries: caused by a commit; of these, with other bytes; not caused.
 #[derive(Default)]
 struct Runs {
     caused: Cell<u32>,
@@ -290,7 +290,7 @@ fn add(count: &Cell<u32>, more: u32) {
     count.set(count.get() + more);
 }
 
-/// What happens to a table and what is asked of it meanwhile.
+/// A sequence of changes of a table and queries between them.
 #[derive(Clone, Debug)]
 struct History {
     table: &'static TableDef,
@@ -416,8 +416,8 @@ pub fn commits_grow_over_a_restart_and_what_failed_is_published_by_nobody(engine
         store.commits().since(commit).unwrap().iter().map(|committed| committed.changes.rows.len()).sum()
     };
     assert_eq!(rows(before), 1);
-    // Commits go on from the time of the start, in milliseconds. No process starts again within that of its last commit;
-    // an engine in memory would.
+    // Commits continue from the time of the start, in milliseconds. No process restarts within the millisecond of its
+    // last commit, but an engine in memory would.
     std::thread::sleep(Duration::from_millis(2));
     let store = store.reopened(&tables);
     assert!(store.commits().newest() >= written);

@@ -1,4 +1,4 @@
-//! The schema in the database follows the one in code where nothing is lost, and says what it cannot follow.
+//! The schema in the database follows the code where no data is lost, and reports what it cannot follow.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{
     StoreError, Table as _, TableDef, Value,
 };
 
-/// A table that lives as long as the tests, made where it is needed.
+/// Creates a table that lives as long as the tests.
 fn table(fields: Vec<FieldDef>, indexes: Vec<IndexDef>) -> &'static TableDef {
     named("meetings", "meeting", fields, indexes)
 }
@@ -48,7 +48,7 @@ fn open(engine: &Factory, folder: &Path, tables: &[&'static TableDef]) -> Store 
     open_with(engine, folder, &super::support::patient(), tables).unwrap()
 }
 
-/// A folder whose `meetings` have a title and two rows.
+/// Creates a folder with two rows in `meetings`, which have a title.
 fn two_meetings(engine: &Factory) -> (TempDir, &'static TableDef) {
     let folder = tempfile::tempdir().unwrap();
     let old = table(vec![field::<String>("title")], vec![index("by_title", vec![key(0)], false)]);
@@ -62,7 +62,7 @@ fn insert(store: &Store, table: &'static TableDef, id: u128, values: Vec<Value>)
     start(store, move |transaction| transaction.insert(table, id, 1, &values)).wait()
 }
 
-/// The rows of a plan, as their values.
+/// Returns the values of the rows of a plan.
 fn rows(store: &Store, plan: &Plan) -> Vec<Vec<Value>> {
     store
         .read_blocking(Access::Everyone, |transaction| {
@@ -111,7 +111,7 @@ pub fn what_is_added_is_applied_and_old_rows_have_it(engine: &Factory) {
     let violation = insert(&store, new, 3, old("a"));
     assert!(matches!(violation, Err(StoreError::UniqueViolation { index: "by_size", .. })), "{violation:?}");
     drop(store);
-    // A second start finds nothing to do.
+    // A second start does nothing.
     for _ in 0..2 {
         let store = open(engine, folder.path(), &[new, Account::DEF]);
         assert_eq!(store.state(), State::Open);
@@ -186,7 +186,7 @@ pub fn an_option_becomes_required_when_every_row_has_a_value(engine: &Factory) {
         "table meetings: field title is no longer an Option, and rows without a value exist; \
          write a migration that fills them, or give it a default"
     );
-    // The operator's migration fills it while everybody else is refused; then the store opens.
+    // The operator's migration fills the field while other callers are rejected. Then the store opens.
     let migrated = start_as(&store, Access::Admin, move |transaction| {
         transaction.update(required, 1, &[], &[(0, text("filled"))])
     });
@@ -203,7 +203,7 @@ pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory)
     insert(&store, without, 3, vec![Value::Null, Value::Integer(1)]).unwrap();
     assert_eq!(rows(&store, &Plan::new(without, None))[0], [Value::Null, Value::Null]);
     drop(store);
-    // Once retired, the struct may forget it.
+    // A retired field may leave the struct.
     let gone = table(vec![field::<Option<i64>>("size")], vec![]);
     assert_eq!(open(engine, folder.path(), &[gone]).state(), State::Open);
     let back = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
@@ -212,7 +212,7 @@ pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory)
     let titles: Vec<Value> = rows(&store, &Plan::new(back, None)).into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(titles, [text("b"), text("a"), Value::Null]);
     drop(store);
-    // In a new database a retired field never was.
+    // A new database has no retired fields.
     let fresh = tempfile::tempdir().unwrap();
     let store = open(engine, fresh.path(), &[without]);
     insert(&store, without, 1, vec![Value::Null, Value::Integer(1)]).unwrap();
@@ -230,7 +230,7 @@ pub fn the_schema_that_is_kept_is_told_beside_the_one_of_the_code(engine: &Facto
     let same = schemas(&[old]);
     assert_eq!(same.stored, same.code);
     assert_eq!(same.stored.tables["meetings"].fields["title"].holds, "Text");
-    // The code may not follow: what the database holds is told all the same.
+    // The code may not fit: the content of the database is reported anyway.
     let other = table(vec![field::<i64>("title")], vec![index("by_title", vec![down(0)], true)]);
     let Schemas { stored, code } = schemas(&[other]);
     assert_eq!(stored, same.stored);
@@ -301,7 +301,7 @@ pub fn the_runtimes_own_tables_follow_while_the_applications_keep_the_store_clos
         start_as(&store, Access::Admin, move |transaction| transaction.insert(own, 7, 1, &[text("by the operator")]));
     written.wait().unwrap();
     drop(store);
-    // The application's table is as it was: the old code serves it.
+    // The application's table did not change, so that the old code can serve it.
     let store = open(engine, folder.path(), &[old, own]);
     assert_eq!((reason(&store).as_str(), rows(&store, &Plan::new(old, None)).len()), ("open", 2));
     assert_eq!(rows(&store, &Plan::new(own, None)), [[text("by the operator")]]);
@@ -359,7 +359,7 @@ pub fn in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest
     let collides = "table meetings: index one_kind added, but rows collide in it; write a migration";
     assert_ne!(store.apply_schema_in_part().unwrap(), State::Open);
     assert_eq!(reason(&store), format!("{refused}; {collides}"));
-    // Also after a restart, when the field that was added is one that rows lack.
+    // Also after a restart with an added field that rows lack.
     drop(store);
     let store = open(engine, folder.path(), &[new]);
     store.apply_schema_in_part().unwrap();
@@ -417,7 +417,7 @@ pub fn a_default_fills_every_row_without_a_value_and_its_indexes(engine: &Factor
     assert_eq!(rows(&store, &Plan::new(required, None))[0], [Value::Integer(30), text("t"), Value::Null]);
 }
 
-/// Types of values as a release has them.
+/// Types of values in a release.
 mod release_1 {
     #[crate::value]
     pub(super) enum Severity {
@@ -435,8 +435,8 @@ mod release_1 {
     }
 }
 
-/// The same types as the next release has them: a variant renamed, a member added and a bound tightened, none of which takes
-/// every value of before.
+/// The same types in the next release: a renamed variant, a new member, and a tighter limit. None of them accepts every
+/// old value.
 mod release_2 {
     #[crate::value]
     pub(super) enum Severity {
@@ -460,7 +460,7 @@ mod release_2 {
         pub code: Option<Code>,
     }
 
-    /// Takes more than before.
+    /// Accepts more than before.
     #[crate::value]
     pub(super) enum Wider {
         Minor,
@@ -469,7 +469,7 @@ mod release_2 {
     }
 }
 
-/// The id of row `id` of `meetings`, as text.
+/// Returns the id of row `id` of `meetings` as text.
 fn row_id(id: u128) -> String {
     format!("meeting_{}", String::from_utf8_lossy(&convoke_core::id::encode(id)))
 }
@@ -539,7 +539,7 @@ pub fn stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migrati
         );
         assert!(reason.ends_with(&end), "{reason}");
         assert!(store.read_blocking(Access::Everyone, |_| ()).is_err());
-        // Whatever compares says the same: a look at the schema, a second comparison, a migration that may begin.
+        // All comparisons agree: an inspection of the schema, a second comparison, and the start of a migration.
         let seen = store.snapshot(|_| {}).unwrap().schema(store.tables()).unwrap();
         assert_eq!(seen.refused, std::slice::from_ref(&reason));
         assert_eq!(store.apply_schema().unwrap(), State::Closed { reason: reason.clone() });

@@ -1,4 +1,4 @@
-//! A store in a temporary folder, tables for it, and mutations from closures.
+//! A store in a temporary folder with tables, and mutations from closures.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -41,7 +41,7 @@ pub const fn down(field: usize) -> KeyDef {
     KeyDef { field, descending: true }
 }
 
-/// An account with money in it.
+/// An account with a balance.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Account {
     pub owner: String,
@@ -108,7 +108,7 @@ impl Index for ByBalance {
     const DEF: &'static IndexDef = &Account::DEF.indexes[1];
 }
 
-/// At most one account has a hundred.
+/// At most one account has the balance 100.
 #[derive(Clone, Copy)]
 pub struct ByHundred;
 impl Index for ByHundred {
@@ -118,10 +118,10 @@ impl Index for ByHundred {
 }
 impl Unique for ByHundred {}
 
-/// Makes the engine that is held to the suite.
+/// Creates the engine under test.
 pub type Factory = Arc<dyn EngineFactory>;
 
-/// A store that is removed with its folder.
+/// A store in a temporary folder, removed at the end.
 pub struct TestStore {
     pub store: Store,
     pub ids: Arc<IdGenerator>,
@@ -163,7 +163,7 @@ impl TestStore {
         self.store.read_blocking(Access::Everyone, |transaction| read(&db(transaction))).unwrap()
     }
 
-    /// Runs a mutation over typed tables and waits for its answer.
+    /// Runs a mutation on typed tables and waits for its result.
     pub fn mutate<R: Send + 'static>(
         &self,
         run: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
@@ -171,7 +171,7 @@ impl TestStore {
         self.start(run).wait()
     }
 
-    /// Lines a mutation over typed tables up.
+    /// Queues a mutation on typed tables.
     pub fn start<R: Send + 'static>(
         &self,
         mut run: impl FnMut(&mut DbMut) -> Result<R, StoreError> + Send + 'static,
@@ -181,13 +181,13 @@ impl TestStore {
     }
 }
 
-/// The default bounds, but for time: how long a call takes says nothing on a machine whose other work takes the cores.
+/// The default limits without timeouts, since durations mean nothing on a busy machine.
 pub fn patient() -> Limits {
     let patience = Duration::from_secs(60);
     Limits { mutation_timeout: patience, query_timeout: patience, ..Limits::default() }
 }
 
-/// Opens a store in a folder, on a disk with room.
+/// Opens a store in a folder, on a disk with free space.
 pub fn open_with(
     engine: &Factory,
     folder: &Path,
@@ -206,12 +206,12 @@ pub fn db(reader: Rc<dyn Reader>) -> Db {
     Db::new(reader, reads())
 }
 
-/// How large a read may become, by default.
+/// The default limits of reads.
 pub fn reads() -> ReadLimits {
     ReadLimits::from(&Limits::default())
 }
 
-/// An answer to come.
+/// A result in the future.
 pub struct Pending<R>(mpsc::Receiver<Result<R, StoreError>>);
 
 impl<R> Pending<R> {
@@ -221,7 +221,7 @@ impl<R> Pending<R> {
     }
 }
 
-/// Lines up a mutation over values and plans. Its error is a refusal that rolls back.
+/// Queues a mutation on values and plans. An error of the closure rolls it back.
 pub fn start<R: Send + 'static>(
     store: &Store,
     run: impl FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send + 'static,
@@ -229,7 +229,7 @@ pub fn start<R: Send + 'static>(
     start_named(store, "test", false, run)
 }
 
-/// As [`start`], for the operator or for everybody.
+/// Like [`start`], for an access class.
 pub fn start_as<R: Send + 'static>(
     store: &Store,
     access: Access,
@@ -262,18 +262,18 @@ fn start_job<R: Send + 'static>(
     Pending(pending)
 }
 
-/// Keeps the writer busy while `line_up` runs, so that what it lines up shares a batch.
+/// Blocks the writer while `line_up` runs, so that the mutations queued by it share a batch.
 pub fn together<R>(store: &Store, line_up: impl FnOnce() -> R) -> R {
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
     let mut waited = false;
     let first = start(store, move |_| {
-        // It may be run again, when the transaction it shares is lost.
+        // It may run again if its shared transaction is lost.
         if !std::mem::replace(&mut waited, true) {
             begun.send(()).unwrap();
             may_go_on.recv_timeout(Duration::from_secs(10)).unwrap();
         }
-        // A refusal: the end of the batch is nothing to it.
+        // A rejected mutation does not affect the batch.
         Err::<(), _>(StoreError::BadCursor)
     });
     has_begun.recv().unwrap();
@@ -321,12 +321,12 @@ where
     }
 }
 
-/// The balance of an owner.
+/// Returns the balance of an owner.
 pub fn balance(db: &Db, owner: &str) -> Option<i64> {
     db.query(ByOwner).eq(owner).unique().unwrap().map(|account| account.balance)
 }
 
-/// A new account.
+/// Opens an account.
 pub fn open(db: &mut DbMut, owner: &str, balance: i64) -> Result<Id<Account>, StoreError> {
     db.insert(Account { owner: owner.to_owned(), balance })
 }

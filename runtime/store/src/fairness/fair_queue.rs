@@ -1,13 +1,13 @@
-//! What waits for a reader or for the writer, and whose turn it is: deficit round-robin (Shreedhar and Varghese, 1995)
-//! over flows, by the time that each one's calls took.
+//! A fair queue for the readers and the writer: deficit round-robin (Shreedhar and Varghese, 1995) over flows, by the
+//! execution time of their calls.
 //!
-//! A flow that waits gets `QUANTUM` of time a round, and is served in its turn as long as it has time left. What a
-//! call costs is known when it has ended: until then its flow is charged what its last calls took, so that one that is
-//! being served several times over is not taken for one that has had nothing. A flow that took more than its quantum
-//! owes the rest, also while none of its calls wait, and sits out as many rounds. Debts end when capacity is free and
-//! nothing waits: then nobody has been kept from anything.
+//! A waiting flow receives a `QUANTUM` of time per round and is served in its turn while it has credit. The cost of a
+//! call is known only at its end: until then the flow is charged an estimate from its last calls, so that a flow with
+//! several running calls does not appear unserved. A flow that exceeded its quantum owes the rest, also while it has no
+//! queued calls, and skips as many rounds. Debts end when capacity is free and the queue is empty, because then no call
+//! had to wait.
 //!
-//! The structure holds no lock, knows no clock and wakes nobody.
+//! The structure has no lock, no clock and wakes no thread.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,94 +17,95 @@ use slab::Slab;
 
 use super::flow::Flow;
 
-/// What a flow may use up in its turn: about what most calls take. Changing turns costs nothing, and the smaller a
-/// quantum is, the less a flow gets ahead of another one that uses only a part of its own.
+/// Credit of a flow per turn: about the duration of most calls. Changing turns costs nothing, and a smaller quantum is
+/// fairer to flows that use only part of theirs.
 const QUANTUM: i64 = 100_000;
 
-/// The least that a call is charged: what is done for it beside its own work. Without it a clock that stands still, as
-/// tests have it, would make every turn endless.
+/// Least charge of a call: overhead beside its own work. Without it, the fixed clock of a test would make every turn
+/// endless.
 const COST_MIN: i64 = 20_000;
 
-/// While others wait, one flow is served at most this part of what can be served at once. While none do, one server is
-/// left to the next one: quick calls of others need not wait for the end of a long one.
+/// While other flows wait, one flow gets at most this fraction of the servers. While none wait, one server stays free
+/// for the next flow, so that its short calls need not wait for a long one.
 const SERVED_SHARE: usize = 2;
 
-/// While others wait, one flow has at most this part of the places to wait.
+/// While other flows wait, one flow gets at most this fraction of the queue.
 const WAITING_SHARE: usize = 8;
 
-/// Flows above which those that wait for nothing and owe nothing are forgotten.
+/// Number of flows above which those without queued calls and debts are removed.
 const SWEEP_ABOVE: usize = 1_024;
 
 /// No item.
 const NONE: usize = usize::MAX;
 
-/// A queue that shares out `capacity` equal servers among flows.
+/// A queue that shares `capacity` equal servers among flows.
 pub struct FairQueue<T> {
     capacity: usize,
     waiting_max: usize,
-    /// The flows that are being served, once for each server.
+    /// The flows in service, once per server.
     served: Vec<Flow>,
     items: Slab<Item<T>>,
     lanes: FxHashMap<Flow, Lane>,
-    /// The flows that wait and whose turn comes in this round, in its order.
+    /// Waiting flows with a turn in this round, in order.
     turns: VecDeque<Flow>,
-    /// The flows that wait and whose turn comes in the next round, in its order: they came later or have had theirs.
+    /// Waiting flows with a turn in the next round, in order: they arrived later or had their turn.
     later: VecDeque<Flow>,
-    /// Counts rounds.
+    /// Number of the round.
     round: u64,
-    /// Counts the times at which all debts ended.
+    /// Number of times that all debts ended.
     period: u64,
     sweep_above: usize,
 }
 
-/// What waits, and its neighbours in the lane of its flow.
+/// A queued call and its neighbours in the lane of its flow.
 struct Item<T> {
     what: T,
     before: usize,
     behind: usize,
 }
 
-/// What is known of one flow.
+/// The state of one flow.
 struct Lane {
     first: usize,
     last: usize,
     waiting: usize,
-    /// Nanoseconds that are left to it, or that it owes.
+    /// Remaining credit in nanoseconds; negative if the flow owes time.
     credit: i64,
-    /// Nanoseconds that one of its calls takes lately.
+    /// Estimated duration of its calls, in nanoseconds.
     estimate: i64,
-    /// The round up to which its quanta are counted, while nothing waits.
+    /// While nothing is queued: the round up to which its quanta are added.
     round: u64,
 }
 
-/// A call that is being served; to be given to [`FairQueue::end`], once.
+/// A call in service. It must be passed to [`FairQueue::end`] once.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a server that is never given back serves nobody else"]
 pub struct Service {
     flow: Flow,
-    /// What was charged in advance.
+    /// Time charged in advance.
     charged: i64,
     period: u64,
 }
 
 impl Service {
-    /// Whose call it is.
+    /// Returns the flow of the call.
     pub fn flow(&self) -> Flow {
         self.flow
     }
 }
 
-/// Why a call may not wait.
+/// Reason why a call is not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// As many wait as may.
+    /// The queue is full.
     Full,
-    /// As many of its flow wait as may while others do.
+    /// The flow has used its share of the queue while others wait.
     Share,
 }
 
 impl<T> FairQueue<T> {
-    /// Serves at most `capacity` calls at once (at least one), and lets at most `waiting_max` wait.
+    /// Creates a queue that serves at most `capacity` calls concurrently (at least one) and queues at most
+    /// `waiting_max`.
     pub fn new(capacity: usize, waiting_max: usize) -> Self {
         let capacity = capacity.max(1);
         Self {
@@ -121,27 +122,27 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// How many wait.
+    /// Returns the number of queued calls.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no call is queued.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// How many are being served.
+    /// Returns the number of calls in service.
     pub fn served(&self) -> usize {
         self.served.len()
     }
 
-    /// Whether a call that comes now need not wait.
+    /// Returns true if a new call need not wait.
     pub fn is_free(&self) -> bool {
         self.items.is_empty() && self.served.len() < self.capacity
     }
 
-    /// Serves a call at once, if that takes nobody's turn.
+    /// Serves a call immediately if no other flow has to wait for it.
     pub fn try_serve(&mut self, flow: Flow) -> Option<Service> {
         if self.served.len() >= self.capacity || self.waits_for_a_turn() || !self.may_be_served(flow) {
             return None;
@@ -150,27 +151,27 @@ impl<T> FairQueue<T> {
         Some(Service { flow, charged: 0, period: self.period })
     }
 
-    /// Whether a call of `flow` may wait.
+    /// Checks if a call of `flow` may be queued.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the rejection.
     pub fn admits(&self, flow: Flow) -> Result<(), Rejection> {
         let own = self.lanes.get(&flow).map_or(0, |lane| lane.waiting);
         let all = self.items.len();
         match self.places_of_one() {
             share if own >= share && own < all => Err(Rejection::Share),
             _ if all < self.waiting_max => Ok(()),
-            // A flow whose calls came while no other's waited has more than its share of a full queue.
+            // While no other flow waited, this flow could take more than its share of the queue.
             share if own < share && self.longest().is_some_and(|(_, longest)| longest > share) => Ok(()),
             _ => Err(Rejection::Full),
         }
     }
 
-    /// Lines a call up behind those of its flow. The queue may be full of more than one flow's share: then the newest
-    /// call of that flow is handed out in its place, to be rejected.
+    /// Queues a call behind those of its flow. If the queue is full because a flow exceeds its share, returns the
+    /// newest call of that flow, which must be rejected.
     ///
     /// # Errors
-    /// Gives the call back, with the reason.
+    /// Returns the call with the reason for its rejection.
     pub fn push(&mut self, flow: Flow, what: T) -> Result<Option<T>, (T, Rejection)> {
         if let Err(rejection) = self.admits(flow) {
             return Err((what, rejection));
@@ -184,8 +185,8 @@ impl<T> FairQueue<T> {
         lane.waiting += 1;
         if before == NONE {
             lane.first = place;
-            // A flow whose last call came in this round goes on with its turn. Any other stands behind everybody who
-            // waits: flows that come without end keep nobody from their turn.
+            // A flow whose last call arrived in this round continues its turn. Any other flow goes behind all waiting
+            // flows, so that a stream of new flows starves none.
             let line = if in_turn { &mut self.turns } else { &mut self.later };
             line.push_back(flow);
         } else {
@@ -195,14 +196,14 @@ impl<T> FairQueue<T> {
         Ok(pushed_out)
     }
 
-    /// The call that [`FairQueue::pop`] would serve.
+    /// Returns the call that [`FairQueue::pop`] would serve.
     pub fn peek(&mut self) -> Option<&T> {
         let turn = self.next_turn()?;
         let lane = &self.lanes[&self.turns[turn]];
         Some(&self.items[lane.first].what)
     }
 
-    /// Serves the call whose turn it is, if one waits and can be served.
+    /// Serves the next call, if one is queued and may be served.
     pub fn pop(&mut self) -> Option<(Service, T)> {
         let turn = self.next_turn()?;
         let flow = self.turns[turn];
@@ -221,7 +222,7 @@ impl<T> FairQueue<T> {
         Some((Service { flow, charged, period: self.period }, what))
     }
 
-    /// A call that was served has ended, after `took` on its thread.
+    /// Ends a served call after `elapsed` on its thread.
     pub fn end(&mut self, service: Service, elapsed: Duration) {
         let Service { flow, charged, period } = service;
         if let Some(server) = self.served.iter().position(|served| *served == flow) {
@@ -238,14 +239,14 @@ impl<T> FairQueue<T> {
         lane.credit = (lane.credit + charged - cost).min(QUANTUM);
     }
 
-    /// Charges a flow for what was done for its calls after they had ended.
+    /// Charges a flow for work after the end of its calls.
     pub fn charge(&mut self, flow: Flow, elapsed: Duration) {
         if !self.items.is_empty() {
             self.lane(flow).credit -= nanos(elapsed);
         }
     }
 
-    /// Empties the queue, in no order.
+    /// Removes all calls, in no order.
     pub fn clear(&mut self) -> Vec<T> {
         self.turns.clear();
         self.later.clear();
@@ -253,7 +254,7 @@ impl<T> FairQueue<T> {
         self.items.drain().map(|item| item.what).collect()
     }
 
-    /// Nothing waits: from here on all flows are equal.
+    /// Cancels all debts, because the queue is empty.
     fn forgive(&mut self) {
         if !self.lanes.is_empty() {
             self.period += 1;
@@ -267,8 +268,8 @@ impl<T> FairQueue<T> {
         self.waiting_max.div_ceil(WAITING_SHARE).max(1)
     }
 
-    /// Whether a flow may be served once more, in its turn. Rounded up, so that two flows leave no server idle. The
-    /// system's own work is not held back for anybody who may come.
+    /// Returns true if another call of the flow may be served in its turn. Rounds up, so that two flows leave no server
+    /// idle. The system's own work leaves no server free.
     fn may_be_served(&self, flow: Flow) -> bool {
         let others_wait = self.turns.len() + self.later.len() > 1;
         let servers_max = match others_wait {
@@ -280,12 +281,12 @@ impl<T> FairQueue<T> {
         self.served.len() < servers_max || servers() < servers_max
     }
 
-    /// Whether any of the flows that wait may be served once more.
+    /// Returns true if another call of any waiting flow may be served.
     fn waits_for_a_turn(&self) -> bool {
         self.turns.iter().chain(&self.later).any(|flow| self.may_be_served(*flow))
     }
 
-    /// The place in `turns` of the flow that is to be served next.
+    /// Returns the position in `turns` of the flow to serve next.
     fn next_turn(&mut self) -> Option<usize> {
         if self.items.is_empty() || self.served.len() >= self.capacity {
             return None;
@@ -305,12 +306,12 @@ impl<T> FairQueue<T> {
                     self.later.push_back(flow);
                 }
             }
-            // One of the flows that wait may be served, and it stands here. It has credit after this.
+            // One of the waiting flows may be served, and has credit after this.
             self.begin_round();
         }
     }
 
-    /// Gives every flow that waits its quantum, or as many as one of them needs for a turn.
+    /// Adds a quantum to every waiting flow, or as many quanta as one of them needs for a turn.
     fn begin_round(&mut self) {
         let needed = |flow: &Flow| match self.lanes[flow].credit {
             1.. => 0,
@@ -328,7 +329,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// The lane of a flow, which has its quanta up to this round if nothing of it waits.
+    /// Returns the lane of a flow, with its quanta up to this round if it has no queued calls.
     fn lane(&mut self, flow: Flow) -> &mut Lane {
         let round = self.round;
         if self.lanes.len() > self.sweep_above {
@@ -355,13 +356,13 @@ impl<T> FairQueue<T> {
         waiting.max_by_key(|(_, waiting)| *waiting)
     }
 
-    /// Takes the newest call of the flow of which most wait: the older ones have waited for longer.
+    /// Removes the newest call of the flow with the most queued calls; its older calls have waited longer.
     fn push_out(&mut self) -> Option<T> {
         let (flow, _) = self.longest()?;
         self.take(flow, End::Last)
     }
 
-    /// Takes a call out of its lane. A lane that is empty then stands in `turns` or `later` still.
+    /// Removes a call from its lane. An empty lane stays in `turns` or `later`.
     fn take(&mut self, flow: Flow, end: End) -> Option<T> {
         let round = self.round;
         let lane = self.lanes.get_mut(&flow)?;
@@ -386,7 +387,7 @@ impl<T> FairQueue<T> {
     }
 }
 
-/// Which call of a lane is taken.
+/// The end of a lane from which a call is taken.
 #[derive(Clone, Copy)]
 enum End {
     First,
@@ -394,7 +395,7 @@ enum End {
 }
 
 impl Lane {
-    /// What it does not use it cannot save.
+    /// Adds quanta. Unused credit does not accumulate.
     fn add_quanta(&mut self, rounds: u64) {
         let quanta = i64::try_from(rounds).unwrap_or(i64::MAX).saturating_mul(QUANTUM);
         self.credit = self.credit.saturating_add(quanta).min(QUANTUM);
@@ -425,7 +426,7 @@ mod tests {
         Flow::of(number)
     }
 
-    /// A queue with calls of these flows, numbered in their order.
+    /// Creates a queue with calls of these flows, numbered in order.
     fn queue(capacity: usize, waiting_max: usize, calls: impl IntoIterator<Item = u8>) -> FairQueue<usize> {
         let mut queue = FairQueue::new(capacity, waiting_max);
         for (number, of) in calls.into_iter().enumerate() {
@@ -434,13 +435,13 @@ mod tests {
         queue
     }
 
-    /// How often each flow is being served.
+    /// Returns the number of servers of a flow.
     fn servers(queue: &FairQueue<usize>, of: u8) -> usize {
         queue.served.iter().filter(|served| **served == flow(of)).count()
     }
 
     #[test]
-    fn one_flow_alone_gets_all_servers_but_one_and_the_whole_queue_in_its_own_order() {
+    fn single_flow_gets_all_servers_but_one_and_the_whole_queue() {
         let mut queue = queue(4, 16, [1; 16]);
         assert_eq!(queue.push(flow(1), 16), Err((16, Rejection::Full)));
         assert_eq!(queue.admits(flow(1)), Err(Rejection::Full));
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_alone_leaves_a_server_to_others_and_the_system_none() {
+    fn single_flow_leaves_one_server_free_and_the_system_none() {
         let mut queue = queue(3, 8, []);
         let servers = |queue: &mut FairQueue<usize>, flow| std::iter::from_fn(|| queue.try_serve(flow)).count();
         assert_eq!(servers(&mut queue, flow(1)), 2);
@@ -459,11 +460,11 @@ mod tests {
         let mut queue = self::queue(3, 8, []);
         assert_eq!(servers(&mut queue, Flow::SYSTEM), 3);
         let mut queue = self::queue(1, 8, []);
-        assert_eq!(servers(&mut queue, flow(1)), 1, "the only one is everybody's");
+        assert_eq!(servers(&mut queue, flow(1)), 1, "a single server is for all flows");
     }
 
     #[test]
-    fn a_call_is_served_at_once_only_if_that_takes_nobodys_turn() {
+    fn call_is_served_immediately_only_if_no_flow_waits() {
         let mut queue = queue(2, 8, []);
         let first = queue.try_serve(flow(1)).unwrap();
         assert!(queue.try_serve(flow(2)).is_some() && queue.try_serve(flow(3)).is_none());
@@ -474,10 +475,10 @@ mod tests {
     }
 
     #[test]
-    fn while_others_wait_one_flow_is_served_by_half_of_the_servers() {
+    fn one_flow_gets_half_of_the_servers_while_others_wait() {
         let calls = (0..32).map(|number| number % 2);
         let mut queue = queue(4, 256, calls);
-        // By time it would be flow 1's turn for long.
+        // By time alone, flow 1 would have the turn for long.
         while let Some((service, _)) = queue.pop() {
             let elapsed = if service.flow() == flow(0) { 100 * MS } else { SMALL };
             queue.end(service, elapsed);
@@ -490,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn while_others_wait_one_flow_has_an_eighth_of_the_queue_and_the_newest_calls_beyond_it_go_when_it_is_full() {
+    fn full_queue_drops_the_newest_calls_beyond_an_eighth() {
         let mut queue = queue(1, 16, [1; 16]);
         assert_eq!(queue.admits(flow(2)), Ok(()));
         assert_eq!(queue.push(flow(2), 20), Ok(Some(15)), "the newest one of flow 1");
@@ -499,13 +500,13 @@ mod tests {
         assert_eq!(queue.push(flow(2), 23), Err((23, Rejection::Share)), "two of sixteen places");
         assert_eq!(queue.push(flow(3), 24), Ok(Some(13)));
         assert_eq!(queue.len(), 16);
-        // Eight flows with an eighth each: nobody has more than their share.
+        // Eight flows with an eighth each: no flow exceeds its share.
         let mut full = self::queue(1, 16, (0..16).map(|number| number % 8));
         assert_eq!(full.push(flow(9), 99), Err((99, Rejection::Full)));
     }
 
     #[test]
-    fn who_comes_while_another_floods_is_next() {
+    fn new_flow_is_next_after_a_flood() {
         let mut queue = queue(1, 1_024, [1; 900]);
         let (running, _) = queue.pop().unwrap();
         queue.push(flow(2), 1_000).unwrap();
@@ -514,7 +515,8 @@ mod tests {
         assert_eq!(queue.pop().unwrap().1, 1_000);
     }
 
-    /// One server and flows that always have `waiting` calls of `took`: the time that each is served of `all`.
+    /// Returns the service time of each flow within `all`, with one server and flows that always have `waiting` calls
+    /// of `took`.
     fn shared_out(flows: &[(usize, Duration)], all: Duration) -> Vec<Duration> {
         let mut queue = FairQueue::new(1, 1_024);
         for (number, (waiting, _)) in flows.iter().enumerate() {
@@ -532,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_shared_and_not_calls() {
+    fn time_is_shared_rather_than_calls() {
         let times = shared_out(&[(100, 10 * MS), (100, SMALL), (100, MS)], 3_000 * MS);
         for time in &times {
             assert!(time.abs_diff(1_000 * MS) <= 11 * MS, "{times:?}");
@@ -540,14 +542,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_with_one_call_at_a_time_owes_what_it_took_too_much() {
-        // The next call of a flow comes when its last one has ended: nothing of it waits meanwhile.
+    fn flow_with_one_call_at_a_time_owes_its_excess() {
+        // The next call of a flow arrives after the end of its last one, so nothing is queued in between.
         let times = shared_out(&[(1, 50 * MS), (1, SMALL), (1, SMALL)], 3_000 * MS);
         assert!(times[0] <= 1_100 * MS, "{times:?}");
     }
 
     #[test]
-    fn debts_end_when_nothing_waits() {
+    fn debts_end_when_the_queue_is_empty() {
         let mut queue = queue(1, 64, [1, 1]);
         for _ in 0..2 {
             let (service, _) = queue.pop().unwrap();
@@ -563,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_owe_nothing_are_forgotten_while_others_wait() {
+    fn flows_without_debts_are_removed_while_others_wait() {
         let mut queue = FairQueue::new(1, 1_024);
         (0..10).for_each(|_| queue.push(flow(0), 0_u32).map(drop).unwrap());
         for number in 0..100_000_u32 {
@@ -578,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_is_handed_out_and_the_queue_goes_on() {
+    fn cleared_calls_are_returned_and_the_queue_continues() {
         let mut queue = queue(2, 64, [1, 2, 1]);
         let (service, _) = queue.pop().unwrap();
         assert_eq!(queue.clear().len(), 2);
@@ -608,7 +610,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model that knows who waits in which order, and who is served.
+        /// Compares the queue with a model of the order of waiting and serving.
         #[test]
         fn nothing_is_lost_or_out_of_order_and_no_share_exceeded(
             capacity in 1..6_usize,
@@ -690,7 +692,7 @@ mod tests {
             }
         }
 
-        /// Whoever waits is served after each other flow had a turn: its quantum and the call that ended it.
+        /// Every waiting flow is served after each other flow had a turn: its quantum and the call that ended it.
         #[test]
         fn nobody_starves(
             costs in proptest::collection::vec(proptest::collection::vec(0..10_000_u64, 1..8), 1..20),

@@ -1,20 +1,20 @@
-//! For whom the store works: what readers and the writer are shared out by.
+//! The callers between which readers and the writer are shared.
 
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::OnceLock;
 
-/// Whose call it is, as far as sharing is concerned: an identity, an address without one, or the system.
+/// A caller for the purpose of sharing: an identity, an address without an identity, or the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow(u64);
 
 impl Flow {
-    /// The runtime's own: jobs, crons, statistics, the operator's requests.
+    /// The runtime itself: jobs, crons, statistics and requests of the operator.
     pub const SYSTEM: Flow = Flow(0);
 
-    /// The flow that `key` names. Equal keys have equal flows in one process, and different keys different ones as far
-    /// as 64 bits tell them apart.
+    /// Returns the flow of `key`. Equal keys have equal flows within a process; different keys have different flows
+    /// except for 64-bit hash collisions.
     pub fn of(key: impl Hash) -> Self {
-        // One random state a process: a caller who knew it could look for an identity that shares another's flow.
+        // The hash state is random per process, so that a caller cannot find an identity with another caller's flow.
         static STATE: OnceLock<RandomState> = OnceLock::new();
         Self(STATE.get_or_init(RandomState::new).hash_one(key))
     }

@@ -1,26 +1,26 @@
-//! How long a function takes lately: whether a read of it is worth another thread, a mutation a batch of its own.
+//! Recent durations of a function, to decide if a read is worth another thread, and a mutation its own batch.
 //!
-//! The time by the clock alone does not tell: on a busy machine a quick function now and then takes milliseconds because
-//! its thread waited for a core, and handing its calls over would make the machine busier still. So a call that took long
-//! only makes suspicious; of the next ones it is measured how long they waited for a core, which is no work of theirs.
+//! Wall-clock time alone is misleading: on a busy machine, a fast function sometimes takes milliseconds because its
+//! thread waits for a core, and moving its calls to other threads would increase the load. So a long call only starts a
+//! measurement: for the next calls, the time spent waiting for a core is measured and subtracted.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use convoke_core::core_wait::CoreWait;
 
-/// Below this a query runs on the task that called it. Handing it to another thread costs some 20 µs of CPU time, which is
-/// more than a short one takes and little of a long one; the longer it runs here, the longer those wait that share the
+/// Queries below this run on the task of the caller. Moving a query to another thread costs about 20 µs of CPU time,
+/// which is more than a short query takes and little for a long one. A long query on the task blocks other tasks of the
 /// executor's thread.
 const QUICK: Duration = Duration::from_micros(500);
 
-/// Above this a mutation begins a batch of its own: those before it are answered first.
+/// Mutations above this start a new batch, so that earlier mutations complete first.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// One such call is enough.
+/// A single call above this is sufficient evidence.
 const CERTAIN: Duration = Duration::from_millis(20);
 
-/// Calls that are measured after one that took long.
+/// Number of calls that are measured after a long call.
 const SUSPECTED: u32 = 32;
 
 /// The latency class of one function.
@@ -33,27 +33,27 @@ pub struct LatencyClass {
 }
 
 impl LatencyClass {
-    /// Of a function that never ran: it is handed over the first time.
+    /// Class of a function that never ran: its first call moves to another thread.
     pub const fn unknown() -> Self {
         Self { not_quick: LongCalls::new(LongCalls::UNKNOWN), slow: LongCalls::new(0), suspected: AtomicU32::new(0) }
     }
 
-    /// Whether it is quick lately.
+    /// Returns true if its recent calls were fast.
     pub fn is_quick(&self) -> bool {
         !self.not_quick.are_enough()
     }
 
-    /// Whether others should not wait for it in one batch.
+    /// Returns true if other mutations should not share a batch with it.
     pub fn is_slow(&self) -> bool {
         self.slow.are_enough()
     }
 
-    /// Begins to measure a call on the thread that runs it, if it is to be measured.
+    /// Starts to measure a call on its thread, if calls are to be measured.
     pub fn begin(&self) -> CoreWait {
         if !self.is_quick() || self.suspected.load(Relaxed) > 0 { CoreWait::begin() } else { CoreWait::unmeasured() }
     }
 
-    /// Takes in how long a call took, of which it waited for a core so long, if that was measured.
+    /// Records the duration of a call, and the time in it spent waiting for a core, if that was measured.
     pub fn record(&self, elapsed: Duration, waited: Option<Duration>) {
         let worked = match waited {
             Some(waited) => elapsed.saturating_sub(waited),
@@ -62,7 +62,7 @@ impl LatencyClass {
         };
         let suspected = self.suspected.load(Relaxed);
         if suspected > 0 {
-            // Two calls at once may count as one.
+            // Two concurrent calls may count as one.
             self.suspected.store(if worked > QUICK { SUSPECTED } else { suspected - 1 }, Relaxed);
         }
         self.not_quick.record(worked > QUICK, worked > CERTAIN);
@@ -76,17 +76,17 @@ impl Default for LatencyClass {
     }
 }
 
-/// Long calls of late: each counts for as many calls as [`LongCalls::ONE`]; two of them within that many are enough.
+/// Recent long calls. Each one counts for [`LongCalls::ONE`] calls; two long calls within that number are sufficient.
 #[derive(Debug)]
 struct LongCalls(AtomicU32);
 
 impl LongCalls {
     const ONE: u32 = 32;
-    /// The fewest that are enough.
+    /// Smallest sufficient value.
     const OUT: u32 = Self::ONE + 1;
-    /// A function that was always slow is believed to be quick after this many quick calls less one long one.
+    /// A function that was always slow counts as fast after this many fast calls minus one long call.
     const MAX: u32 = 4 * Self::ONE;
-    /// No call yet: taken for long ones.
+    /// No call yet: counts as slow.
     const UNKNOWN: u32 = u32::MAX;
 
     const fn new(count: u32) -> Self {
@@ -97,7 +97,7 @@ impl LongCalls {
         self.0.load(Relaxed) >= Self::OUT
     }
 
-    /// Two calls at once may lose one of them, which the next makes good.
+    /// Two concurrent calls may lose one record; the next call makes up for it.
     fn record(&self, long: bool, certain: bool) {
         let count = match self.0.load(Relaxed) {
             0 if !long => return,
@@ -120,7 +120,7 @@ mod tests {
     const SHORT: Duration = Duration::from_micros(20);
     const LONG: Duration = Duration::from_millis(8);
 
-    /// A call that took so long without waiting for a core, measured if its class asks for it.
+    /// Records a call of this duration without waiting time, measured if its class requests it.
     fn call(class: &LatencyClass, elapsed: Duration) {
         let is_measured = class.begin().is_measured();
         class.record(elapsed, is_measured.then_some(Duration::ZERO));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_waited_for_a_core_change_nothing() {
+    fn waiting_for_a_core_does_not_count() {
         let class = quick();
         for _ in 0..100 {
             let waited = class.begin().is_measured().then_some(LONG - SHORT);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_function_is_not_measured() {
+    fn fast_function_is_not_measured() {
         let class = quick();
         call(&class, SHORT);
         assert!(!class.begin().is_measured());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn long_calls_of_a_few_are_believed_until_they_are_long_ago() {
+    fn frequent_long_calls_make_a_function_slow_for_a_while() {
         let class = quick();
         call(&class, LONG);
         for _ in 0..2 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_much_too_long_is_believed_as_soon_as_it_is_measured() {
+    fn very_long_measured_call_makes_a_function_slow() {
         let class = quick();
         call(&class, Duration::from_millis(50));
         call(&class, Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Sharing readers and the writer between callers.
+//! Fair sharing of readers and the writer between callers.
 
 pub mod fair_queue;
 mod flow;

@@ -1,7 +1,7 @@
-//! Queries that rustc checks field by field.
+//! Queries whose fields rustc checks.
 //!
-//! A query names an index, gives its keys in order (`eq`), at most one `any` or `range` for the next one, and ends in
-//! `take`, `page`, `first`, `unique`, `count` or `encode`. Every ending is one statement.
+//! A query names an index, gives its keys in order (`eq`), at most one `any` or `range` for the next key, and ends in
+//! `take`, `page`, `first`, `unique`, `count` or `encode`. Each of these runs one statement.
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -20,13 +20,14 @@ impl Db {
         Query::new(self, Plan::new(I::Table::DEF, Some(I::DEF)))
     }
 
-    /// Starts a query on all rows of a table, by id. Its cost grows with the table, hence a name of its own.
+    /// Starts a query on all rows of a table, in the order of their ids. The cost grows with the table; the separate
+    /// name makes it visible.
     pub fn scan<T: Table>(&self) -> Query<'_, T, (), ()> {
         Query::new(self, Plan::new(T::DEF, None))
     }
 }
 
-/// A query under way: a table `T`, an index `I`, and the list of its fields that have no key yet.
+/// An unfinished query of a table `T` on an index `I`, with the list of fields that have no key yet.
 #[must_use = "a query does nothing until it ends in take, page, first, unique, count or encode"]
 pub struct Query<'db, T, I, Rest> {
     pub(super) db: &'db Db,
@@ -36,15 +37,15 @@ pub struct Query<'db, T, I, Rest> {
     rest: PhantomData<fn() -> Rest>,
 }
 
-/// What is left of an index after a `range` or `any`: nothing that a key could be given for.
+/// The fields of an index after a `range` or `any`: no further key can be given.
 pub struct Ranged;
 
-/// In which direction an index is read.
+/// The direction in which an index is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As the index lies: ascending, unless a key of it is `desc`.
+    /// The order of the index: ascending, unless a key of it is `desc`.
     Asc,
-    /// From its end.
+    /// The reverse order of the index.
     Desc,
 }
 
@@ -57,13 +58,13 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
         Query::new(self.db, self.plan)
     }
 
-    /// Sets the direction; [`Order::Asc`] by default.
+    /// Sets the direction. The default is [`Order::Asc`].
     pub fn order(mut self, order: Order) -> Self {
         self.plan.reverse = order == Order::Desc;
         self
     }
 
-    /// The first `rows_max` rows.
+    /// Returns the first `rows_max` rows.
     ///
     /// # Errors
     /// A failure of the store.
@@ -72,7 +73,7 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
         self.db.rows(&self.plan)
     }
 
-    /// The first row.
+    /// Returns the first row.
     ///
     /// # Errors
     /// A failure of the store.
@@ -80,7 +81,7 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
         Ok(self.take(1)?.pop())
     }
 
-    /// How many rows there are. Costs a walk over them in the index.
+    /// Counts the rows. The cost grows with their number, since it reads the index entry of each row.
     ///
     /// # Errors
     /// A failure of the store.
@@ -89,12 +90,12 @@ impl<'db, T: Table, I, Rest> Query<'db, T, I, Rest> {
     }
 }
 
-/// What an index says of a row: the id and, as a list, the values of its keys.
+/// An entry of an index: the id of the row and, as a list, the values of the keys.
 pub type Keyed<T, I> = (Id<T>, <<I as Index>::Fields as Keys>::Values);
 
 impl<T: Table, I: Index<Table = T, Fields: Keys>, Rest> Query<'_, T, I, Rest> {
-    /// The ids and keys of the first `rows_max` rows, out of the index: what else a row holds costs nothing, however
-    /// large it is. For an index that is not `unique`; one that is does not hold the ids.
+    /// Returns the ids and keys of the first `rows_max` rows from the index alone. The size of a row does not matter.
+    /// The index must not be `unique`: a unique index does not contain the ids.
     ///
     /// ```text
     /// for (id, (user, (status, ()))) in db.query(QueueEntry::by_user_status).eq(user).keys(100)? { … }
@@ -115,23 +116,23 @@ impl<T: Table, I: Index<Table = T, Fields: Keys>, Rest> Query<'_, T, I, Rest> {
 }
 
 impl<'db, T: Table, I: Index<Table = T>, F: Field, Rest> Query<'db, T, I, (F, Rest)> {
-    /// The next key of the index has this value; `None` matches the rows without one.
+    /// Requires a value of the next key. `None` matches rows without a value.
     pub fn eq<K: KeyOf<F::Type>>(mut self, key: K) -> Query<'db, T, I, Rest> {
         self.plan.eq.push(key.key_of());
         self.retyped()
     }
 
-    /// The next key has one of these values; rows come in the index's order, in one statement.
+    /// Requires that the next key has one of these values. One statement returns the rows in the order of the index.
     pub fn any<K: KeyOf<F::Type>>(mut self, keys: impl IntoIterator<Item = K>) -> Query<'db, T, I, Ranged> {
         let mut values: Vec<Value> = keys.into_iter().map(|key| key.key_of()).collect();
-        // Lists may be long: asking each time whether a value is there would take the square of their length.
+        // Lists may be long, so a linear search per value would take quadratic time.
         let mut seen = HashSet::with_capacity(values.len());
         values.retain(|value| seen.insert(value.identity()));
         self.plan.any = Some(values);
         self.retyped()
     }
 
-    /// The next key lies within these bounds (rows without a value are outside any bound).
+    /// Requires that the next key lies within these bounds. Rows without a value lie outside any bound.
     pub fn range<K: KeyOf<F::Type>>(mut self, bounds: impl RangeBounds<K>) -> Query<'db, T, I, Ranged> {
         let bound = |bound: Bound<&K>| bound.map(KeyOf::key_of);
         self.plan.range = Some((bound(bounds.start_bound()), bound(bounds.end_bound())));
@@ -140,7 +141,7 @@ impl<'db, T: Table, I: Index<Table = T>, F: Field, Rest> Query<'db, T, I, (F, Re
 }
 
 impl<T: Table, I: Index<Table = T>> Query<'_, T, I, ()> {
-    /// The one row with these keys.
+    /// Returns the row with these keys.
     ///
     /// # Errors
     /// A failure of the store.

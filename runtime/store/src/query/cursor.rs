@@ -1,4 +1,4 @@
-//! Cursors: places in the order of a query's rows.
+//! Cursors: positions in the order of the rows of a query.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,24 +10,24 @@ use crate::error::StoreError;
 use crate::row::Row;
 use crate::value::Value;
 
-/// Where a page ended: opaque to clients, bound to its query.
+/// The position at which a page ended. It is opaque to clients and belongs to one query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Cursor(String);
 
-/// What a cursor holds, before base64.
+/// The content of a cursor, before base64.
 #[derive(Serialize, Deserialize)]
 struct Place(u64, Vec<PlaceValue>, String);
 
-/// Stands in the place of an id: behind all rows.
+/// Used instead of an id: behind all rows.
 const END: &str = "end";
 
-/// Where a cursor stands.
+/// The position of a cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Stop {
     /// Behind the row with these keys and this id.
     At(Vec<Value>, u128),
-    /// Behind all rows, also those that come later.
+    /// Behind all rows, including later ones.
     End,
 }
 
@@ -50,7 +50,7 @@ enum PlaceValue {
 }
 
 impl Cursor {
-    /// Behind this row of a plan's, for readers that have no types.
+    /// Returns the cursor behind this row of a plan, for untyped readers.
     ///
     /// # Errors
     /// A failure of the store.
@@ -58,10 +58,10 @@ impl Cursor {
         Self::at(plan, plan.fingerprint(), row)
     }
 
-    /// Where it stands in a plan, as [`Plan::after`] has it.
+    /// Returns the position in a plan, in the form of [`Plan::after`].
     ///
     /// # Errors
-    /// [`StoreError::BadCursor`] if it belongs to another one.
+    /// [`StoreError::BadCursor`]: the cursor belongs to another plan.
     pub fn place_in(&self, plan: &Plan) -> Result<(Vec<Value>, u128), StoreError> {
         self.place(plan, plan.fingerprint())
     }
@@ -75,7 +75,7 @@ impl Cursor {
         Ok(Self::of(&Place(fingerprint, values, format!("{:x}", row.id()?))))
     }
 
-    /// Behind all rows.
+    /// Returns the cursor behind all rows.
     pub(super) fn end(fingerprint: u64) -> Self {
         Self::of(&Place(fingerprint, Vec::new(), END.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! The database as a function sees it: reads of single rows, queries, and writes.
+//! The database in functions: reads of single rows, queries, and writes.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use convoke_core::clock::Millis;
 use convoke_core::id::{Id, IdGenerator};
 use convoke_core::limits::Limits;
 
-/// For so many rows there is room before the first is read, if that many may come.
+/// Number of rows for which memory is reserved before the first row is read.
 const ROWS_FORESEEN: u64 = 64;
 
 /// Reads within one transaction.
@@ -23,11 +23,11 @@ const ROWS_FORESEEN: u64 = 64;
 pub struct Db {
     pub(super) reader: Rc<dyn Reader>,
     pub(super) limits: ReadLimits,
-    /// Of a query that is run again and again for the same client.
+    /// Present for queries that run repeatedly for the same client.
     pub(super) page_ends: Option<Rc<PageEnds>>,
 }
 
-/// How large a read may become.
+/// Limits of the size of reads.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadLimits {
     /// Bytes of JSON after which a page ends.
@@ -42,7 +42,7 @@ impl From<&Limits> for ReadLimits {
     }
 }
 
-/// Reads and writes within one transaction. Writes take `&mut self`: nothing can be written while rows are visited.
+/// Reads and writes within one transaction. Writes take `&mut self`, so no row is written while rows are visited.
 pub struct DbMut {
     db: Db,
     writer: Rc<dyn Writer>,
@@ -50,17 +50,17 @@ pub struct DbMut {
     now: Millis,
 }
 
-/// What [`DbMut::insert_unique`] did.
+/// The result of [`DbMut::insert_unique`].
 #[derive(Clone, Debug)]
 pub enum Inserted<T: Table> {
     /// The row is new.
     New(Doc<T>),
-    /// A row with the same unique keys stood there.
+    /// A row with the same unique keys existed.
     Existing(Doc<T>),
 }
 
 impl<T: Table> Inserted<T> {
-    /// The row that stands there now.
+    /// Returns the row that is in the table now.
     pub fn into_doc(self) -> Doc<T> {
         match self {
             Inserted::New(doc) | Inserted::Existing(doc) => doc,
@@ -69,23 +69,23 @@ impl<T: Table> Inserted<T> {
 }
 
 impl Db {
-    /// Reads through `reader`, within these bounds.
+    /// Creates a reader with these limits.
     pub fn new(reader: Rc<dyn Reader>, limits: ReadLimits) -> Self {
         Self { reader, limits, page_ends: None }
     }
 
-    /// The same reads; pages end where they ended in the query's first run.
+    /// Returns the same reader; its pages end where they ended in the first run of the query.
     #[must_use]
     pub fn with_page_ends(self, ends: Rc<PageEnds>) -> Self {
         Self { page_ends: Some(ends), ..self }
     }
 
-    /// The transaction itself, beneath the types: values and plans, to read.
+    /// Returns the untyped transaction, which reads values and plans.
     pub fn reader(&self) -> &dyn Reader {
         &*self.reader
     }
 
-    /// The row with this id.
+    /// Returns the row with this id.
     ///
     /// # Errors
     /// A failure of the store.
@@ -98,7 +98,7 @@ impl Db {
         Ok(found)
     }
 
-    /// The rows with these ids, each at the place of its id; one statement.
+    /// Returns the rows with these ids, in the order of the ids. Runs one statement.
     ///
     /// # Errors
     /// A failure of the store.
@@ -116,19 +116,19 @@ impl Db {
         Ok(bits.iter().map(|id| found.get(id).cloned()).collect())
     }
 
-    /// How many statements ran in this transaction so far: for tests of what a function costs.
+    /// Returns the number of statements in this transaction so far. Tests use it to check the cost of a function.
     pub fn statements(&self) -> u64 {
         self.reader.statements()
     }
 
-    /// How many rows were read whole in this transaction so far, not those that were counted or of which an index was
-    /// read: for tests of what a function costs.
+    /// Returns the number of rows read completely in this transaction so far. Rows that were only counted, or read from
+    /// an index, do not count. Tests use it to check the cost of a function.
     pub fn rows_read(&self) -> u64 {
         self.reader.rows_visited()
     }
 
-    /// Of how many rows an index was read in this transaction so far, and not the rows themselves: for tests of what a
-    /// function costs.
+    /// Returns the number of index entries read without their rows in this transaction so far. Tests use it to check
+    /// the cost of a function.
     pub fn keys_read(&self) -> u64 {
         self.reader.keys_visited()
     }
@@ -142,30 +142,30 @@ impl std::ops::Deref for DbMut {
 }
 
 impl DbMut {
-    /// Reads and writes through `writer`; new rows have ids of `ids` and were made at `now`.
+    /// Creates a reader and writer. New rows get ids from `ids` and the creation time `now`.
     pub fn new(writer: Rc<dyn Writer>, limits: ReadLimits, ids: Arc<IdGenerator>, now: Millis) -> Self {
         Self { db: Db::new(writer.clone(), limits), writer, ids, now }
     }
 
-    /// The transaction itself, beneath the types: values and plans, to write.
+    /// Returns the untyped transaction, which reads and writes values and plans.
     pub fn writer(&mut self) -> &dyn Writer {
         &*self.writer
     }
 
-    /// Adds a row and returns its id.
+    /// Inserts a row and returns its id.
     ///
     /// # Errors
-    /// [`StoreError::UniqueViolation`] if a unique index refuses it.
+    /// [`StoreError::UniqueViolation`]: a unique index has a row with the same keys.
     pub fn insert<T: Table>(&mut self, row: T) -> Result<Id<T>, StoreError> {
         let id = self.ids.next(self.now);
         self.writer.insert(T::DEF, id, self.now.0, &row.encode())?;
         Ok(Id::from_bits(id))
     }
 
-    /// Adds a row, or returns the one that stands there with the same keys of the unique index `index`.
+    /// Inserts a row, or returns the existing row with the same keys in the unique index `index`.
     ///
     /// # Errors
-    /// [`StoreError::UniqueViolation`] if another unique index refuses it.
+    /// [`StoreError::UniqueViolation`]: another unique index has a row with the same keys.
     pub fn insert_unique<I: Unique>(&mut self, index: I, row: I::Table) -> Result<Inserted<I::Table>, StoreError> {
         let _ = index;
         let def = <I::Table as Table>::DEF;
@@ -173,7 +173,7 @@ impl DbMut {
         let mut plan = Plan::new(def, Some(I::DEF));
         plan.eq = I::DEF.keys.iter().map(|key| values[key.field].clone()).collect();
         plan.limit = Some(1);
-        // A row that is not in the index collides with none that is.
+        // A row that is not in the index has no conflict there.
         if !plan.eq.contains(&Value::Null)
             && I::DEF.when.is_none_or(|when| when.holds(def, &values))
             && let Some(existing) = self.db.rows(&plan)?.pop()
@@ -185,16 +185,16 @@ impl DbMut {
         Ok(Inserted::New(Doc::new(Id::from_bits(id), self.now, row)))
     }
 
-    /// Changes fields of a row; writes only what differs. Returns the row as it is now.
+    /// Changes fields of a row, writes only the changed values, and returns the new row.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is no such row; [`StoreError::UniqueViolation`].
+    /// [`StoreError::Missing`]: there is no such row; [`StoreError::UniqueViolation`].
     pub fn patch<T: Table>(&mut self, id: Id<T>, change: impl FnOnce(&mut T)) -> Result<Doc<T>, StoreError> {
         let old = self.db.get(id)?.ok_or_else(|| missing(id))?;
         self.patch_doc(old, change)
     }
 
-    /// As [`DbMut::patch`], for a row that was just read in this transaction: saves reading it again.
+    /// Like [`DbMut::patch`], for a row that this transaction has just read: the row is not read again.
     ///
     /// # Errors
     /// As [`DbMut::patch`].
@@ -208,7 +208,7 @@ impl DbMut {
         Ok(doc)
     }
 
-    /// Writes all fields of a row anew.
+    /// Overwrites all fields of a row.
     ///
     /// # Errors
     /// As [`DbMut::patch`].
@@ -216,7 +216,7 @@ impl DbMut {
         self.patch(id, |old| *old = row).map(|_| ())
     }
 
-    /// Removes a row; says whether there was one.
+    /// Deletes a row. Returns true if it existed.
     ///
     /// # Errors
     /// A failure of the store.
@@ -226,7 +226,7 @@ impl DbMut {
 }
 
 impl Db {
-    /// The rows of a plan.
+    /// Returns the rows of a plan.
     pub(super) fn rows<T: Table>(&self, plan: &Plan) -> Result<Vec<Doc<T>>, StoreError> {
         let mut rows = Vec::with_capacity(plan.limit.map_or(0, |limit| limit.min(ROWS_FORESEEN) as usize));
         self.reader.select(plan, &mut |row| {

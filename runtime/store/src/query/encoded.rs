@@ -1,4 +1,4 @@
-//! Rows as JSON that is written inside the snapshot, without Rust values of them.
+//! Rows that are encoded as JSON inside the snapshot, without Rust values.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ use crate::schema::table::{Doc, Table, TableDef, json, write_id};
 use crate::value::ValueRef;
 
 impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
-    /// At most `rows_max` rows as JSON, written inside the snapshot without making Rust values of them.
+    /// Encodes at most `rows_max` rows as JSON inside the snapshot, without Rust values.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`] beyond the limit of a response.
+    /// [`StoreError::TooLarge`]: the JSON exceeds the limit of a response.
     pub fn encode(mut self, rows_max: usize) -> Result<Encoded<Vec<Doc<T>>>, StoreError> {
         self.plan.limit = Some(rows_max as u64);
         let mut json = vec![b'['];
@@ -54,7 +54,7 @@ pub(super) fn write_row(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u
     Ok(())
 }
 
-/// Rows that are JSON already: serializes as a `V` would, and cannot be read in Rust. For `serde_json` only.
+/// Rows as finished JSON. It serializes like a `V`, only with `serde_json`, and cannot be deserialized.
 #[derive(Clone, Debug)]
 pub struct Encoded<V> {
     json: String,
@@ -67,14 +67,14 @@ impl<V> Encoded<V> {
         Ok(Self { json, of: PhantomData })
     }
 
-    /// The JSON.
+    /// Returns the JSON.
     pub fn get(&self) -> &str {
         &self.json
     }
 }
 
-/// Under this name `serde_json` takes a text as JSON (it is how its `RawValue` serializes). A `RawValue` itself can
-/// only be made by reading the whole text again, a tenth of the cost of a list.
+/// With this name, `serde_json` accepts a string as JSON (its `RawValue` serializes in the same way). A `RawValue`
+/// itself requires parsing the text again, which costs a tenth of a list.
 const RAW: &str = "$serde_json::private::RawValue";
 
 impl<V> Serialize for Encoded<V> {

@@ -1,8 +1,8 @@
-//! A row's place in an index, as bytes whose order is the index's order.
+//! The position of a row in an index, as bytes in the order of the index.
 //!
-//! The values of the index's keys one after the other, each encoded so that none is the beginning of another one, and the
-//! id at the end. A key that goes down has its bytes inverted. Every engine orders its rows so, whatever it stores; here
-//! places are compared without asking it.
+//! The bytes are the encoded keys and then the id. No encoding is a prefix of another encoding. The bytes of a
+//! descending key are inverted. Every engine uses this order, whatever it stores, so positions can be compared without
+//! the engine.
 
 use std::ops::Bound;
 
@@ -15,33 +15,33 @@ use crate::value::{ColumnType, Value};
 /// One end of a [`Range`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Edge {
-    /// At this place.
+    /// At this position.
     At(Box<[u8]>),
-    /// Behind all places.
+    /// Behind all positions.
     End,
 }
 
-/// Places from `start` on and before `end`.
+/// Positions from `start` inclusive to `end` exclusive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
-    /// The first place in it.
+    /// The first position in the range.
     pub start: Edge,
-    /// The first place behind it.
+    /// The first position behind the range.
     pub end: Edge,
 }
 
 impl Range {
-    /// All places.
+    /// Returns the range of all positions.
     pub fn whole() -> Self {
         Self { start: at(&[]), end: Edge::End }
     }
 
-    /// Whether no place is in it.
+    /// Returns true if the range contains no position.
     pub fn is_empty(&self) -> bool {
         self.start >= self.end
     }
 
-    /// Whether `place` is in it.
+    /// Returns true if the range contains `place`.
     pub fn has(&self, place: &[u8]) -> bool {
         let reaches = match &self.end {
             Edge::At(end) => place < &**end,
@@ -54,12 +54,12 @@ impl Range {
         begins && reaches
     }
 
-    /// The places that both have.
+    /// Returns the intersection.
     pub fn within(self, other: &Range) -> Range {
         Range { start: self.start.max(other.start.clone()), end: self.end.min(other.end.clone()) }
     }
 
-    /// The places of rows whose first keys are encoded as `prefix`.
+    /// Returns the positions of rows whose first keys are encoded as `prefix`.
     fn under(prefix: &[u8]) -> Self {
         Self { start: at(prefix), end: behind(prefix) }
     }
@@ -69,7 +69,7 @@ fn at(place: &[u8]) -> Edge {
     Edge::At(place.into())
 }
 
-/// The first place behind all those that begin with `prefix`.
+/// Returns the first position behind all positions with this prefix.
 fn behind(prefix: &[u8]) -> Edge {
     let Some(last) = prefix.iter().rposition(|byte| *byte != u8::MAX) else { return Edge::End };
     let mut next = prefix[..=last].to_vec();
@@ -77,17 +77,18 @@ fn behind(prefix: &[u8]) -> Edge {
     Edge::At(next.into())
 }
 
-/// The first place behind this one.
+/// Returns the first position behind this one.
 pub fn after(place: &[u8]) -> Edge {
     Edge::At([place, &[0]].concat().into())
 }
 
-/// The place of a row by its id alone.
+/// Returns the position of a row by its id alone.
 pub fn of_id(id: u128) -> [u8; 16] {
     id.to_be_bytes()
 }
 
-/// The place of a row with these values, by the place of their fields, in an index; none if the index does not hold it.
+/// Returns the position of a row with these values, in the order of the table's fields. None: the index does not
+/// contain the row.
 pub fn of_row(table: &TableDef, index: &IndexDef, values: &[Value], id: u128) -> Option<Vec<u8>> {
     if !index.when.is_none_or(|when| when.holds(table, values)) {
         return None;
@@ -100,7 +101,7 @@ pub fn of_row(table: &TableDef, index: &IndexDef, values: &[Value], id: u128) ->
     Some(place)
 }
 
-/// Adds one key of a place; none if the value does not fit the column.
+/// Appends one key of a position. None: the value does not fit the column.
 fn encode(table: &TableDef, index: &IndexDef, key: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {
     let from = out.len();
     let key = &index.keys[key];
@@ -112,7 +113,7 @@ fn encode(table: &TableDef, index: &IndexDef, key: usize, value: &Value, out: &m
             out.extend_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
         }
         (Value::Float(number), ColumnType::Float) => {
-            // Negative and positive zero are one number to an index.
+            // An index treats negative and positive zero as the same number.
             let bits = if *number == 0.0 { 0 } else { number.to_bits() };
             let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
             out.push(1);
@@ -132,7 +133,7 @@ fn encode(table: &TableDef, index: &IndexDef, key: usize, value: &Value, out: &m
     Some(())
 }
 
-/// Zero bytes are marked, so that the end is below whatever goes on.
+/// Zero bytes are escaped, so that the end sorts below any continuation.
 fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(1);
     for byte in bytes {
@@ -144,8 +145,8 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// The places that a plan looks at if it is carried out to its end, in no order; a superset where the plan's values do
-/// not fit the index.
+/// Returns the positions that a complete run of a plan reads, in no order. The result is a superset if the values of
+/// the plan do not fit the index.
 pub fn of_plan(plan: &Plan) -> Vec<Range> {
     let ranges = match plan.index {
         None => vec![Range::whole()],
@@ -164,7 +165,7 @@ fn place_after(plan: &Plan) -> Option<Vec<u8>> {
     of_place(plan, values, *id)
 }
 
-/// The place of a row with these values of a plan's keys; none if they do not fit its index.
+/// Returns the position of a row with these values of a plan's keys. None: they do not fit the index.
 pub fn of_place(plan: &Plan, values: &[Value], id: u128) -> Option<Vec<u8>> {
     let mut place = Vec::new();
     if let Some(index) = plan.index {
@@ -176,7 +177,7 @@ pub fn of_place(plan: &Plan, values: &[Value], id: u128) -> Option<Vec<u8>> {
     Some(place)
 }
 
-/// The place of a row that a plan visits; none if it has a value that does not fit the index.
+/// Returns the position of a row that a plan visits. None: a value does not fit the index.
 ///
 /// # Errors
 /// A failure of the store.
@@ -206,7 +207,7 @@ fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
     }
     let (start, end) = match index.keys[next].descending {
         false => (lower(start, &with)?, upper(end, &with)?.unwrap_or_else(|| behind(&prefix))),
-        // Downward the bounds change sides, and rows without a value come last.
+        // In a descending index the bounds change sides, and rows without a value come last.
         true => {
             let beyond = |bound: &Bound<Value>| match bound {
                 Bound::Included(value) | Bound::Excluded(value) if *value == Value::Null => Bound::Unbounded,
@@ -228,7 +229,7 @@ fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
     Some(vec![Range { start, end }])
 }
 
-/// The first place of an upward range: rows without a value are before any bound.
+/// Returns the first position of an ascending range. Rows without a value come before any bound.
 fn lower(bound: &Bound<Value>, with: &impl Fn(&Value) -> Option<Vec<u8>>) -> Option<Edge> {
     Some(match bound {
         Bound::Included(value) if *value != Value::Null => at(&with(value)?),
@@ -237,7 +238,7 @@ fn lower(bound: &Bound<Value>, with: &impl Fn(&Value) -> Option<Vec<u8>>) -> Opt
     })
 }
 
-/// The first place behind an upward range; none within = as far as the keys before it go.
+/// Returns the first position behind an ascending range. An inner None: the range ends where the earlier keys end.
 #[expect(clippy::option_option, reason = "a value that does not fit is one thing, and no bound another")]
 fn upper(bound: &Bound<Value>, with: &impl Fn(&Value) -> Option<Vec<u8>>) -> Option<Option<Edge>> {
     Some(match bound {

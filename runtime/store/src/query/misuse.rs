@@ -1,7 +1,7 @@
-//! What a query does not take, in words.
+//! Compile errors for methods that a query does not have.
 //!
-//! Without these, rustc looks further for a method of the name and reports what it finds last: a key too many would be
-//! "not an iterator". Here the name exists, and a condition that nothing fulfils says the rule.
+//! Without these methods, rustc searches further and reports the last method that it finds: for a key too many, "not an
+//! iterator". With them, an unfulfilled bound explains the rule.
 
 use super::builder::{Query, Ranged};
 use super::db::{Db, Inserted};
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::schema::table::{Doc, Table, Unique};
 use convoke_core::id::Id;
 
-/// Fulfilled by nothing: every field of the index has its key.
+/// Implemented by no type: every field of the index has a key.
 #[diagnostic::on_unimplemented(
     message = "every field of this index has its key already",
     label = "a key too many",
@@ -17,7 +17,7 @@ use convoke_core::id::Id;
 )]
 pub trait HasFieldLeft {}
 
-/// Fulfilled by nothing: a range was given.
+/// Implemented by no type: the query has a range.
 #[diagnostic::on_unimplemented(
     message = "after `range` or `any` a query takes no further key",
     label = "a key too late",
@@ -25,7 +25,7 @@ pub trait HasFieldLeft {}
 )]
 pub trait HasNoRangeYet {}
 
-/// Fulfilled by nothing: keys are missing.
+/// Implemented by no type: keys are missing.
 #[diagnostic::on_unimplemented(
     message = "`unique()` needs a key for every field of the index",
     label = "a key is missing",
@@ -33,7 +33,7 @@ pub trait HasNoRangeYet {}
 )]
 pub trait HasEveryKey {}
 
-/// Fulfilled by nothing: a query finds its rows by an index.
+/// Implemented by no type: a query finds its rows by an index.
 #[diagnostic::on_unimplemented(
     message = "a query has no `filter`: it finds its rows by the keys of an index",
     label = "no condition over all rows",
@@ -42,7 +42,7 @@ pub trait HasEveryKey {}
 )]
 pub trait HasFilter {}
 
-/// Fulfilled by nothing: a query ends in a read with a bound.
+/// Implemented by no type: a query ends in a read with a bound.
 #[diagnostic::on_unimplemented(
     message = "a query is no iterator: it ends in a read with a bound",
     label = "no end of a query",
@@ -50,7 +50,7 @@ pub trait HasFilter {}
 )]
 pub trait IsIterator {}
 
-/// Fulfilled by nothing: what `ctx.db()` returns reads.
+/// Implemented by no type: `ctx.db()` only reads.
 #[diagnostic::on_unimplemented(
     message = "`ctx.db()` is for reading and cannot write",
     label = "a write through a reader",
@@ -58,7 +58,7 @@ pub trait IsIterator {}
 )]
 pub trait CanWrite {}
 
-/// The writes of `DbMut`, each under a condition that does not hold; `for` keeps rustc from finding that out here.
+/// The writes of `DbMut`, each under a bound that never holds. The `for` keeps rustc from checking it here.
 impl Db {
     #[doc(hidden)]
     pub fn insert<T: Table>(&self, _: T) -> Result<Id<T>, StoreError>
@@ -109,7 +109,7 @@ impl Db {
     }
 }
 
-/// The same methods as a query that waits for a key, each under a condition that does not hold.
+/// The methods of a query that expects a key, each under a bound that never holds.
 macro_rules! refuse {
     ($rest:ty, $rule:ident: $($method:ident)*) => {
         impl<T: Table, I> Query<'_, T, I, $rest> {

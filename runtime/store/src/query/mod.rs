@@ -1,4 +1,4 @@
-//! Queries: what a function writes ([`Db`], [`Query`]), and the plan that an engine reads.
+//! Queries: the author's interface ([`Db`], [`Query`]) and the plan that an engine reads.
 
 mod builder;
 mod cursor;

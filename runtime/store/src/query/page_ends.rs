@@ -1,21 +1,21 @@
-//! The ends of the pages of a live query, which stay where its first run put them.
+//! The ends of the pages of a live query. They stay at the positions of its first run.
 
 use std::cell::{Cell, RefCell};
 
 use super::cursor::Cursor;
 use crate::error::StoreError;
 
-/// Where the pages of a live query ended in its first run, in the order in which it reads them.
+/// The ends of the pages in the first run of a live query, in reading order.
 #[derive(Debug, Default)]
 pub struct PageEnds {
     given: Vec<Cursor>,
-    /// How many pages the run has read that end where the first run says.
+    /// Number of pages that this run has read up to a recorded end.
     read: Cell<usize>,
     noted: RefCell<Vec<Cursor>>,
 }
 
 impl PageEnds {
-    /// As a client has them, who may have made them up: a cursor that does not fit is found out where it is used.
+    /// Reads the ends from a client. A cursor that does not belong to the query fails when it is used.
     ///
     /// # Errors
     /// [`StoreError::InvalidCursor`].
@@ -25,13 +25,13 @@ impl PageEnds {
         Ok(Self { given, ..Self::default() })
     }
 
-    /// What is to be kept for later runs; nothing if no page was read.
+    /// Returns the text to store for later runs. None: no page was read.
     pub fn journal(&self) -> Option<String> {
         let noted = self.noted.borrow();
         (!noted.is_empty()).then(|| serde_json::to_string(&*noted).expect("a list of texts is JSON"))
     }
 
-    /// The end of the next page, if the first run has read that page.
+    /// Returns the end of the next page, if the first run read that page.
     pub(super) fn next(&self) -> Option<&Cursor> {
         let place = self.read.replace(self.read.get() + 1);
         self.given.get(place)

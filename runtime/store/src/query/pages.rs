@@ -1,8 +1,8 @@
-//! Pages that a client shows beside each other, all of them live: each is a stretch of a list between two cursors, and
-//! keeps its borders while rows come and go. So nothing falls between two pages, and nothing is in both.
+//! Live pages that a client shows one after the other. Each page is a part of a list between two cursors. The cursors
+//! stay fixed while rows are inserted and deleted, so no row is missing or shown twice.
 //!
-//! A page is asked for by how many rows it is to have. Where its first run ends is its border from then on: later runs of
-//! the same live query are given it ([`PageEnds`](super::PageEnds)), and the next page begins there.
+//! The client requests a page by its number of rows. The end of the first run becomes the fixed end of the page: later
+//! runs of the same live query receive it ([`PageEnds`](super::PageEnds)), and the next page begins there.
 
 use std::ops::ControlFlow;
 
@@ -18,86 +18,86 @@ use crate::error::StoreError;
 use crate::schema::table::{Doc, Table};
 use crate::value::Value;
 
-/// Rows of a page whose borders are both known, at most: it asks to be split before.
+/// Most rows of a page with two fixed ends. Before that, the client is asked to split it.
 const ROWS_MAX: usize = 10_000;
 
-/// How many rows, or bytes, something has at most.
+/// An upper limit of a number of rows or bytes.
 #[value(integer, min = 1, max = 4_294_967_295)]
 pub struct AtMost(u32);
 
-/// Which page of a list is asked for: the argument `paginationOpts` of a query that ends in [`Query::paginate`].
+/// A request for a page: the argument `paginationOpts` of a query that ends in [`Query::paginate`].
 #[value(name = "PaginationOpts")]
 pub struct PaginationOpts {
-    /// How many rows the page has when it is read first.
+    /// Number of rows of the page in its first run.
     pub num_items: AtMost,
-    /// Where it begins: the `continueCursor` of the page before; null for the first one.
+    /// Start of the page: the `continueCursor` of the previous page; null for the first page.
     pub cursor: PageStart,
-    /// Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`.
+    /// End of the page, inclusive: a `continueCursor` or `splitCursor`. Takes precedence over `numItems`.
     pub end_cursor: Option<Cursor>,
-    /// What the client tells its lists apart by; it changes nothing.
+    /// Identifies the list for the client; the server ignores it.
     pub id: Option<f64>,
-    /// Rows that are read at most.
+    /// Most rows to read.
     pub maximum_rows_read: Option<AtMost>,
-    /// Bytes of JSON that the page has at most, about.
+    /// Approximate maximum of the page in bytes of JSON.
     pub maximum_bytes_read: Option<AtMost>,
 }
 
-/// A part of a list, and where the next part begins.
+/// A part of a list, with the start of the next part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PageOf{T}")]
 pub struct Page<T> {
     /// The rows of this part.
     pub items: Vec<T>,
-    /// What to send for the next part; absent at the end.
+    /// Cursor of the next part; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cursor")]
     pub cursor: Option<Cursor>,
 }
 
 impl<T> Page<T> {
-    /// The same page of other items.
+    /// Converts the items.
     pub fn map<U>(self, of: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(of).collect(), cursor: self.cursor }
     }
 }
 
-/// Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+/// Start of a page: a cursor, or null for the beginning of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct PageStart(pub Option<Cursor>);
 
-/// A page of a list, as [`Query::paginate`] reads it.
+/// A page of a list, from [`Query::paginate`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PaginationResultOf{T}")]
 pub struct PaginationResult<T> {
     /// The rows of this page.
     pub page: Vec<T>,
-    /// Whether it is the last page.
+    /// True for the last page.
     pub is_done: bool,
-    /// Where the page ends, and the next one begins.
+    /// End of this page and start of the next page.
     pub continue_cursor: Cursor,
-    /// A place in the middle of the page, which has become long: it is better asked for as two.
+    /// A position in the middle of a page that has become long. The client should request two pages instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Cursor")]
     pub split_cursor: Option<Cursor>,
-    /// What is to be done with the page, if anything.
+    /// Request to the client to split the page, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PageStatus")]
     pub page_status: Option<PageStatus>,
 }
 
-/// What is to be done with a page.
+/// Request to the client to split a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum PageStatus {
-    /// It is too long to be read whole: what it has is its beginning, and it is to be asked for as two pages.
+    /// The page is too long: it contains only the first rows. The client must request two pages instead.
     SplitRequired,
 }
 
 impl<T> PaginationResult<T> {
-    /// The same page of other items.
+    /// Converts the items.
     pub fn map<U>(self, of: impl FnMut(T) -> U) -> PaginationResult<U> {
         let Self { page, is_done, continue_cursor, split_cursor, page_status } = self;
         PaginationResult {
@@ -110,21 +110,21 @@ impl<T> PaginationResult<T> {
     }
 }
 
-/// A part of a list between two places.
+/// A part of a list between two positions.
 struct Stretch<T: Table> {
     pub rows: Vec<Doc<T>>,
-    /// Behind each row.
+    /// The position behind each row.
     pub cursors: Vec<Cursor>,
-    /// Whether there is more between the places than may be read at once.
+    /// True if there are more rows between the positions than one read may return.
     pub is_cut: bool,
 }
 
 impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
-    /// At most `rows_max` rows behind `cursor`, and the cursor of the page after them. A page also ends when its rows
-    /// are larger than the limit of a page, so that it always fits a response.
+    /// Returns at most `rows_max` rows behind `cursor`, and the cursor of the next page. A page also ends when it
+    /// reaches the size limit of a page, so that it always fits into a response.
     ///
     /// # Errors
-    /// [`StoreError::BadCursor`] if the cursor is not of this query.
+    /// [`StoreError::BadCursor`]: the cursor belongs to another query.
     pub fn page(mut self, cursor: Option<&Cursor>, rows_max: usize) -> Result<Page<Doc<T>>, StoreError> {
         let fingerprint = self.plan.fingerprint();
         if let Some(cursor) = cursor {
@@ -135,10 +135,10 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
         Ok(Page { items: rows, cursor: cursors.pop().filter(|_| is_cut) })
     }
 
-    /// The page that `opts` asks for.
+    /// Returns the page that `opts` requests.
     ///
     /// # Errors
-    /// [`StoreError::InvalidCursor`] if a cursor is none of this query's: the client begins again at the first page.
+    /// [`StoreError::InvalidCursor`]: a cursor belongs to another query. The client starts again at the first page.
     pub fn paginate(mut self, opts: &PaginationOpts) -> Result<PaginationResult<Doc<T>>, StoreError> {
         let fingerprint = self.plan.fingerprint();
         let stop =
@@ -198,7 +198,7 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
         Ok(result)
     }
 
-    /// The rows of the plan up to `end`, that one included.
+    /// Returns the rows of the plan up to `end`, inclusive.
     fn stretch(
         &mut self,
         end: Option<&Stop>,
@@ -209,9 +209,9 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
         self.plan.limit = Some(rows_max as u64 + 1);
         let plan = &self.plan;
         let last = match end {
-            // A value that does not fit the index is no place in it.
+            // A value that does not fit the index has no position in it.
             Some(Stop::At(values, id)) => {
-                // Where keys are unique their row may have become another one, which the next page leaves out as well.
+                // With unique keys, another row may have taken the position. The next page skips it too.
                 let is_unique = plan.index.is_some_and(|index| index.unique) && !values.contains(&Value::Null);
                 let id = match (is_unique, plan.reverse) {
                     (true, false) => u128::MAX,

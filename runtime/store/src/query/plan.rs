@@ -1,4 +1,4 @@
-//! What an engine reads: a table, an index, its keys, an order and a limit, as values.
+//! The plan of a read for an engine: a table, an index, its keys, an order and a limit, as values.
 
 use std::ops::Bound;
 
@@ -6,35 +6,35 @@ use crate::error::StoreError;
 use crate::schema::table::{IndexDef, TableDef};
 use crate::value::Value;
 
-/// Which rows, in which order.
+/// The rows to read and their order.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The table.
     pub table: &'static TableDef,
-    /// The index that is read; none = by `_id`.
+    /// The index to read. None: the order of `_id`.
     pub index: Option<&'static IndexDef>,
     /// The values of the first keys.
     pub eq: Vec<Value>,
-    /// The values of which the next key has one, each once; rows come in the index's order.
+    /// Distinct values, one of which the next key must have. Rows are read in the order of the index.
     pub any: Option<Vec<Value>>,
     /// The bounds of the next key.
     pub range: Option<(Bound<Value>, Bound<Value>)>,
-    /// Backward through the index.
+    /// True to read the index backward.
     pub reverse: bool,
-    /// At most so many rows.
+    /// Most rows to read.
     pub limit: Option<u64>,
-    /// Of each row only its id and the keys of the index, everything else reads as null: then the rows themselves are not
-    /// touched, where the index holds the id.
+    /// True to read only the id and the keys of the index; other fields are null. The rows are then not read if the
+    /// index contains the id.
     pub keys_only: bool,
-    /// Only rows behind this place: the values of all keys of the index and the id, as [`Plan`] orders them.
+    /// Only rows behind this position: the values of all keys of the index, and the id.
     pub after: Option<(Vec<Value>, u128)>,
 }
 
-/// Values of one list in one plan at most.
+/// Most values of one list in one plan.
 pub const LIST_MAX: usize = 16_384;
 
 impl Plan {
-    /// All rows of a table, in the order of an index or of `_id`.
+    /// Creates the plan of all rows of a table, in the order of an index or of `_id`.
     pub fn new(table: &'static TableDef, index: Option<&'static IndexDef>) -> Self {
         Self {
             table,
@@ -49,10 +49,10 @@ impl Plan {
         }
     }
 
-    /// Whether it has no rows by its form.
+    /// Returns true if the plan cannot match any row.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] for a list that no statement takes: more than [`LIST_MAX`] values.
+    /// [`StoreError::Engine`]: a list has more than [`LIST_MAX`] values.
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         match &self.any {
             Some(values) if values.len() > LIST_MAX => {
@@ -64,8 +64,8 @@ impl Plan {
         }
     }
 
-    /// A number that two plans share only if a cursor of one fits the other: it names the table, the index, the
-    /// direction and the fixed keys.
+    /// Returns a number that two plans share only if their cursors are interchangeable. It covers the table, the index,
+    /// the direction and the fixed keys.
     pub(crate) fn fingerprint(&self) -> u64 {
         use sha2::{Digest, Sha256};
         let shape = format!(

@@ -1,4 +1,4 @@
-//! The schema and the rows of a database, as its engine describes them.
+//! The schema and the rows of a database, from its engine.
 
 use std::ops::ControlFlow;
 
@@ -7,86 +7,88 @@ use super::table::{IndexDef, TableDef};
 use crate::error::OpenError;
 use crate::value::ValueRef;
 
-/// Handed the id of a row and values of it.
+/// Receives the id of a row and some of its values.
 pub type VisitValues<'a> = dyn FnMut(u128, &[ValueRef<'_>]) -> ControlFlow<()> + 'a;
 
-/// What an engine knows of the schema in its database.
+/// The engine's access to the schema in its database.
 pub trait Catalog {
-    /// How often the schema was changed, and what it is since; 0 and nothing in a new database.
+    /// Returns the number of schema changes and the current schema; 0 and an empty schema in a new database.
     ///
     /// # Errors
-    /// The engine's; [`OpenError::Engine`] if what is kept cannot be read.
+    /// Errors of the engine; [`OpenError::Engine`]: the recorded schema cannot be read.
     fn stored(&self) -> Result<(i64, Definition), OpenError>;
 
-    /// An index in the engine's words, equal for equal indexes: what tells that one has changed.
+    /// Returns the engine's text of an index. Equal texts mean equal indexes.
     fn index_text(&self, table: &TableDef, index: &IndexDef) -> String;
 
-    /// Whether a table of the database has no rows.
+    /// Returns true if a table of the database has no rows.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn is_empty(&self, table: &str) -> Result<bool, OpenError>;
 
-    /// True if an index of a table takes so long that it is made in a transaction of its own: never in an engine that makes
-    /// indexes beside its writes.
+    /// Returns true if an index of the table takes so long that it needs its own transaction. Always false in an engine
+    /// that builds indexes concurrently with writes.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn is_large(&self, _table: &str) -> Result<bool, OpenError> {
         Ok(false)
     }
 
-    /// A long step begins.
+    /// Reports the start of a long step.
     fn begins(&self, _step: &str) {}
 
-    /// Whether a row of a table has no value for a field.
+    /// Returns true if a row of the table has no value for a field.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn has_null(&self, table: &str, field: &str) -> Result<bool, OpenError>;
 
-    /// Visits these fields of every row, in no particular order, until the visitor breaks off; the database has the fields,
-    /// and may lack others of the table. Reads in parts: its memory does not grow with the table.
+    /// Visits these fields of every row, in no particular order, until the visitor stops. The database has these fields
+    /// and may lack others. It reads in parts, so its memory does not grow with the table.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn values(&self, table: &'static TableDef, places: &[usize], visit: &mut VisitValues<'_>) -> Result<(), OpenError>;
 
-    /// Whether a row that is written without a value for a field gets one.
+    /// Returns true if a row that is written without a value for a field gets a default.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn has_default(&self, _table: &str, _field: &str) -> Result<bool, OpenError> {
         Ok(false)
     }
 
-    /// Whether others serve the database now, perhaps of another release: then nothing is dropped that they may have.
+    /// Returns true if other nodes serve the database now, possibly with another release. Nothing that they may use is
+    /// dropped then.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn has_company(&self) -> Result<bool, OpenError> {
         Ok(false)
     }
 
-    /// True if several releases of a program may serve the database.
+    /// Returns true if several releases of a program may serve the database.
     fn has_releases(&self) -> bool {
         false
     }
 
-    /// What the schema was before, the latest first, where several releases may serve the database.
+    /// Returns the former schemas, the latest first, if several releases may serve the database.
     ///
     /// # Errors
-    /// The engine's; [`OpenError::Engine`] if what is kept cannot be read.
+    /// Errors of the engine; [`OpenError::Engine`]: the recorded schema cannot be read.
     fn former(&self) -> Result<Vec<Definition>, OpenError> {
         Ok(Vec::new())
     }
 }
 
-/// How far the database is to follow the code.
+/// The extent to which the database follows the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// In everything, or, in the application's tables, in nothing.
+    /// Everything, or nothing of the application's tables.
     Whole,
-    /// In what can be: so that a migration finds the fields of the new code. The former code serves it no more.
+    /// All possible changes, so that a migration finds the fields of the new code. The former code can then no longer
+    /// serve the database.
     Part,
 }

@@ -1,4 +1,4 @@
-//! The rules that every table's definition keeps, whatever the file holds.
+//! The rules of table definitions, independent of a database.
 
 use std::collections::HashSet;
 
@@ -6,13 +6,13 @@ use super::table::{Condition, FIELDS_MAX, FieldDef, IndexDef, KEYS_MAX, Literal,
 use crate::error::OpenError;
 use crate::value::ColumnType;
 
-/// The table in which the schema itself is kept.
+/// The table of the schema itself.
 pub(super) const OWN_TABLE: &str = "_schema";
 
 /// Checks all tables.
 ///
 /// # Errors
-/// [`OpenError::Definition`], with the table's place in the source.
+/// [`OpenError::Definition`], with the source location of the table.
 pub fn check(tables: &[&'static TableDef]) -> Result<(), OpenError> {
     let (mut names, mut prefixes) = (HashSet::new(), HashSet::new());
     for table in tables {
@@ -35,7 +35,7 @@ fn mistake(
     if !is_name(table.name) || table.name == OWN_TABLE {
         return Some("this name cannot be used".to_owned());
     }
-    // Not every engine tells upper from lower case in names.
+    // Some engines ignore case in names.
     if !names.insert(table.name.to_ascii_lowercase()) {
         let first = tables.iter().find(|first| first.name.eq_ignore_ascii_case(table.name));
         return Some(format!("the table at {} has this name too; rename one of them", place(first)));

@@ -1,4 +1,4 @@
-//! The schema as it is kept in the database: names, types and the words of the engine for every index, as JSON.
+//! The recorded schema of a database: names, types and the engine's text of every index, as JSON.
 
 use std::collections::BTreeMap;
 
@@ -11,56 +11,56 @@ use crate::error::StoreError;
 /// All tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// By name.
+    /// The tables, by name.
     pub tables: BTreeMap<String, TableShape>,
 }
 
-/// One table.
+/// A table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableShape {
     /// The prefix of its ids.
     pub prefix: String,
-    /// Its columns, by name; retired ones too.
+    /// Its columns, by name, including retired ones.
     pub fields: BTreeMap<String, FieldShape>,
-    /// Its indexes in the words of the engine, by name.
+    /// The engine's text of its indexes, by name.
     pub indexes: BTreeMap<String, String>,
 }
 
-/// One column.
+/// A column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldShape {
-    /// What it holds: `Text`, or `Id of user`.
+    /// Its type: `Text`, or `Id of user`.
     pub holds: String,
-    /// Whether it may be null.
+    /// True if it may be null.
     pub nullable: bool,
-    /// Whether no code reads it any more.
+    /// True if the code no longer reads it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retired: bool,
-    /// What its values may be; none if the release that wrote it recorded no shapes.
+    /// The possible values. None: the release that wrote the schema recorded no shapes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }
 
-/// The schema that a database keeps, and that of the code in the same words.
+/// The recorded schema of a database, and the schema of the code in the same form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schemas {
-    /// The one that is kept.
+    /// The recorded schema.
     pub stored: Definition,
-    /// The one of the code.
+    /// The schema of the code.
     pub code: Definition,
 }
 
 impl Definition {
-    /// Reads what is kept in a database.
+    /// Parses the recorded schema.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] if it cannot be read.
+    /// [`StoreError::Engine`]: it cannot be read.
     pub fn read(text: &str) -> Result<Self, StoreError> {
         serde_json::from_str(text)
             .map_err(|error| StoreError::Engine(format!("the schema kept in the database cannot be read: {error}")))
     }
 
-    /// That of a new database with these tables; `index_text` has the engine's words for an index.
+    /// Returns the schema of a new database with these tables; `index_text` returns the engine's text of an index.
     pub fn of(tables: &[&'static TableDef], index_text: impl Fn(&TableDef, &IndexDef) -> String) -> Self {
         let shape = |table: &&'static TableDef| {
             (table.name.to_owned(), TableShape::of(table, |index| index_text(table, index)))
@@ -70,14 +70,14 @@ impl Definition {
 }
 
 impl TableShape {
-    /// Notes that some rows have no value for this field.
+    /// Records that some rows have no value for this field.
     pub fn lacks_values(&mut self, field: &str) {
         if let Some(field) = self.fields.get_mut(field) {
             field.nullable = true;
         }
     }
 
-    /// The shape of a new table; `index_text` has the engine's words for an index.
+    /// Returns the shape of a new table; `index_text` returns the engine's text of an index.
     pub fn of(table: &TableDef, index_text: impl Fn(&IndexDef) -> String) -> Self {
         Self {
             prefix: table.prefix.to_owned(),
@@ -93,7 +93,7 @@ impl TableShape {
 }
 
 impl FieldShape {
-    /// The shape of a field in code.
+    /// Returns the shape of a field in code.
     pub fn of(field: &FieldDef) -> Self {
         Self {
             holds: Self::holds(field),
@@ -103,13 +103,13 @@ impl FieldShape {
         }
     }
 
-    /// What a field in code holds.
+    /// Returns the type of a field in code.
     pub fn holds(field: &FieldDef) -> String {
         let column = format!("{:?}", field.column);
         field.references.map_or(column.clone(), |prefix| format!("{column} of {prefix}"))
     }
 
-    /// True if both are the same as far as is known: one of them may have no shape.
+    /// Returns true if both are equal as far as known: one of them may have no shape.
     pub fn is_like(&self, other: &Self) -> bool {
         let is_same_shape = self.shape.is_none() || other.shape.is_none() || self.shape == other.shape;
         is_same_shape && (&self.holds, self.nullable, self.retired) == (&other.holds, other.nullable, other.retired)

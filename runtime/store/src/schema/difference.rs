@@ -1,5 +1,5 @@
-//! The way from the schema in the database to the one in code: steps where nothing is lost, words where something would
-//! be.
+//! The way from the schema in the database to the schema of the code: steps that lose no data, and messages for changes
+//! that would.
 
 use super::catalog::{Catalog, Extent};
 use super::definition::{Definition, FieldShape, TableShape};
@@ -8,44 +8,44 @@ use super::releases::needs_value;
 use super::table::{Condition, FieldDef, IndexDef, TableDef};
 use crate::error::OpenError;
 
-/// What there is to do, or why it is not done.
+/// The steps to take, and the changes that are rejected.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
     /// The steps to take, in order.
     pub steps: Vec<Described>,
-    /// Changes of the recorded schema that need no step, in words.
+    /// Changes of the recorded schema without a step, as text.
     pub noted: Vec<String>,
-    /// What cannot be applied, a sentence each.
+    /// Rejected changes, a sentence each.
     pub refused: Vec<String>,
-    /// The schema when the steps are taken: what is refused stands in it as it is in the database.
+    /// The schema after the steps. Rejected changes stay as they are in the database.
     pub result: Definition,
 }
 
-/// One step, and what it does in words.
+/// A step and its description.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     /// The step.
     pub step: Step,
-    /// What it does, for the log and for the reader of the schema's history.
+    /// Description for the log and the history of the schema.
     pub what: String,
 }
 
-/// One step on the way.
+/// A step.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Makes a table, without indexes.
+    /// Creates a table, without indexes.
     CreateTable(&'static TableDef),
-    /// Makes the index by which rows are found by their id.
+    /// Creates the index on the ids of the rows.
     CreateIdIndex(&'static TableDef),
-    /// Makes an index; rows may collide in it.
+    /// Creates an index; rows may have duplicate keys in it.
     CreateIndex(&'static TableDef, &'static IndexDef),
-    /// Drops an index of a table, by their names.
+    /// Drops an index of a table, by name.
     DropIndex(String, String),
-    /// Drops a table without rows, by its name.
+    /// Drops a table without rows, by name.
     DropTable(String),
-    /// Adds a field; the rows that are there get its default, if it has one.
+    /// Adds a field; existing rows get its default, if it has one.
     AddField(&'static TableDef, &'static FieldDef),
-    /// Writes the default of the field at this place into the rows without a value: a step that no engine takes, since
+    /// Writes the default of the field at this position into rows without a value. No engine takes this step, since
     /// rows are written through a writer.
     Fill(&'static TableDef, usize),
 }
@@ -53,7 +53,7 @@ pub enum Step {
 /// Compares the database with the code.
 ///
 /// # Errors
-/// The engine's, when it is asked whether rows exist.
+/// Errors of the engine while it checks for rows.
 pub(super) fn difference(
     catalog: &dyn Catalog,
     stored: &Definition,
@@ -85,12 +85,12 @@ pub(super) fn difference(
 }
 
 impl Difference {
-    /// The part of it that is to be taken and committed by itself, before the rest is compared again; none if all of it is
-    /// one part. In a large table each index is a part, so that a start that is killed goes on behind the last one that was
-    /// made. What may still be refused comes before what the former release does not read.
+    /// Returns the part to apply and commit before the rest is compared again. None: all of it is one part. In a large
+    /// table each index is a part, so that a killed start resumes after the last complete index. Steps that may still
+    /// fail come before steps that the former release cannot read.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(super) fn first_part(
         &self,
         catalog: &dyn Catalog,
@@ -104,10 +104,10 @@ impl Difference {
                 continue;
             }
             match self.needs_change(table, index) {
-                // In part, one in which rows collide is passed over; it would be tried again and again.
+                // A partial change skips an index with duplicate keys, which would fail again and again.
                 false if extent == Extent::Part && index.unique => {}
                 false => now = now.or(Some((*table, *index, described))),
-                // Those that are unique may still be refused, with everything that they rest on.
+                // A unique index may still fail, with everything that depends on it.
                 true if index.unique => {}
                 true => later.push((table.name, index.name)),
             }
@@ -130,7 +130,7 @@ impl Difference {
         Ok(Some(Difference { steps, noted: self.noted.clone(), refused: Vec::new(), result }))
     }
 
-    /// The change of one index alone.
+    /// Returns the change of one index alone.
     fn one_index(
         &self,
         stored: &Definition,
@@ -146,7 +146,8 @@ impl Difference {
         if let (Some(table), Some(text)) = (result.tables.get_mut(table.name), text) {
             table.indexes.insert(index.name.to_owned(), text.clone());
         }
-        // Shapes too, so that the rows are not read again before each index: the former release only widens them again.
+        // Also records shapes, so that the rows are not read again before each index. The former release only widens
+        // them again.
         for (name, table) in &mut result.tables {
             for (field, kept) in &mut table.fields {
                 let new = self.result.tables.get(name).and_then(|table| table.fields.get(field));
@@ -158,12 +159,12 @@ impl Difference {
         Difference { steps, noted: self.noted.clone(), refused: Vec::new(), result }
     }
 
-    /// True if it makes the table.
+    /// Returns true if a step creates the table.
     fn makes(&self, table: &TableDef) -> bool {
         self.steps.iter().any(|described| matches!(described.step, Step::CreateTable(made) if made.name == table.name))
     }
 
-    /// True if the index rests on a field that it adds or fills.
+    /// Returns true if the index uses a field that a step adds or fills.
     fn needs_change(&self, table: &TableDef, index: &IndexDef) -> bool {
         let condition = index.when.map(Condition::field);
         let rests_on = |field: &str| {
@@ -176,7 +177,7 @@ impl Difference {
         })
     }
 
-    /// What it changes, in words.
+    /// Returns the descriptions of its changes.
     pub(super) fn words(&self) -> Vec<String> {
         self.steps.iter().map(|described| &described.what).chain(&self.noted).cloned().collect()
     }
@@ -229,7 +230,7 @@ impl Difference {
             shape.fields.insert(name.clone(), FieldShape { retired, ..field.clone() });
         }
         if !change.refused.is_empty() && !catalog.has_company()? && catalog.is_empty(table.name)? {
-            let what = format!("table {} made anew; it had no rows", table.name);
+            let what = format!("table {} recreated; it had no rows", table.name);
             self.add(Step::DropTable(table.name.to_owned()), what);
             return Ok(self.create(catalog, table));
         }
@@ -241,7 +242,7 @@ impl Difference {
                 shape.indexes.entry(name.clone()).or_insert_with(|| text.clone());
             }
         }
-        // Indexes may rest on a field that is added, and must not stand in the way of one that changes.
+        // An index may use an added field, and must not block the change of another one.
         self.drop_indexes(table, old, &shape);
         self.steps.extend(fields);
         // Rows are read with all their fields.
@@ -269,7 +270,7 @@ impl Difference {
     }
 }
 
-/// The changes of one table's fields.
+/// The changes of the fields of a table.
 struct TableChange<'a> {
     table: &'static TableDef,
     catalog: &'a dyn Catalog,
@@ -314,20 +315,20 @@ impl<'a> TableChange<'a> {
                  fills it",
                 field.name
             ));
-            // Without a value in any row: a migration may give them theirs.
+            // No row has a value: a migration may add them.
             shape.lacks_values(field.name);
         }
         self.fields.push(self.described(Step::AddField(self.table, field), &format!("field {} added", field.name)));
         Ok(())
     }
 
-    /// Compares the shapes of values. Where the recorded one may have values that the one in code does not take, the rows
-    /// decide; a field with a row that does not fit stays as it is recorded.
+    /// Compares the shapes of values. If the recorded shape allows values that the shape in code does not, the rows are
+    /// read. A field with a row that does not fit keeps its recorded shape.
     fn shapes(&mut self, old: &TableShape, shape: &mut TableShape) -> Result<(), OpenError> {
         let (mut doubtful, mut is_recorded) = (Vec::new(), false);
         for (place, field) in self.table.fields.iter().enumerate().filter(|(_, field)| !field.retired) {
             let (Some(kept), Some(new)) = (old.fields.get(field.name), shape.fields.get(field.name)) else { continue };
-            // Of another column, it is as it is recorded.
+            // A field with another type keeps its recorded shape.
             let Some(new) = new.shape.as_ref() else { continue };
             let is_known = match &kept.shape {
                 None => {
@@ -346,7 +347,7 @@ impl<'a> TableChange<'a> {
             }
         }
         if is_recorded {
-            self.noted.push(format!("table {}: what its values may be is recorded", self.table.name));
+            self.noted.push(format!("table {}: its possible values are recorded", self.table.name));
         }
         for misfit in misfits(self.catalog, self.table, &doubtful)? {
             let name = self.table.fields[misfit.place].name;

@@ -1,4 +1,4 @@
-//! Rows whose values do not fit the types in code any more, and the migration that they need.
+//! Rows whose values no longer fit the types in code, and the migration that they need.
 
 use std::ops::ControlFlow;
 
@@ -11,25 +11,25 @@ use crate::error::OpenError;
 use crate::value::{ColumnType, ValueRef};
 use convoke_core::id;
 
-/// Rows between two lines in the log about a check.
+/// Number of rows between two log lines about a check.
 const PROGRESS_ROWS: u64 = 500_000;
-/// Characters of a reason at most: it may quote what is stored.
+/// Longest reason in characters; it may quote a stored value.
 const REASON_CHARS_MAX: usize = 200;
 
 /// The first row whose value of a field does not fit.
 #[derive(Debug)]
 pub(super) struct Misfit {
-    /// The place of the field.
+    /// Position of the field.
     pub place: usize,
-    /// Why the type does not take the value.
+    /// Reason why the type rejects the value.
     pub reason: String,
     id: u128,
 }
 
-/// Reads these fields of all rows; the first misfit of each field. Null is not looked at.
+/// Reads these fields of all rows and returns the first misfit of each field. Null always fits.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(super) fn misfits(
     catalog: &dyn Catalog,
     table: &'static TableDef,
@@ -59,12 +59,12 @@ pub(super) fn misfits(
 }
 
 impl Misfit {
-    /// The id of the row as text.
+    /// Returns the id of the row as text.
     pub(super) fn row(&self, table: &TableDef) -> String {
         format!("{}_{}", table.prefix, String::from_utf8_lossy(&id::encode(self.id)))
     }
 
-    /// The refusal: field, row, reason, and the migration to write. `former` is the recorded shape.
+    /// Returns the message: field, row, reason, and the migration to write. `former` is the recorded shape.
     pub(super) fn refusal(&self, table: &TableDef, former: Option<&Shape>) -> String {
         let (field, row) = (&table.fields[self.place], self.row(table));
         let change = change(field, former);
@@ -76,7 +76,7 @@ impl Misfit {
     }
 }
 
-/// What a migration does to one row, as code.
+/// Returns the code that a migration runs per row.
 fn change(field: &FieldDef, former: Option<&Shape>) -> String {
     let (name, shape) = (field.name, Shape::of(field));
     let variants = shape.variants();

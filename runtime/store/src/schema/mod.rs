@@ -1,12 +1,12 @@
-//! The schema in the database: what the tables in code must be, what the database holds, and the way from one to the
-//! other. An engine keeps the definition, says what its rows allow, and takes the steps ([`Catalog`]).
+//! The schema of the database: the rules of table definitions, the recorded schema, and the way from it to the code. An
+//! engine records the definition, checks its rows, and takes the steps ([`Catalog`]).
 //!
-//! Only what loses nothing is applied: new tables, indexes (also changed and dropped ones, since an index holds nothing
-//! of its own), fields that are optional or have a default, and `T` to `Option<T>`. A table without rows may change in
-//! any way. Everything else is refused in plain words, and nothing is applied then.
+//! Only changes without data loss are applied: new tables, indexes (also changed and dropped ones, since an index has
+//! no data of its own), fields that are optional or have a default, and `T` to `Option<T>`. A table without rows may
+//! change in any way. Any other change is rejected with a message, and then nothing is applied.
 //!
-//! What the values of a field may be is recorded too ([`shape`]). Where it may have narrowed, the rows are read: one whose
-//! value does not fit the type in code is refused like everything else.
+//! The possible values of a field are recorded too ([`shape`]). If they may have narrowed, the rows are read. A row
+//! whose value does not fit the type in code is rejected in the same way.
 
 mod catalog;
 mod check;

@@ -1,8 +1,8 @@
-//! Several releases of a program on one database: what an older one may overlook.
+//! Several releases of a program on one database: the differences that an older release may ignore.
 //!
-//! Which release is older shows in the schema's history: a program whose tables are those of a former version, to the
-//! letter, has been there before. It serves as long as it can read every row and write rows that the newer one can read,
-//! and changes nothing.
+//! The history of the schema shows which release is older: a program whose tables equal those of a former version has
+//! served the database before. It may serve as long as it can read every row and its rows can be read by the newer
+//! release, and it changes no schema.
 
 use super::catalog::Catalog;
 use super::definition::{Definition, FieldShape, TableShape};
@@ -10,10 +10,10 @@ use super::misfit::misfits;
 use super::table::TableDef;
 use crate::error::OpenError;
 
-/// Whether the code is that of a former version of the database's schema.
+/// Returns true if the code is that of a former version of the database's schema.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(super) fn is_older(
     catalog: &dyn Catalog,
     stored: &Definition,
@@ -29,7 +29,7 @@ pub(super) fn is_older(
     Ok(catalog.former()?.iter().any(|former| is_same(&code, former)))
 }
 
-/// Whether these are the tables of `code`, but for fields that were retired before.
+/// Returns true if these are the tables of `code`, apart from fields that were retired before.
 fn is_same(code: &Definition, kept: &Definition) -> bool {
     code.tables.len() == kept.tables.len()
         && code.tables.iter().all(|(name, table)| {
@@ -49,10 +49,10 @@ fn have_like_fields(one: &TableShape, other: &TableShape) -> bool {
             .all(|(name, field)| other.fields.get(name).is_some_and(|other| field.is_like(other)))
 }
 
-/// Why the code of an older release cannot serve beside the newer one, a sentence each.
+/// Returns the reasons why an older release cannot serve beside the newer one, a sentence each.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(super) fn hindrances(
     catalog: &dyn Catalog,
     stored: &Definition,
@@ -105,15 +105,15 @@ pub(super) fn hindrances(
     Ok(all)
 }
 
-/// The fields that the code does not know.
+/// Returns the fields that the code does not know.
 fn unknown<'a>(table: &TableDef, shape: &'a TableShape) -> impl Iterator<Item = &'a str> {
     shape.fields.keys().filter(|name| table.field(name).is_none()).map(String::as_str)
 }
 
-/// Whether a row without a value in this field, which the code does not know, would be none to the release that does.
+/// Returns true if the newer release cannot read a row without a value in this field, which the code does not know.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(super) fn needs_value(
     catalog: &dyn Catalog,
     table: &TableDef,

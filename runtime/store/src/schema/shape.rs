@@ -1,9 +1,9 @@
 //! The shape of a field's values as a database records it: the variants of an enum, the members of a nested value, the bounds
 //! of its parts.
 //!
-//! A shape is the JSON schema of the field's Rust type without its words. If the shape in code differs from the one that is
-//! recorded, rows may hold values that the type does not take any more. [`Shape::takes_all_of`] recognizes the usual changes
-//! that only widen a type; after any other change the rows themselves decide.
+//! A shape is the JSON schema of the field's Rust type without descriptions. If the shape in code differs from the
+//! recorded one, rows may have values that the type no longer accepts. [`Shape::takes_all_of`] recognizes the usual
+//! changes that only widen a type. After any other change, the rows are read.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use serde_json::{Map, Value as Json};
 use super::table::FieldDef;
 use crate::value::ColumnType;
 
-/// The shape of a field's values.
+/// The shape of the values of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Shape(Json);
 
 impl Shape {
-    /// The shape of a field in code.
+    /// Returns the shape of a field in code.
     pub fn of(field: &FieldDef) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut generator = settings.into_generator();
         let schema = (field.schema)(&mut generator).to_value();
-        // Only a type that contains itself has a definition.
+        // Only a recursive type has a definition.
         let mut definitions = Definitions { all: generator.take_definitions(false), numbers: BTreeMap::new() };
         let mut shape = definitions.plain(&schema);
         let (mut named, mut done) = (Map::new(), 0);
@@ -40,25 +40,25 @@ impl Shape {
         Self(shape)
     }
 
-    /// True if it is known that every value of `former` is one of this shape.
+    /// Returns true if every value of `former` certainly has this shape.
     pub fn takes_all_of(&self, former: &Shape) -> bool {
         let has_definitions = |shape: &Json| shape.get(DEFINITIONS).is_some();
         self == former || (!has_definitions(&self.0) && !has_definitions(&former.0) && takes(&self.0, &former.0))
     }
 
-    /// True if it is known that every value that a column can hold is one of this shape.
+    /// Returns true if every value of the column type certainly has this shape.
     pub fn takes_every(&self, column: ColumnType) -> bool {
         let has = |keyword: &str| self.0.get(keyword).is_some();
         match column {
             ColumnType::Bool | ColumnType::Float | ColumnType::Bytes | ColumnType::Id => true,
-            // The rules of a type around one value hold for what comes in, not for what is stored.
+            // The rules of a type around one value apply to input, not to stored values.
             ColumnType::Integer => self.0.get("format").is_none_or(|format| format == "int64"),
             ColumnType::Text => !["enum", "const", "oneOf", "anyOf", "allOf", "$ref"].into_iter().any(has),
             ColumnType::Json => false,
         }
     }
 
-    /// The texts of an enum; none for any other type.
+    /// Returns the texts of an enum; empty for any other type.
     pub fn variants(&self) -> Vec<&str> {
         self.0.get("enum").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
     }
@@ -66,8 +66,8 @@ impl Shape {
 
 const DEFINITIONS: &str = "$defs";
 
-/// The definitions of types that contain themselves: numbered in the order of their first use, so that the name of a type is
-/// no part of a shape.
+/// The definitions of recursive types, numbered in the order of their first use. The name of a type is therefore no
+/// part of a shape.
 struct Definitions {
     all: Map<String, Json>,
     numbers: BTreeMap<String, usize>,
@@ -78,7 +78,7 @@ impl Definitions {
         self.numbers.iter().find(|(_, own)| **own == number).map(|(name, _)| name.clone())
     }
 
-    /// A schema without its words, in an order of its own.
+    /// Returns a schema without descriptions, in canonical order.
     fn plain(&mut self, schema: &Json) -> Json {
         let Json::Object(schema) = schema else { return schema.clone() };
         let mut plain = Map::new();
@@ -116,7 +116,7 @@ impl Definitions {
     }
 }
 
-/// True if it is known that every value of `old` is one of `new`.
+/// Returns true if every value of `old` certainly matches `new`.
 fn takes(new: &Json, old: &Json) -> bool {
     if new == old || *new == Json::Bool(true) {
         return true;
@@ -144,12 +144,12 @@ fn takes(new: &Json, old: &Json) -> bool {
     bounds && members_are_taken(new, old)
 }
 
-/// True if an alternative of `all` takes every value of `old`.
+/// Returns true if an alternative of `all` accepts every value of `old`.
 fn one_takes(all: &Json, old: &Json) -> bool {
     list(all).iter().any(|new| takes(new, old))
 }
 
-/// Of two objects: true if each member that an old value may have is taken by the new schema.
+/// For two objects: returns true if the new schema accepts each possible member of an old value.
 fn members_are_taken(new: &Map<String, Json>, old: &Map<String, Json>) -> bool {
     let members = |schema: &Map<String, Json>| schema.get("properties").and_then(Json::as_object).cloned();
     let is_open = |schema: &Map<String, Json>| schema.get("additionalProperties").is_none_or(|more| *more == true);
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_known_to_widen_a_type_or_the_rows_decide() {
+    fn widening_changes_are_recognized() {
         let member = |schema: Json, required: &[&str]| {
             json!({
                 "type": "object", "additionalProperties": false,
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn words_and_names_are_no_part_of_a_shape() {
+    fn shape_is_independent_of_descriptions_and_names() {
         let plain = |schema: Json| Definitions { all: Map::new(), numbers: BTreeMap::new() }.plain(&schema);
         let schema = json!({
             "type": ["string", "null"], "description": "A size.", "title": "Size", "enum": ["s", "l", null], "default": "s",
         });
         assert_eq!(plain(schema), json!({ "type": ["null", "string"], "enum": ["l", "s", null] }));
-        // A member may be called like a keyword.
+        // A member may have the name of a keyword.
         let schema = json!({ "properties": { "title": { "type": "string", "title": "T" } }, "required": ["b", "a"] });
         assert_eq!(plain(schema), json!({ "properties": { "title": { "type": "string" } }, "required": ["a", "b"] }));
         assert_eq!(plain(json!({ "items": { "$ref": "#/$defs/Node" } })), json!({ "items": { "$ref": 0 } }));

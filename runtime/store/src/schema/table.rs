@@ -1,7 +1,7 @@
-//! What a table is: its fields, its indexes, the codec between a row and a Rust value.
+//! Tables: their fields, their indexes, and the conversion between a row and a Rust value.
 //!
-//! `#[table]` writes the implementations; this module says what they must hold. The types of an index's fields are a
-//! list of types (`(A, (B, ()))`), so that rustc checks a query field by field.
+//! `#[table]` writes the implementations; this module defines their contract. The types of an index's fields are a list
+//! of types (`(A, (B, ()))`), so that rustc checks each field of a query.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,49 +19,50 @@ use convoke_core::clock::Millis;
 use convoke_core::id::{self, Id, Named};
 use convoke_core::wire::object::OutMember;
 
-/// A table: a struct with `#[table]` above it.
+/// A table: a struct with `#[table]`.
 pub trait Table: Named + Clone + Serialize + Send + Sync + Sized + 'static {
-    /// Name, prefix, fields, indexes.
+    /// Its name, prefix, fields and indexes.
     const DEF: &'static TableDef;
 
-    /// The values of the fields, in the order of [`TableDef::fields`], retired ones as null.
+    /// Returns the values of the fields, in the order of [`TableDef::fields`]; retired fields are null.
     fn encode(&self) -> Vec<Value>;
 
-    /// The fields that have another value than in `before`, which is of the form of [`Table::encode`]: places and values.
+    /// Returns the positions and values of the fields that differ from `before`, which has the form of
+    /// [`Table::encode`].
     fn changes(&self, before: &[Value]) -> Vec<(usize, Value)> {
         let fields = self.encode().into_iter().enumerate();
         fields.filter(|(place, value)| !Self::DEF.fields[*place].retired && before.get(*place) != Some(value)).collect()
     }
 
-    /// The struct of a row whose columns are the fields in their order.
+    /// Reads the struct from a row whose columns are the fields in their order.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    /// [`StoreError::Corrupt`]: a value does not fit its field.
     fn decode(row: &dyn Row) -> Result<Self, StoreError>;
 }
 
-/// A table that `#[table]` submits; collected at start.
+/// A table that `#[table]` submits; the start collects all of them.
 pub struct SubmittedTable(pub &'static TableDef);
 inventory::collect!(SubmittedTable);
 
-/// A table as data: what the schema is made and compared from.
+/// A table as data, for the schema.
 #[derive(Debug)]
 pub struct TableDef {
-    /// The name, in camelCase; a leading underscore marks the runtime's own.
+    /// Name, in camelCase. A leading underscore marks tables of the runtime.
     pub name: &'static str,
-    /// The prefix of its ids.
+    /// Prefix of its ids.
     pub prefix: &'static str,
     /// Its fields, in the order of the struct.
     pub fields: &'static [FieldDef],
     /// Its indexes.
     pub indexes: &'static [IndexDef],
-    /// Where the struct stands.
+    /// Source file of the struct.
     pub file: &'static str,
-    /// The line there.
+    /// Line of the struct.
     pub line: u32,
 }
 
-/// A bound, and the sentence that names it: written once for the compiler's message and the engines.
+/// Declares a limit and its message once, for the compiler and for the engines.
 macro_rules! bound {
     ($(#[$doc:meta])* $name:ident = $max:literal, $sentence:ident = $before:literal, $after:literal) => {
         $(#[$doc])*
@@ -71,22 +72,22 @@ macro_rules! bound {
 }
 
 bound! {
-    /// Keys of an index at most. SQLite and PostgreSQL take 32 and more; a longer index costs more than it finds.
+    /// Most keys of an index. SQLite and PostgreSQL allow 32 and more; a longer index costs more than it finds.
     KEYS_MAX = 16, TOO_MANY_KEYS = "an index has at most ", " fields"
 }
 bound! {
-    /// Fields of a table at most, retired ones too. SQLite and PostgreSQL end at 2,000 and 1,600 columns; more fields than
-    /// this are a sign of something else than a row.
+    /// Most fields of a table, including retired ones. SQLite and PostgreSQL allow 2,000 and 1,600 columns. More fields
+    /// than this limit suggest that the data is no single row.
     FIELDS_MAX = 128, TOO_MANY_FIELDS = "a table has at most ", " fields; keep what belongs together in a #[value] struct"
 }
-/// Bytes of a row's keys in one index at most: what every engine takes, so that rows can go from each to each.
+/// Longest keys of a row in one index, in bytes. Every engine accepts them, so that rows can move between engines.
 pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
-    /// The definition, if it keeps [`FIELDS_MAX`] and [`KEYS_MAX`]: what `#[table]` calls.
+    /// Checks [`FIELDS_MAX`] and [`KEYS_MAX`] and returns the definition. `#[table]` calls it.
     ///
     /// # Panics
-    /// At compile time, if it does not.
+    /// At compile time, if a limit is exceeded.
     pub const fn checked(self) -> Self {
         assert!(self.fields.len() <= FIELDS_MAX, "{}", TOO_MANY_FIELDS);
         let mut place = 0;
@@ -97,22 +98,23 @@ impl TableDef {
         self
     }
 
-    /// Refuses a new row, by its values, that some engine could not store as it is.
+    /// Rejects the values of a new row that some engine cannot store unchanged.
     ///
     /// # Errors
-    /// [`StoreError::Unstorable`]: NaN, which has no place in an order; U+0000, which ends a text for many tools; keys of
-    /// more than [`INDEX_KEY_BYTES_MAX`] in an index.
+    /// [`StoreError::Unstorable`]: NaN, which has no order; U+0000, which ends a text in many tools; keys of more than
+    /// [`INDEX_KEY_BYTES_MAX`] in an index.
     pub fn require_storable(&self, values: &[Value]) -> Result<(), StoreError> {
         values.iter().enumerate().try_for_each(|(place, value)| self.require_storable_value(place, value))?;
         let holds = |index: &&IndexDef| index.when.is_none_or(|when| when.holds(self, values));
         self.indexes.iter().filter(holds).try_for_each(|index| self.require_short(index, |field| values.get(field)))
     }
 
-    /// As [`TableDef::require_storable`], of changes to a row with the values `before`, of which some may not be known.
+    /// Like [`TableDef::require_storable`], for changes of a row with the values `before`, some of which may be
+    /// unknown.
     ///
     /// # Errors
-    /// As [`TableDef::require_storable`]. A key that was too long before it was bounded is no reason as long as its index
-    /// stays as it is.
+    /// Like [`TableDef::require_storable`]. An existing key that exceeds the limit is accepted while its index entry
+    /// does not change.
     pub fn require_storable_changes(&self, before: &[Value], changes: &[(usize, Value)]) -> Result<(), StoreError> {
         changes.iter().try_for_each(|(place, value)| self.require_storable_value(*place, value))?;
         let changed = |field: usize| changes.iter().find(|(place, _)| *place == field).map(|(_, value)| value);
@@ -156,7 +158,7 @@ impl TableDef {
         Err(StoreError::Unstorable { table: self.name, field: self.fields[place].name, reason })
     }
 
-    /// The place of a field by its name.
+    /// Returns the position of a field by its name.
     pub fn field(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
@@ -165,34 +167,34 @@ impl TableDef {
 /// A field of a table.
 #[derive(Debug)]
 pub struct FieldDef {
-    /// The column and wire name, in camelCase.
+    /// Name of the column and on the wire, in camelCase.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its column.
     pub column: ColumnType,
-    /// Whether it may be null.
+    /// True if it may be null.
     pub nullable: bool,
-    /// Returns what rows written before this field existed hold, if not null.
+    /// Returns the value, if not null, of rows that were written before the field existed.
     pub default: Option<fn() -> Value>,
-    /// The table whose ids it holds, by prefix: for tools that show them.
+    /// Prefix of the table whose ids it has, for tools.
     pub references: Option<&'static str>,
-    /// The meaning of its values, for tools that show them.
+    /// Meaning of its values, for tools.
     pub meaning: Meaning,
-    /// Whether it was removed from the struct and stays in old databases only.
+    /// True if it was removed from the struct and exists only in old databases.
     pub retired: bool,
-    /// The JSON schema of its Rust type, without null: what its values may be.
+    /// JSON schema of its Rust type, without null.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Writes a stored value as JSON, as `Serialize` of its Rust type would.
+    /// Writes a stored value as JSON, like `Serialize` of its Rust type.
     pub write_json: fn(ValueRef<'_>, &mut Vec<u8>) -> Result<(), StoreError>,
-    /// Whether its Rust type takes a stored value; says why not.
+    /// Checks if its Rust type accepts a stored value; returns the reason if not.
     pub check: fn(ValueRef<'_>) -> Result<(), String>,
-    /// The value as its Rust type would have it if it came from a caller; says why not.
+    /// Converts a value from a caller by the rules of its Rust type; returns the reason if it is rejected.
     pub accept: fn(ValueRef<'_>) -> Result<Value, String>,
 }
 
-/// The meaning of the values of a field beyond the type of their column.
+/// The meaning of the values of a field beyond its column type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Nothing more.
+    /// No further meaning.
     Plain,
     /// A time, in milliseconds since 1970.
     Time,
@@ -203,50 +205,50 @@ pub enum Meaning {
 /// An index of a table; `_id` is always its last key.
 #[derive(Debug)]
 pub struct IndexDef {
-    /// The name, unique within the table.
+    /// Name, unique within the table.
     pub name: &'static str,
-    /// The table's fields it orders by.
+    /// Fields of the table, in the order of the index.
     pub keys: &'static [KeyDef],
-    /// Whether two rows may not agree on all keys. Rows with a null key never collide.
+    /// True if two rows cannot agree on all keys. Rows with a null key never conflict.
     pub unique: bool,
-    /// Which rows are in it.
+    /// Condition for rows in the index.
     pub when: Option<Condition>,
 }
 
 /// One key of an index.
 #[derive(Debug)]
 pub struct KeyDef {
-    /// The place of the field in [`TableDef::fields`].
+    /// Position of the field in [`TableDef::fields`].
     pub field: usize,
-    /// Greatest first.
+    /// True for greatest first.
     pub descending: bool,
 }
 
-/// Which rows a conditional index holds.
+/// The condition for rows in an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
-    /// Those whose field equals this.
+    /// The field equals this value.
     Equals(&'static str, Literal),
-    /// Those whose field is null.
+    /// The field is null.
     IsNull(&'static str),
-    /// Those whose field is not null.
+    /// The field is not null.
     NotNull(&'static str),
 }
 
 impl Condition {
-    /// The field that it asks about.
+    /// Returns the field of the condition.
     pub fn field(self) -> &'static str {
         match self {
             Condition::Equals(field, _) | Condition::IsNull(field) | Condition::NotNull(field) => field,
         }
     }
 
-    /// Whether it holds for a row with these values.
+    /// Returns true if a row with these values fulfils the condition.
     pub fn holds(self, table: &TableDef, values: &[Value]) -> bool {
         self.may_hold(table, |place| values.get(place))
     }
 
-    /// Whether it holds for a row of which some values may not be known, or can hold.
+    /// Returns true if a row fulfils the condition or may fulfil it, because some values are unknown.
     fn may_hold<'a>(self, table: &TableDef, value: impl Fn(usize) -> Option<&'a Value>) -> bool {
         table.field(self.field()).and_then(value).is_none_or(|value| match self {
             Condition::Equals(_, literal) => *value == literal.value(),
@@ -270,10 +272,10 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The constant, if a column of this type can hold it: what `#[table]` calls for a condition.
+    /// Returns the constant if a column of this type can have it. `#[table]` calls it for a condition.
     ///
     /// # Panics
-    /// At compile time, if it cannot.
+    /// At compile time, if the column cannot have it.
     pub const fn checked(self, column: ColumnType) -> Self {
         match (self, column) {
             (Literal::Text(_), ColumnType::Text | ColumnType::Json)
@@ -290,7 +292,7 @@ impl Literal {
         }
     }
 
-    /// The constant as a value.
+    /// Returns the constant as a value.
     pub fn value(self) -> Value {
         match self {
             Literal::Text(text) => Value::Text(text.to_owned()),
@@ -301,9 +303,9 @@ impl Literal {
     }
 }
 
-/// An index as a type; its value is what `query` takes (`Participant::by_user`).
+/// An index as a type. `query` takes its value (`Participant::by_user`).
 pub trait Index: Copy {
-    /// The table it belongs to.
+    /// Its table.
     type Table: Table;
     /// Its fields as a list: `(A, (B, ()))`.
     type Fields;
@@ -311,15 +313,15 @@ pub trait Index: Copy {
     const DEF: &'static IndexDef;
 }
 
-/// The fields of an index as a list, and what a row of the index has of them.
+/// The fields of an index as a list, and how to read their values from a row.
 pub trait Keys {
     /// Their values as a list: `(A, (B, ()))`.
     type Values;
 
-    /// The values of a row; `keys` are the places of the fields, as [`IndexDef::keys`] has them.
+    /// Reads the values of a row; `keys` are the positions of the fields, as in [`IndexDef::keys`].
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    /// [`StoreError::Corrupt`]: a value does not fit its field.
     fn read(row: &dyn Row, table: &'static TableDef, keys: &[KeyDef]) -> Result<Self::Values, StoreError>;
 }
 
@@ -342,7 +344,7 @@ impl<F: Field, Rest: Keys> Keys for (F, Rest) {
     }
 }
 
-/// An index that holds at most one row for all its keys.
+/// An index with at most one row per combination of keys.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a unique index",
     label = "this needs a unique index",
@@ -358,40 +360,40 @@ pub trait Field {
     const NAME: &'static str;
 }
 
-/// A Rust type that a column can hold.
+/// A Rust type that a column can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a table",
     note = "fields are numbers, bool, String, Id<T>, Millis, Option and Vec of them, or types with #[value]"
 )]
 pub trait Column: Sized {
-    /// What the column holds.
+    /// Type of the column.
     const TYPE: ColumnType;
-    /// Whether null is one of the values.
+    /// True if null is one of the values.
     const NULLABLE: bool = false;
-    /// The prefix of the table whose ids it holds.
+    /// Prefix of the table whose ids it has.
     const REFERENCES: Option<&'static str> = None;
-    /// The meaning of its values.
+    /// Meaning of its values.
     const MEANING: Meaning = Meaning::Plain;
 
-    /// The stored form.
+    /// Returns the stored form.
     fn to_value(&self) -> Value;
 
-    /// Whether this is the stored form.
+    /// Returns true if `value` is the stored form.
     fn is(&self, value: &Value) -> bool {
         self.to_value() == *value
     }
 
-    /// The Rust value of a stored one, or why it does not fit.
+    /// Converts a stored value to the Rust value; returns the reason if it does not fit.
     fn from_value(value: ValueRef<'_>) -> Result<Self, String>;
 
-    /// Reads field `place` of a row.
+    /// Reads the field at `place` of a row.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if the value does not fit.
+    /// [`StoreError::Corrupt`]: the value does not fit.
     fn decode(row: &dyn Row, table: &'static TableDef, place: usize) -> Result<Self, StoreError> {
         let corrupt = |reason| StoreError::Corrupt { table: table.name, field: table.fields[place].name, reason };
         match row.value(place)? {
-            // A column that was added with a default reads as it in the rows that were there before.
+            // Rows older than a column with a default read as the default.
             ValueRef::Null if !Self::NULLABLE => match table.fields[place].default {
                 Some(default) => Self::from_value(default().as_ref()).map_err(corrupt),
                 None => Err(corrupt("null where a value is needed".to_owned())),
@@ -400,33 +402,33 @@ pub trait Column: Sized {
         }
     }
 
-    /// Adds field `place` to the changes of a row if it has another value than before.
+    /// Adds the field at `place` to the changes of a row if its value differs.
     fn add_change(&self, changes: &mut Vec<(usize, Value)>, before: &[Value], place: usize) {
         if !before.get(place).is_some_and(|value| self.is(value)) {
             changes.push((place, self.to_value()));
         }
     }
 
-    /// Whether [`Column::from_value`] takes a value; says why not.
+    /// Checks if [`Column::from_value`] accepts a value; returns the reason if not.
     fn check(value: ValueRef<'_>) -> Result<(), String> {
         Self::from_value(value).map(drop)
     }
 
-    /// The stored form of a value that comes from outside, by the rules of the type, which a stored value is not held
-    /// against; says why not.
+    /// Converts an external value to the stored form by the rules of the type, which do not apply to stored values.
+    /// Returns the reason if it is rejected.
     fn accept(value: ValueRef<'_>) -> Result<Value, String> {
         Self::check(value)?;
         Ok(value.to_value())
     }
 
-    /// Writes a stored value as `Serialize` of the Rust type would, without making one.
+    /// Writes a stored value like `Serialize` of the Rust type, without creating the Rust value.
     fn write_json(value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         match (Self::REFERENCES, value) {
             (_, ValueRef::Null) => out.extend_from_slice(b"null"),
             (_, ValueRef::Bool(truth)) => out.extend_from_slice(if truth { b"true" } else { b"false" }),
             (_, ValueRef::Integer(number)) => json(&number, out)?,
             (_, ValueRef::Float(number)) => json(&number, out)?,
-            // What goes into an answer unread must be JSON, no matter who wrote it into the database.
+            // Text that is copied into a response must be JSON, even if another program wrote it into the database.
             (_, ValueRef::Text(text)) if Self::TYPE == ColumnType::Json => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)
                     .map_err(|error| StoreError::Engine(format!("a stored value is not JSON: {error}")))?;
@@ -458,7 +460,7 @@ fn unfit<T>(expected: &str, value: ValueRef<'_>) -> Result<T, String> {
     Err(format!("expected {expected}, found {value:?}"))
 }
 
-/// Columns whose Rust value converts without loss into one variant.
+/// Implements columns whose Rust value converts without loss into one variant.
 macro_rules! scalar_columns {
     ($($type:ty, $column:ident $(($meaning:ident))?, $expected:literal, |$self:ident| $to:expr, $pattern:pat => $from:expr;)*) => {
         $(impl Column for $type {
@@ -557,12 +559,12 @@ impl<T: Serialize + DeserializeOwned> Column for Vec<T> {
     }
 }
 
-/// A nested value as it is stored: text of JSON.
+/// Returns the stored form of a nested value: JSON text.
 pub fn json_to_value<T: Serialize>(value: &T) -> Value {
     Value::Text(serde_json::to_string(value).expect("a column's value serializes: its maps have text keys"))
 }
 
-/// A nested value from its stored text.
+/// Reads a nested value from its stored text.
 pub fn json_from_value<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, String> {
     match value {
         ValueRef::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
@@ -570,12 +572,12 @@ pub fn json_from_value<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, St
     }
 }
 
-/// A text as it is stored.
+/// Returns the stored form of a text.
 pub fn text_to_value(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The place of a stored text in a list of names.
+/// Returns the position of a stored text in a list of names.
 pub fn choice_from_value(value: ValueRef<'_>, names: &[&str]) -> Result<usize, String> {
     match value {
         ValueRef::Text(text) => convoke_core::wire::one_of(text, names).map_err(|invalid| invalid.to_string()),
@@ -642,7 +644,7 @@ impl<'de> serde::Deserialize<'de> for Bytes {
     }
 }
 
-/// A stored row: its fields, its id and when it was made.
+/// A stored row: its fields, its id and its creation time.
 #[derive(Clone)]
 pub struct Doc<T: Table> {
     id: Id<T>,
@@ -658,17 +660,17 @@ impl<T: Table> Doc<T> {
     /// Reads a row of the table.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a value does not fit its field.
+    /// [`StoreError::Corrupt`]: a value does not fit its field.
     pub(crate) fn read(row: &dyn Row) -> Result<Self, StoreError> {
         Ok(Self::new(Id::from_bits(row.id()?), Millis(row.creation_time()?), T::decode(row)?))
     }
 
-    /// `_id`.
+    /// Returns `_id`.
     pub fn id(&self) -> Id<T> {
         self.id
     }
 
-    /// `_creationTime`.
+    /// Returns `_creationTime`.
     pub fn creation_time(&self) -> Millis {
         self.creation_time
     }
@@ -677,7 +679,7 @@ impl<T: Table> Doc<T> {
         &mut self.fields
     }
 
-    /// The fields alone.
+    /// Returns the fields without id and creation time.
     pub fn into_inner(self) -> T {
         self.fields
     }
@@ -711,7 +713,7 @@ impl<T: Table> Serialize for Doc<T> {
     }
 }
 
-/// The fields, and before them those that every row has.
+/// The members that every row has, and then the fields.
 impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
     fn schema_name() -> Cow<'static, str> {
         convoke_core::wire::schema::row_type_name(T::NAME).into()
@@ -739,7 +741,7 @@ impl<T: Table + JsonSchema> JsonSchema for Doc<T> {
     }
 }
 
-/// The JSON schema of a field's type: what `#[table]` names for every field.
+/// Returns the JSON schema of a field's type; `#[table]` names it for every field.
 pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
     T::schema(generator, false)
 }
@@ -783,7 +785,7 @@ impl<T: Column> KeyOf<Option<T>> for &T {
     }
 }
 
-/// Text columns, which a `&str` may stand for.
+/// Text columns, for which a query accepts `&str`.
 pub trait TextColumn: Column {}
 impl TextColumn for String {}
 impl<T: TextColumn> TextColumn for Option<T> {}
@@ -799,7 +801,7 @@ impl<T: TextColumn> KeyOf<T> for &str {
 mod tests {
     use super::*;
 
-    /// A table with so many fields, and one index over so many of them.
+    /// Returns a table with this number of fields and one index over this number of fields.
     fn table(fields: usize, keys: usize) -> TableDef {
         let field = |_| FieldDef {
             name: "f",
@@ -837,7 +839,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_with_too_many_fields_or_keys_does_not_compile_and_names_the_bound_of_the_store() {
+    fn too_many_fields_or_keys_do_not_compile() {
         assert_eq!(refusal(|| table(FIELDS_MAX, KEYS_MAX)), None);
         let fields = refusal(|| table(FIELDS_MAX + 1, 1)).unwrap();
         assert!(fields.starts_with(&format!("a table has at most {FIELDS_MAX} fields; ")), "{fields}");

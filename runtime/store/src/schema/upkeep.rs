@@ -1,4 +1,4 @@
-//! Brings the database to the schema in code, in one transaction of the engine.
+//! Updates the database to the schema of the code, in one transaction of the engine.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,57 +18,57 @@ use convoke_core::clock::Millis;
 
 /// A transaction that changes the schema.
 pub trait Upkeep {
-    /// What is there.
+    /// Returns the current schema of the database.
     fn catalog(&self) -> &dyn Catalog;
 
-    /// Takes a step, any but [`Step::Fill`].
+    /// Takes a step, except [`Step::Fill`].
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn take(&self, step: &Step) -> Result<Stepped, OpenError>;
 
-    /// Writes rows, in the same transaction.
+    /// Returns the writer of the same transaction.
     fn writer(&self) -> &dyn Writer;
 
-    /// Notes in the database what it holds from now on, as its version of this number; the changes in words.
+    /// Records the new schema with this version number, and the changes as text.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     fn keep(&self, version: i64, at: Millis, changes: &str, definition: &str) -> Result<(), OpenError>;
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stepped {
-    /// It is taken.
+    /// The step is done.
     Done,
-    /// Rows collide in the unique index, and nothing changed.
+    /// Rows have duplicate keys in the unique index, and nothing changed.
     Collides,
 }
 
-/// What became of the schema.
+/// The result of an update of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It is what the code says; these changes were made.
+    /// The schema is that of the code; these changes were made.
     All(Vec<String>),
-    /// These changes were made, and there are more: to be committed and called again.
+    /// These changes were made and must be committed; then the update must be called again.
     Part(Vec<String>),
-    /// Not all of it was changed: this stands in the way, in plain words.
+    /// Not everything was changed, for this reason.
     Rejected {
-        /// What stands in the way.
+        /// The reason, in plain words.
         reason: String,
-        /// Whether anything was changed.
+        /// True if anything was changed.
         changed: bool,
     },
 }
 
 impl Applied {
-    /// Whether there is anything to commit.
+    /// Returns true if there is anything to commit.
     pub fn changed(&self) -> bool {
         matches!(self, Applied::All(_) | Applied::Part(_) | Applied::Rejected { changed: true, .. })
     }
 
-    /// The difference that keeps the store closed, if there is one.
+    /// Returns the difference that keeps the store closed, if there is one.
     pub fn into_difference(self) -> Option<String> {
         match self {
             Applied::All(_) | Applied::Part(_) => None,
@@ -77,11 +77,11 @@ impl Applied {
     }
 }
 
-/// Applies what the code adds. What cannot be applied is refused, and then nothing is, in the application's tables. The
-/// engine commits if [`Applied::changed`], and rolls back otherwise and after an error.
+/// Applies the additions of the code. If any change is rejected, nothing is applied to the application's tables. The
+/// engine commits if [`Applied::changed`]; otherwise, and after an error, it rolls back.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub fn bring_up_to_date(
     upkeep: &dyn Upkeep,
     tables: &[&'static TableDef],
@@ -117,11 +117,11 @@ pub fn bring_up_to_date(
     Ok(Applied::All(keep(upkeep, version, difference, now)?))
 }
 
-/// The steps that [`bring_up_to_date`] would take now: none where it would refuse them. For an engine that prepares some of
-/// them beside the writes, before the transaction.
+/// Returns the steps that [`bring_up_to_date`] would take now; empty if it would reject a change. For an engine that
+/// prepares some steps concurrently with writes, before the transaction.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub fn steps(catalog: &dyn Catalog, tables: &[&'static TableDef], extent: Extent) -> Result<Vec<Step>, OpenError> {
     let (_, stored) = catalog.stored()?;
     if is_older(catalog, &stored, tables)? {
@@ -132,7 +132,7 @@ pub fn steps(catalog: &dyn Catalog, tables: &[&'static TableDef], extent: Extent
     Ok(if is_refused { Vec::new() } else { steps.into_iter().map(|described| described.step).collect() })
 }
 
-/// Says in the log what was changed, once it is committed.
+/// Logs the changes after their commit.
 pub fn log_changes(applied: &Applied) {
     let (Applied::All(changes) | Applied::Part(changes)) = applied else { return };
     if !changes.is_empty() {
@@ -142,7 +142,7 @@ pub fn log_changes(applied: &Applied) {
     }
 }
 
-/// Takes the steps that can be taken. What is refused, and an index in which rows collide, stands as it did.
+/// Takes all possible steps. Rejected changes, and indexes with duplicate keys, keep their state.
 fn part(
     upkeep: &dyn Upkeep,
     version: i64,
@@ -174,8 +174,8 @@ fn collision(described: &Described) -> String {
     format!("{}, but rows collide in it; write a migration", described.what)
 }
 
-/// The application's tables stay as they are, and the old code still serves them. The runtime's own follow all the
-/// same: the operator needs them to bring the others up to date.
+/// The application's tables keep their state, and the old code can still serve them. The tables of the runtime change:
+/// the operator needs them for a migration of the others.
 fn refuse(
     upkeep: &dyn Upkeep,
     version: i64,
@@ -199,7 +199,7 @@ fn refuse(
     Ok(Applied::Rejected { reason, changed: true })
 }
 
-/// Notes in the database what it holds from now on; the changes in words.
+/// Records the new schema; the changes as text.
 fn keep(upkeep: &dyn Upkeep, version: i64, difference: Difference, now: Millis) -> Result<Vec<String>, OpenError> {
     let definition = serde_json::to_string(&difference.result).map_err(|error| OpenError::Engine(error.to_string()))?;
     let changes = difference.words();
@@ -207,23 +207,23 @@ fn keep(upkeep: &dyn Upkeep, version: i64, difference: Difference, now: Millis) 
     Ok(changes)
 }
 
-/// The schema of a database beside the one in code.
+/// The schema of a database in comparison with the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspected {
-    /// How often the schema of the database was changed, the first time included.
+    /// Number of schema changes of the database, including its creation.
     pub version: i64,
-    /// When it was changed last, in milliseconds since the epoch.
+    /// Time of the last change, in milliseconds since the epoch.
     pub applied_at: i64,
-    /// What the next start adds to it.
+    /// Changes of the next start.
     pub pending: Vec<String>,
-    /// What a start cannot do, in plain words; the store opens closed for it.
+    /// Changes that a start cannot make, in plain words; they keep the store closed.
     pub refused: Vec<String>,
 }
 
-/// Compares a database with the tables in code and changes nothing. `applied_at` is when its schema was changed last.
+/// Compares a database with the tables in code without changing it. `applied_at` is the time of its last schema change.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: i64) -> Result<Inspected, OpenError> {
     let (version, stored) = catalog.stored()?;
     if is_older(catalog, &stored, tables)? {
@@ -234,7 +234,7 @@ pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: 
     Ok(Inspected { version, applied_at, pending: difference.words(), refused: difference.refused })
 }
 
-/// Takes the steps; rows that collide in a new unique index are a difference, not a failure.
+/// Takes the steps. Duplicate keys in a new unique index are a difference, not an error.
 fn take_all(upkeep: &dyn Upkeep, difference: &Difference) -> Result<Option<String>, OpenError> {
     for described in &difference.steps {
         if take(upkeep, &described.step)? == Stepped::Collides {
@@ -264,10 +264,10 @@ fn take(upkeep: &dyn Upkeep, step: &Step) -> Result<Stepped, OpenError> {
     }
 }
 
-/// Rows that are looked at together when a default is written into them.
+/// Number of rows that are read together while a default is written into them.
 const ROWS: u64 = 1_000;
 
-/// Writes the default of a field into the rows without a value, as any other write.
+/// Writes the default of a field into the rows without a value, like any other write.
 fn fill(writer: &dyn Writer, table: &'static TableDef, place: usize) -> Result<Stepped, StoreError> {
     let Some(default) = table.fields[place].default else { return Ok(Stepped::Done) };
     let change = [(place, default())];

@@ -1,4 +1,4 @@
-//! The rows and indexes of a database as values: cheap to copy, never changed in place by two.
+//! The rows and indexes of a database as persistent values: copies are cheap and share unchanged parts.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,58 +8,58 @@ use std::sync::Arc;
 use convoke_store::{Condition, IndexDef, Plan, StoreError, TableDef, Value};
 use rpds::RedBlackTreeMapSync as Map;
 
-/// Everything that is stored, as of one moment.
+/// The content of the database at one moment.
 #[derive(Clone, Default)]
 pub(crate) struct Database {
-    /// By name.
+    /// Tables by name.
     pub tables: Map<String, Table>,
-    /// How often the schema was changed; 0 = there is no database yet.
+    /// Number of schema changes; 0 = no database exists.
     pub version: i64,
-    /// When it was changed last.
+    /// Time of the last schema change.
     pub applied_at: i64,
     /// The schema, as JSON.
     pub definition: String,
 }
 
 impl Database {
-    /// The greatest id of any row; 0 if there is none.
+    /// Returns the greatest row id; 0 if there is no row.
     pub(crate) fn greatest_id(&self) -> u128 {
         self.tables.values().filter_map(|table| table.rows.last().map(|(id, _)| *id)).max().unwrap_or(0)
     }
 }
 
-/// One table.
+/// A table.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
-    /// By id.
+    /// Rows by id.
     pub rows: Map<u128, Arc<StoredRow>>,
-    /// By name.
+    /// Indexes by name.
     pub indexes: Map<String, Index>,
 }
 
-/// One row.
+/// A row.
 #[derive(Clone)]
 pub(crate) struct StoredRow {
     /// `_creationTime`.
     pub time: i64,
-    /// The values, by the names of their fields; what is not there is null.
+    /// The values by field name; missing ones are null.
     pub values: BTreeMap<String, Value>,
 }
 
 impl StoredRow {
-    /// The value of a field.
+    /// Returns the value of a field.
     pub(crate) fn value(&self, field: &str) -> &Value {
         self.values.get(field).unwrap_or(&Value::Null)
     }
 }
 
-/// An index in words, equal for equal indexes.
+/// Returns the text of an index; equal texts mean equal indexes.
 pub(crate) fn index_text(table: &TableDef, index: &IndexDef) -> String {
     let keys: Vec<_> = index.keys.iter().map(|key| (table.fields[key.field].name, key.descending)).collect();
     format!("{keys:?} unique: {} when: {:?}", index.unique, index.when)
 }
 
-/// One index: what it is made of, since the code may say something else already, and its entries.
+/// An index: its definition, since the code may have a newer one, and its entries.
 #[derive(Clone)]
 pub(crate) struct Index {
     keys: Vec<(String, bool)>,
@@ -68,15 +68,15 @@ pub(crate) struct Index {
     entries: Map<Entry, u128>,
 }
 
-/// A place in an index.
+/// A position in an index.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     keys: Vec<Key>,
-    /// Of the row; 0 where the keys alone tell rows apart.
+    /// Id of the row; 0 if the keys are unique.
     tail: u128,
 }
 
-/// A value as a key: null first, then by size, bytes or bits; the other way round where the key lies downward.
+/// A value as a key: null first, then by value, bytes or bits; reversed for a descending key.
 #[derive(Clone, PartialEq, Eq)]
 struct Key {
     value: Ordered,
@@ -88,7 +88,7 @@ enum Ordered {
     Null,
     Bool(bool),
     Integer(i64),
-    /// Bits that are ordered as the numbers are.
+    /// Bits in the order of the numbers.
     Float(u64),
     Text(String),
     Bytes(Vec<u8>),
@@ -115,7 +115,7 @@ impl Ordered {
             Value::Bool(truth) => Self::Bool(*truth),
             Value::Integer(number) => Self::Integer(*number),
             Value::Float(number) => {
-                // Both zeros are one.
+                // Both zeros are equal.
                 let bits = (number + 0.0).to_bits();
                 Self::Float(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
             }
@@ -127,7 +127,7 @@ impl Ordered {
 }
 
 impl Index {
-    /// An index without entries.
+    /// Creates an index without entries.
     pub(crate) fn new(table: &TableDef, index: &IndexDef) -> Self {
         let keys = index.keys.iter().map(|key| (table.fields[key.field].name.to_owned(), key.descending)).collect();
         Self { keys, unique: index.unique, when: index.when, entries: Map::new_sync() }
@@ -143,7 +143,7 @@ impl Index {
         Entry { keys, tail: if tells_apart { 0 } else { id } }
     }
 
-    /// Where a row stands in it, if it does.
+    /// Returns the position of a row in the index, if it is in it.
     fn entry_of(&self, id: u128, row: &StoredRow) -> Option<Entry> {
         let holds = match self.when {
             None => true,
@@ -154,7 +154,7 @@ impl Index {
         holds.then(|| self.entry(self.keys.iter().map(|(field, _)| row.value(field)), id))
     }
 
-    /// Enters a row; says whether no other one stands there.
+    /// Inserts a row. Returns false if another row has its position.
     pub(crate) fn add(&mut self, id: u128, row: &StoredRow) -> bool {
         let Some(entry) = self.entry_of(id, row) else { return true };
         if self.entries.contains_key(&entry) {
@@ -172,8 +172,7 @@ impl Index {
 }
 
 impl Table {
-    /// Puts a row in the place of another one, or where none is, or none where one is. Nothing changes if a unique index
-    /// refuses it, which is named.
+    /// Inserts, replaces or deletes a row. If a unique index rejects the row, returns its name and changes nothing.
     pub(crate) fn put(&mut self, id: u128, old: Option<&StoredRow>, new: Option<StoredRow>) -> Result<(), String> {
         let mut indexes = self.indexes.clone();
         for (name, index) in &self.indexes {
@@ -198,7 +197,7 @@ impl Table {
         Ok(())
     }
 
-    /// The ids of a plan's rows, in its order.
+    /// Returns the ids of a plan's rows, in order.
     pub(crate) fn ids(&self, plan: &Plan) -> Result<Box<dyn Iterator<Item = u128> + '_>, StoreError> {
         let reverse = plan.reverse;
         let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -218,7 +217,7 @@ impl Table {
     }
 }
 
-/// Goes through `all` forward or backward.
+/// Iterates forward or backward.
 fn either<'a, I, T>(
     backward: bool,
     all: I,
@@ -230,7 +229,7 @@ where
     if backward { then(Box::new(all.rev())) } else { then(Box::new(all)) }
 }
 
-/// What a plan asks of an entry.
+/// The conditions of a plan on an entry.
 struct Asked {
     eq: Vec<Ordered>,
     any: Option<Vec<Ordered>>,

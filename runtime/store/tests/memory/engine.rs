@@ -1,4 +1,4 @@
-//! Who runs reads and mutations: reads where they are called or on a thread of their own, mutations on one thread.
+//! Runs reads on the calling thread or on their own thread, and mutations on one thread.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,11 +25,11 @@ use super::installation::{Held, copy};
 use super::schema;
 use super::transaction::Transaction;
 
-/// Databases by the folders in whose stead they stand.
+/// Databases by their data folder.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(Mutex<HashMap<PathBuf, Arc<Place>>>);
 
-/// Where a database is when nobody serves it.
+/// A database that no process serves.
 #[derive(Default)]
 pub(crate) struct Place(Mutex<State>);
 
@@ -47,17 +47,17 @@ impl std::fmt::Debug for Place {
 }
 
 impl Place {
-    /// The newest committed state.
+    /// Returns the newest committed state.
     pub(crate) fn database(&self) -> Database {
         self.0.lock().unwrap().database.clone()
     }
 
-    /// What will stand in its place.
+    /// Sets the replacement.
     pub(crate) fn prepare(&self, replacement: Database) {
         self.0.lock().unwrap().replacement = Some(replacement);
     }
 
-    /// Puts it there; says whether another one stood there.
+    /// Installs the replacement. Returns true if a database existed.
     pub(crate) fn replace(&self) -> bool {
         let mut state = self.0.lock().unwrap();
         let had_one = state.database.version > 0;
@@ -67,7 +67,7 @@ impl Place {
         had_one
     }
 
-    /// Lets others have it.
+    /// Releases the lock.
     pub(crate) fn release(&self) {
         self.0.lock().unwrap().is_held = false;
     }
@@ -78,7 +78,7 @@ impl Place {
 }
 
 impl Memory {
-    /// The place of a folder, for one holder.
+    /// Locks the place of a folder.
     fn hold(&self, folder: &Path) -> Result<Arc<Place>, OpenError> {
         let place = self.0.lock().unwrap().entry(folder.to_owned()).or_default().clone();
         if std::mem::replace(&mut place.0.lock().unwrap().is_held, true) {
@@ -106,10 +106,10 @@ impl EngineFactory for Memory {
     }
 }
 
-/// Whether what a mutation wrote is kept.
+/// The result of a mutation in its batch.
 enum Kept {
     Yes,
-    /// It wants nothing of it itself.
+    /// The mutation rolls back.
     No,
 }
 
@@ -170,7 +170,7 @@ impl Shared {
         Ran { outcome: transaction.end(), elapsed: transaction.elapsed() }
     }
 
-    /// Runs what waits, as many mutations a commit as are there.
+    /// Runs the queued mutations, one commit per batch.
     fn write(&self, waiting: &Receiver<Work>) {
         let mut next = waiting.recv().ok();
         while let Some(work) = next.take() {
@@ -184,7 +184,7 @@ impl Shared {
         }
     }
 
-    /// Commits a batch that begins with `job`, answers it, and returns what came behind it.
+    /// Commits a batch that begins with `job`, completes its jobs, and returns the next work.
     fn batch(&self, job: Box<dyn WriteJob>, waiting: &Receiver<Work>) -> Option<Work> {
         let (mut state, mut ran, mut behind) = (self.place.database(), Vec::new(), None);
         let mut next = Some(job);
@@ -211,7 +211,7 @@ impl Shared {
         behind
     }
 
-    /// Runs one mutation on a copy, which is the state from then on if it is kept.
+    /// Runs one mutation on a copy, which becomes the state if the mutation is kept.
     fn run(&self, job: &mut dyn WriteJob, state: &mut Database) -> Result<Kept, StoreError> {
         let limit = self.limits.mutation_timeout;
         let transaction = Rc::new(Transaction::new(state.clone(), self.clock.clone(), limit));
@@ -322,7 +322,7 @@ impl Engine for MemoryEngine {
 
     fn close(&self) {
         let Some(queue) = self.queue.lock().unwrap().take() else { return };
-        // Without a sender the thread ends when what waits is answered.
+        // Without a sender, the thread ends after the queued work.
         drop(queue);
         if let Some(writer) = self.writer.lock().unwrap().take()
             && writer.thread().id() != thread::current().id()

@@ -1,4 +1,4 @@
-//! A database in memory that nobody serves.
+//! An offline database in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::engine::Place;
 use super::schema;
 use super::transaction::Transaction;
 
-/// An installation that is held until it is dropped.
+/// An installation that is locked until it is dropped.
 pub(crate) struct Held {
     pub place: Arc<Place>,
     pub clock: Arc<dyn Clock>,
@@ -82,7 +82,7 @@ impl DatabaseBuilder for Builder {
     }
 }
 
-/// A database in one state, for reading at leisure.
+/// Returns a read-only copy of a database.
 pub(crate) fn copy(database: Database, clock: Arc<dyn Clock>) -> Box<dyn OfflineDatabase> {
     Box::new(Copy(Transaction::new(database, clock, Duration::MAX)))
 }

@@ -1,6 +1,5 @@
-//! A second engine, to show that the seam is one: rows in ordered maps that share what they have in common, so that a
-//! snapshot is a copy that costs nothing, and a commit is one such copy in the place of another. It passes the suite of
-//! every engine.
+//! A second engine, which shows that the engine interface is sufficient. Its rows are in ordered maps with shared
+//! structure: a snapshot is a cheap copy, and a commit replaces one copy by another. It passes the conformance suite.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +15,7 @@ use convoke_store::conformance::support::Factory;
 
 convoke_store::conformance_tests!(crate::memory());
 
-/// Engines whose databases live as long as this factory does.
+/// Creates engines whose databases live as long as this factory.
 fn memory() -> Factory {
     Arc::new(engine::Memory::default())
 }

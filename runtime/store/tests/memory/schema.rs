@@ -1,4 +1,4 @@
-//! The schema of a database in memory: kept as JSON, and brought to that of the code step by step.
+//! The schema of a database in memory, recorded as JSON and updated step by step.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use convoke_store::{IndexDef, OpenError, TableDef, Value, Writer};
 use super::database::{Database, Index, StoredRow, Table, index_text};
 use super::transaction::Transaction;
 
-/// The database as the tables in code have it, as far as it goes, and the difference that is left.
+/// Applies the tables in code as far as possible, and returns the remaining difference.
 pub(crate) fn apply(
     database: &Database,
     tables: &[&'static TableDef],
@@ -109,7 +109,7 @@ impl Upkeep for Work {
 
     fn take(&self, step: &Step) -> Result<Stepped, OpenError> {
         Ok(match step {
-            // Rows lie by their ids anyway.
+            // Rows are always ordered by id.
             Step::CreateTable(table) | Step::CreateIdIndex(table) => self.change_table(table.name, |_| Stepped::Done),
             Step::CreateIndex(table, index) => self.change_table(table.name, |stored| {
                 let mut made = Index::new(table, index);

@@ -1,4 +1,4 @@
-//! A transaction on a copy of the database that is its own.
+//! A transaction on its own copy of the database.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, Ta
 use super::database::{Database, StoredRow, Table, index_text};
 use super::engine::Place;
 
-/// Rows between two looks at the clock.
+/// Rows between two checks of the clock.
 const ROWS_BETWEEN: u64 = 256;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -31,11 +31,11 @@ pub(crate) struct Transaction {
     began: Duration,
     limit: Duration,
     end: Cell<Option<End>>,
-    /// Where its snapshot is taken, if it only reads.
+    /// Source of the snapshot of a read-only transaction.
     source: Option<(Arc<Place>, Arc<Commits>)>,
 }
 
-/// Why nothing more runs.
+/// Reason why the transaction ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Deadline,
@@ -43,7 +43,7 @@ enum End {
 }
 
 impl Transaction {
-    /// A transaction on this state, which may take `limit`.
+    /// Creates a transaction on this state with the time limit `limit`.
     pub(crate) fn new(database: Database, clock: Arc<dyn Clock>, limit: Duration) -> Self {
         Self {
             database: RefCell::new(database),
@@ -60,13 +60,13 @@ impl Transaction {
         }
     }
 
-    /// One that reads the newest state of a place, whose commits these are.
+    /// Creates a transaction that reads the newest state of a place with these commits.
     pub(crate) fn reading(place: &Arc<Place>, commits: &Arc<Commits>, clock: Arc<dyn Clock>, limit: Duration) -> Self {
         let source = Some((place.clone(), commits.clone()));
         Self { source, ..Self::new(place.database(), clock, limit) }
     }
 
-    /// The state with what was written.
+    /// Returns the state with the writes.
     pub(crate) fn database(&self) -> Database {
         self.database.borrow().clone()
     }
@@ -76,12 +76,12 @@ impl Transaction {
         change(&mut self.database.borrow_mut())
     }
 
-    /// How long it has been open.
+    /// Returns the time since it was opened.
     pub(crate) fn elapsed(&self) -> Duration {
         self.clock.monotonic().saturating_sub(self.began)
     }
 
-    /// Its function returned, and it ends. Too late counts as not at all.
+    /// Ends the transaction after its function returned. Fails after the deadline.
     pub(crate) fn end(&self) -> Result<()> {
         let alive = self.look();
         self.end.set(Some(End::Over));
@@ -95,7 +95,7 @@ impl Transaction {
         }
     }
 
-    /// Whether it lives and has time left.
+    /// Fails if the transaction has ended or is late.
     fn look(&self) -> Result<()> {
         if self.end.get().is_none() && self.elapsed() > self.limit {
             self.end.set(Some(End::Deadline));
@@ -125,7 +125,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Visits the rows with these ids; says whether there was one.
+    /// Visits the rows with these ids. Returns true if there was one.
     fn visit(
         &self,
         (table, rows): (&'static TableDef, &Table),
@@ -243,7 +243,7 @@ impl Reader for Transaction {
     }
 }
 
-/// A value as it is stored: both zeros are one number.
+/// Returns the stored form of a value: both zeros are one number.
 fn kept(value: &Value) -> Value {
     match value {
         Value::Float(number) => Value::Float(number + 0.0),
@@ -273,7 +273,7 @@ impl Writer for Transaction {
         table.require_storable_changes(before, changes)?;
         let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
         let mut new = (*old).clone();
-        // Of two values for one field the first one counts.
+        // If a field has two values, the first one counts.
         for (place, value) in changes.iter().rev() {
             new.values.insert(table.fields[*place].name.to_owned(), kept(value));
         }
