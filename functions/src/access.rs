@@ -1,41 +1,41 @@
-//! The rights that functions declare: `rights = access::host(args.meeting_id)` runs before a body, and the body receives
-//! what it returned. Each checks in this order: identity, active account, rate, rights.
+//! The rights that functions declare: `rights = access::host(args.meeting_id)` runs before a body, which receives its
+//! result. Each check runs in this order: identity, active account, rate, rights.
 //!
-//! A meeting that does not exist and one the caller has no part in give the same answer, and so do somebody else's
-//! profile and an unknown user: a stranger learns nothing.
+//! A missing meeting and a meeting without the caller give the same error, and so do a foreign profile and an unknown
+//! user. A caller without rights therefore learns nothing.
 
 use convoke::prelude::*;
 use convoke::{Caller, Context};
 use schema::{Actor, Meeting, Participant, Role, User, UserRef};
 
-/// A caller's place in a meeting.
+/// A caller as a participant of a meeting.
 #[derive(Clone)]
 pub struct Membership {
     /// The caller.
     pub user: Doc<User>,
     /// The meeting.
     pub meeting: Doc<Meeting>,
-    /// The caller's row in it.
+    /// The caller's row in the meeting.
     pub participant: Doc<Participant>,
 }
 
 impl Membership {
-    /// Whether the caller is a host of the meeting.
+    /// Returns true if the caller is a host of the meeting.
     pub fn is_host(&self) -> bool {
         self.participant.role == Role::Host
     }
 }
 
-/// Somebody with rights over other people's data.
+/// A caller with rights over data of other users.
 pub enum Admin {
-    /// A deploy key that acts as nobody: on every organization.
+    /// A deploy key without a user: rights on every organization.
     DeployKey,
-    /// A user with the role `admin`: on their own organization.
+    /// A user with the role `admin`: rights on the same organization.
     User(Box<Doc<User>>),
 }
 
 impl Admin {
-    /// Whether their rights reach this user's data.
+    /// Returns true if the rights include this user's data.
     pub fn may_change(&self, user: &User) -> bool {
         match self {
             Admin::DeployKey => true,
@@ -44,10 +44,10 @@ impl Admin {
     }
 }
 
-/// The calling user, whose account is active and whose rate allows the call.
+/// Returns the calling user. Requires an active account and charges the rate.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`, `FORBIDDEN` (deactivated, or a deploy key that acts as nobody), `RATE_LIMITED`.
+/// `UNAUTHENTICATED`, `FORBIDDEN` (deactivated, or a deploy key without a user), `RATE_LIMITED`.
 pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
     let Some(identity) = ctx.identity() else {
         return Err(match ctx.caller() {
@@ -56,7 +56,7 @@ pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
         });
     };
     let row = ctx.db().query(User::by_identity).eq(&identity.issuer).eq(&identity.subject).unique()?;
-    // A deploy key may name a user who never came; everybody else was seen before the call.
+    // A deploy key may name a user without an account. Any other caller has one.
     let user = row.ok_or_else(insufficient)?;
     if !user.is_active {
         return Err(Error::forbidden("Account is deactivated"));
@@ -65,29 +65,29 @@ pub fn user(ctx: &impl Read) -> Result<Doc<User>> {
     Ok(user)
 }
 
-/// The calling user's place in a meeting.
+/// Returns the caller as a participant of the meeting.
 ///
 /// # Errors
-/// Those of [`user`]; `FORBIDDEN` to whom the meeting is none of theirs, also if there is none.
+/// Errors of [`user`]; `FORBIDDEN`: the caller is not in the meeting, or there is no such meeting.
 pub fn participant(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> {
     let user = user(ctx)?;
     membership_of(ctx, user, meeting)
 }
 
-/// The calling user's place in a meeting, for a call with several things: each is charged to their rate.
+/// Returns the caller as a participant, for a call with several items. Each item is charged to the rate.
 ///
 /// # Errors
-/// Those of [`participant`].
+/// Errors of [`participant`].
 pub fn batch_participant(ctx: &impl Read, meeting: Id<Meeting>, things: usize) -> Result<Membership> {
     let user = user(ctx)?;
     ctx.charge(u32::try_from(things.saturating_sub(1)).unwrap_or(u32::MAX))?;
     membership_of(ctx, user, meeting)
 }
 
-/// The place of a user in a meeting.
+/// Returns a user as a participant of a meeting.
 ///
 /// # Errors
-/// `FORBIDDEN` if there is none.
+/// `FORBIDDEN`: the user is not in it.
 pub fn membership_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> Result<Membership> {
     let stranger = || Error::forbidden("Access denied: Not a meeting participant");
     let row = ctx.db().query(Participant::by_meeting_user).eq(meeting).eq(user.id()).unique()?;
@@ -96,17 +96,17 @@ pub fn membership_of(ctx: &impl Read, user: Doc<User>, meeting: Id<Meeting>) -> 
     Ok(Membership { user, meeting, participant })
 }
 
-/// The calling user's place in a meeting that they host.
+/// Returns the caller as a host of the meeting.
 ///
 /// # Errors
-/// Those of [`participant`]; `FORBIDDEN` "Requires host role".
+/// Errors of [`participant`]; `FORBIDDEN` "Requires host role".
 pub fn host(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> {
     let membership = participant(ctx, meeting)?;
     require_host(&membership)?;
     Ok(membership)
 }
 
-/// Lets only a host of the meeting pass.
+/// Requires a host of the meeting.
 ///
 /// # Errors
 /// `FORBIDDEN` "Requires host role".
@@ -119,18 +119,18 @@ pub fn require_host(membership: &Membership) -> Result<()> {
         .with("currentRole", membership.participant.role.as_str()))
 }
 
-/// The calling user, or none for a deploy key that acts as nobody: for what both may ask.
+/// Returns the calling user, or none for a deploy key without a user.
 ///
 /// # Errors
-/// Those of [`user`].
+/// Errors of [`user`].
 pub fn user_or_key(ctx: &impl Read) -> Result<Option<Doc<User>>> {
     if is_bare_deploy_key(ctx) { Ok(None) } else { user(ctx).map(Some) }
 }
 
-/// The caller as an admin: a deploy key that acts as nobody, or a user with the role.
+/// Returns the caller as an admin: a deploy key without a user, or a user with the role.
 ///
 /// # Errors
-/// Those of [`user`]; `FORBIDDEN` for everybody else.
+/// Errors of [`user`]; `FORBIDDEN` for other callers.
 pub fn admin(ctx: &impl Read) -> Result<Admin> {
     if is_bare_deploy_key(ctx) {
         return Ok(Admin::DeployKey);
@@ -139,10 +139,10 @@ pub fn admin(ctx: &impl Read) -> Result<Admin> {
     if is_admin(&user) { Ok(Admin::User(Box::new(user))) } else { Err(insufficient()) }
 }
 
-/// A deploy key that acts as no user, as the audit names it.
+/// Returns a deploy key without a user, as the audit records it.
 ///
 /// # Errors
-/// Those of [`user`]; `FORBIDDEN` for every other caller.
+/// Errors of [`user`]; `FORBIDDEN` for other callers.
 pub fn deploy_key(ctx: &impl Read) -> Result<Actor> {
     if is_bare_deploy_key(ctx) {
         return Ok(actor(ctx, None));
@@ -151,11 +151,11 @@ pub fn deploy_key(ctx: &impl Read) -> Result<Actor> {
     Err(insufficient())
 }
 
-/// The user whose profile is meant, if the caller owns it or has rights over its owner.
+/// Returns the user of a profile if the caller is that user or has rights over that user.
 ///
 /// # Errors
-/// Those of [`admin`]; `FORBIDDEN` for an unknown user and for somebody else's; `NOT_FOUND` if an admin or a deploy key
-/// names an unknown user.
+/// Errors of [`admin`]; `FORBIDDEN`: the user is unknown or another user; `NOT_FOUND`: an admin or a deploy key named
+/// an unknown user.
 pub fn profile_owner(ctx: &impl Read, who: &UserRef) -> Result<Owned> {
     if is_bare_deploy_key(ctx) {
         let owner = find_user(ctx, None, who)?.ok_or_else(unknown_user)?;
@@ -174,11 +174,11 @@ pub fn profile_owner(ctx: &impl Read, who: &UserRef) -> Result<Owned> {
 
 /// A user whose profile the caller may change.
 pub struct Owned {
-    /// Whose profile it is.
+    /// Owner of the profile.
     pub owner: Doc<User>,
-    /// Who changes it.
+    /// The caller, as the audit records it.
     pub actor: Actor,
-    /// Whether that is the owner themselves.
+    /// True if the caller is the owner.
     pub is_own: bool,
 }
 
@@ -186,14 +186,14 @@ pub struct Owned {
 pub struct Administered {
     /// The user.
     pub user: Doc<User>,
-    /// The caller, as the audit names them.
+    /// The caller, as the audit records it.
     pub actor: Actor,
 }
 
-/// The user that an admin or deploy key names.
+/// Returns the user that an admin or deploy key names.
 ///
 /// # Errors
-/// Those of [`admin`]; `NOT_FOUND` for an unknown user; `FORBIDDEN` for one of another organization.
+/// Errors of [`admin`]; `NOT_FOUND`: the user is unknown; `FORBIDDEN`: the user is of another organization.
 pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<Administered> {
     let admin = admin(ctx)?;
     let caller = match &admin {
@@ -208,15 +208,15 @@ pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<Administered> {
     Ok(Administered { user, actor })
 }
 
-/// The two users that an admin or deploy key names.
+/// Returns the two users that an admin or deploy key names.
 ///
 /// # Errors
-/// Those of [`administered`].
+/// Errors of [`administered`].
 pub fn administered_pair(ctx: &impl Read, one: &UserRef, other: &UserRef) -> Result<[Doc<User>; 2]> {
     Ok([administered(ctx, one)?.user, administered(ctx, other)?.user])
 }
 
-/// Who makes this call, as the audit names them: the deploy key, also where it acts as a user; else the user.
+/// Returns the caller as the audit records it: a deploy key, also if it acts as a user; otherwise the user.
 pub fn actor(ctx: &impl Context, user: Option<&Doc<User>>) -> Actor {
     match (ctx.caller(), user) {
         (Caller::DeployKey(key), _) => Actor::deploy_key(&key.name),
@@ -225,7 +225,7 @@ pub fn actor(ctx: &impl Context, user: Option<&Doc<User>>) -> Actor {
     }
 }
 
-/// The user that a reference names: by id, or by the `sub` of the caller's own issuer.
+/// Returns the user of a reference: by id, or by the `sub` of the caller's issuer.
 ///
 /// # Errors
 /// A failure of the store.
@@ -239,33 +239,33 @@ pub fn find_user(ctx: &impl Read, caller: Option<&Doc<User>>, who: &UserRef) -> 
     Ok(ctx.db().query(User::by_identity).eq(&caller.issuer).eq(who.subject()).unique()?)
 }
 
-/// Whether `admin` has the role, and `user` is of the same organization.
+/// Returns true if `admin` has the role and both are of the same organization.
 pub fn administers(admin: &User, user: &User) -> bool {
     is_admin(admin) && same_organization(admin, user)
 }
 
-/// Whether the user carries the role `admin`.
+/// Returns true if the user has the role `admin`.
 pub fn is_admin(user: &User) -> bool {
     user.roles.iter().any(|role| role == "admin")
 }
 
-/// Two users of one issuer and one organization; two without an organization are never in the same one.
+/// Returns true if both users have the same issuer and organization. Users without an organization never do.
 pub fn same_organization(a: &User, b: &User) -> bool {
     let known = a.org_id.as_deref().is_some_and(|org| !org.is_empty());
     known && a.issuer == b.issuer && a.org_id == b.org_id
 }
 
-/// `FORBIDDEN` for somebody else's data.
+/// Returns `FORBIDDEN` for data of another user.
 pub fn insufficient() -> Error {
     Error::forbidden("Access denied: Insufficient permissions")
 }
 
-/// `NOT_FOUND` for a user that is named by somebody who may know.
+/// Returns `NOT_FOUND` for a caller that may know which users exist.
 pub fn unknown_user() -> Error {
     Error::not_found("User not found")
 }
 
-/// Whether a deploy key calls that acts as nobody.
+/// Returns true if the caller is a deploy key without a user.
 pub fn is_bare_deploy_key(ctx: &impl Context) -> bool {
     ctx.caller().deploy_key().is_some_and(|key| key.acting_as.is_none())
 }

@@ -1,12 +1,12 @@
-//! The record of what changed rights or other people's data, written in the transaction that changed it.
+//! The audit log of changes of rights and of other users' data, written in the transaction of the change.
 //!
-//! [`meeting`], [`user`] and [`catalog`] record a deed on one resource; [`by_key`] records what is worth an entry only
-//! because a deploy key did it. Who may read the record is `system/audit`'s.
+//! [`meeting`], [`user`] and [`catalog`] record an action on one resource. [`by_key`] records actions that count only
+//! if a deploy key does them. `system/audit` defines who may read the log.
 
 use convoke::prelude::*;
 use schema::{Actor, AuditEntry, Details, Meeting, User};
 
-/// Records a deed on a meeting. Reads its organizer, whose organization the entry is in.
+/// Records an action on a meeting. Reads its organizer, since the entry belongs to the organizer's organization.
 ///
 /// # Errors
 /// A failure of the store.
@@ -22,7 +22,7 @@ pub fn meeting(
     deed.record(ctx, organizer.as_deref())
 }
 
-/// Records a deed on a user's data or account.
+/// Records an action on a user's data or account.
 ///
 /// # Errors
 /// A failure of the store.
@@ -31,7 +31,7 @@ pub fn user(ctx: &mut MutationCtx, actor: &Actor, action: &str, user: &Doc<User>
     deed.record(ctx, Some(user))
 }
 
-/// Records a deed on an entry of the interest catalog, which belongs to no organization.
+/// Records an action on an interest of the catalog, which belongs to no organization.
 ///
 /// # Errors
 /// A failure of the store.
@@ -39,7 +39,8 @@ pub fn catalog(ctx: &mut MutationCtx, actor: &Actor, action: &str, key: &str, de
     Deed { actor, action, resource_type: "interest", resource_id: key.to_owned(), details }.record(ctx, None)
 }
 
-/// Records a mutation on a user's own data if a deploy key makes it in their name; the action is the function's path.
+/// Records a mutation of a user's own data if a deploy key makes it for the user. The action is the path of the
+/// function.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,36 +1,36 @@
-//! What happens to a meeting, told inside the transaction in which it happens.
+//! Events of meetings, emitted in the transaction in which they happen.
 //!
-//! Who makes something of it (prompts, insights, subscriptions) listens by [`listener!`](crate::listener); who tells it
-//! knows none of them. A listener that fails undoes the whole transaction, as any other step of it would.
+//! Modules such as prompts, insights and subscriptions listen by [`listener!`](crate::listener); the emitting functions
+//! do not depend on them. If a listener fails, the whole transaction rolls back.
 
 use std::sync::LazyLock;
 
 use convoke::prelude::*;
 use schema::{Meeting, User};
 
-/// What happened.
+/// An event of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It was made, or somebody was added or invited to it.
+    /// The meeting was created, or a participant was added or invited.
     PeopleCame,
-    /// This user is no participant any more.
+    /// This user is no longer a participant.
     ParticipantRemoved(Id<User>),
-    /// Something new was said in it.
+    /// A transcript chunk was added.
     Spoken,
-    /// It is over.
+    /// The meeting has ended.
     Concluded,
 }
 
-/// Hears of every event.
+/// A function that receives every event.
 pub struct Listener {
-    /// The folder that listens.
+    /// Folder of the listener.
     pub name: &'static str,
     pub hear: fn(&mut MutationCtx, &Doc<Meeting>, Event) -> Result<()>,
 }
 
 inventory::collect!(Listener);
 
-/// Has a function of a folder hear of every event: `listener!(on_event);`.
+/// Registers a function of a folder for every event: `listener!(on_event);`.
 #[macro_export]
 macro_rules! listener {
     ($hear:path) => {
@@ -38,10 +38,10 @@ macro_rules! listener {
     };
 }
 
-/// Tells everybody who listens, always in the same order: a mutation that runs again does the same again.
+/// Calls all listeners in a fixed order, so that a mutation that runs again has the same effects.
 ///
 /// # Errors
-/// Those of the listeners.
+/// Errors of the listeners.
 pub fn emit(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
     static LISTENERS: LazyLock<Vec<&Listener>> = LazyLock::new(|| {
         let mut all: Vec<_> = inventory::iter::<Listener>().collect();

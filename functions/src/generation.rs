@@ -1,8 +1,8 @@
-//! When a generator runs: what insights and prompts share.
+//! Scheduling of the generators of insights and prompts.
 //!
-//! Understanding a long transcript keeps a core busy for a second, so generators run one at a time for a meeting, at whichever
-//! node, and few at once on each, on threads of their own. Only who may run reads texts: those who wait hold none. How much text one
-//! reads is `transcripts/window`'s; what it finds is its own affair.
+//! Reading a long transcript uses a core for about a second. So one generator runs per meeting over all nodes, and a
+//! few run per node, each on its own thread. Only a running generator reads texts; waiting ones hold none.
+//! `transcripts/window` limits the size of the text.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,36 +15,36 @@ use schema::Meeting;
 use schema::limits::Generation;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How long a call waits for those before it.
+/// Longest wait of a call for earlier ones.
 const WAIT: Duration = Duration::from_secs(25);
 
-/// Waits for all that a call has to wait for before it can generate.
+/// Waits until a call may generate.
 ///
 /// # Errors
-/// `UNAVAILABLE` after 25 s, and at once where many wait already; those of `wait`.
+/// `UNAVAILABLE` after 25 s, and immediately if many calls wait already; errors of `wait`.
 pub async fn patiently<T>(ctx: &ActionCtx, wait: impl Future<Output = Result<T>>) -> Result<T> {
     ctx.memory::<Gate>().patiently(ctx.settings::<Generation>().waiting_max, wait).await
 }
 
-/// Waits for the right to generate from the texts of a meeting, as long as it takes: see [`patiently`].
+/// Waits without a timeout for the right to generate from the texts of a meeting; see [`patiently`].
 ///
 /// # Errors
-/// `UNAVAILABLE` if other nodes cannot be asked.
+/// `UNAVAILABLE`: other nodes cannot be reached.
 pub async fn enter(ctx: &ActionCtx, meeting: Id<Meeting>) -> Result<Pass> {
     ctx.memory::<Gate>().enter(ctx.turns(), meeting, ctx.settings::<Generation>().at_once, ctx.now()).await
 }
 
-/// The right to generate from the texts of one meeting, until it is dropped.
+/// The right to generate from the texts of one meeting. Dropping it releases the right.
 pub struct Pass {
     _place: OwnedSemaphorePermit,
     _turn: Turn,
 }
 
-/// Runs a generator on a thread of its own. The pass is held until it has come to its end, also if nobody waits for that
-/// any more: a call that was cut off still keeps its core busy.
+/// Runs a generator on its own thread. The pass is held until the generator ends, even if its caller is gone, because
+/// it still uses a core.
 ///
 /// # Errors
-/// `INTERNAL` if there is no room for a thread.
+/// `INTERNAL`: no thread can be started.
 pub async fn work<T: Send + 'static>(
     ctx: &ActionCtx,
     pass: Pass,
@@ -58,7 +58,7 @@ pub async fn work<T: Send + 'static>(
     ctx.work_on_thread(work).await
 }
 
-/// Who generates now, in this process.
+/// The running and waiting generators of this process.
 #[derive(Default)]
 struct Gate {
     waiting: AtomicUsize,
@@ -87,10 +87,10 @@ impl Gate {
     }
 }
 
-/// One of those who wait, until it is dropped.
+/// A waiting call, until it is dropped.
 struct Waiting<'a> {
     all: &'a AtomicUsize,
-    /// How many waited when this one came, this one included.
+    /// Number of waiting calls at its arrival, including itself.
     place: usize,
 }
 

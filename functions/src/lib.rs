@@ -1,10 +1,11 @@
-//! The functions of the application, in folders that mirror their paths.
+//! The functions of the application, in folders that match their paths.
 //!
-//! Files named for an algorithm (`generator`, `tokens`, `trend`, …) are plain modules: values in, values out, no
-//! context and no database. The functions beside them read the rows, call these and write the rows.
+//! Files with the name of an algorithm (`generator`, `tokens`, `trend`, …) are pure modules without context and
+//! database. The functions beside them read rows, call these modules and write rows.
 //!
-//! What all functions share stands first: who may what (`access`), the record of who did it (`audit`), what people see
-//! of each other (`names`), what is made use of (`people`), what happens to a meeting (`events`), and when generators run (`generation`).
+//! Modules at the top are shared by all functions: rights (`access`), the audit log (`audit`), public names (`names`),
+//! profiles as input of generators (`people`), events of meetings (`events`), and the scheduling of generators
+//! (`generation`).
 
 #![allow(missing_docs, reason = "nobody depends on an application: an item is public for its tests and its program")]
 

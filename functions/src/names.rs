@@ -1,4 +1,4 @@
-//! What everybody sees of a person: a name and a picture, never an e-mail address.
+//! The public part of a user: a name and a picture, never an e-mail address.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use convoke::prelude::*;
 use convoke::value;
 use schema::{DisplayName, Profile, User};
 
-/// A person as lists show one.
+/// A user in lists.
 ///
 /// ```json
 /// {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": ""}
@@ -16,19 +16,19 @@ pub struct Person {
     /// The user.
     #[value(rename = "_id")]
     pub id: Id<User>,
-    /// The name to show; never empty.
+    /// Display name; never empty.
     pub display_name: String,
-    /// The address of a picture, or `""`.
+    /// URL of a picture, or `""`.
     pub avatar_url: String,
 }
 
 impl Person {
-    /// The person of these rows.
+    /// Creates the person of these rows.
     pub fn new(user: &Doc<User>, profile: Option<&Profile>) -> Self {
         Self { id: user.id(), display_name: display_name(user, profile), avatar_url: avatar_url(user) }
     }
 
-    /// Somebody whose row is gone.
+    /// Creates the person of a deleted user.
     fn unknown(id: Id<User>) -> Self {
         Self { id, display_name: UNKNOWN.to_owned(), avatar_url: String::new() }
     }
@@ -36,8 +36,8 @@ impl Person {
 
 const UNKNOWN: &str = "Unknown user";
 
-/// The name that everybody sees: the profile's, else the claim's, else the part of the e-mail before `@`, else
-/// "Unknown user".
+/// Returns the display name: of the profile, or the name claim, or the part of the e-mail before `@`, or "Unknown
+/// user".
 pub fn display_name(user: &User, profile: Option<&Profile>) -> String {
     match profile {
         Some(profile) => profile.display_name.as_str().to_owned(),
@@ -45,18 +45,18 @@ pub fn display_name(user: &User, profile: Option<&Profile>) -> String {
     }
 }
 
-/// The name that a user's claims give: the claim itself, else the part of the e-mail before `@`.
+/// Returns the name in a user's claims: the name claim, or the part of the e-mail before `@`.
 pub fn claimed_name(user: &User) -> Option<DisplayName> {
     let local_part = || DisplayName::new(user.email.as_ref()?.local_part()).ok();
     user.display_name.clone().or_else(local_part)
 }
 
-/// The address of a user's picture, or `""`.
+/// Returns the URL of a user's picture, or `""`.
 pub fn avatar_url(user: &User) -> String {
     user.avatar_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default()
 }
 
-/// The persons with these ids, in two statements however many they are.
+/// Returns the persons with these ids. Runs two statements, whatever their number.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,18 +1,18 @@
-//! Pages of a list that shows only some of the rows it reads, and how much metadata a list shows that is answered whole.
+//! Pages of lists with a filter, and the limit of metadata in a complete list.
 
 use convoke::prelude::*;
 use convoke::store::Cursor;
 use schema::Metadata;
 
-/// Reads of one page, whatever the filter leaves out: what bounds the statements of a call. A page that is not full
-/// and has a cursor goes on where it ended.
+/// Most reads for one page, whatever the filter skips; it limits the statements of a call. A page that is not full has
+/// a cursor to continue.
 const READS_MAX: usize = 10;
 
-/// A page of at most `rows_max` items, read by `read(cursor, rows)` and passed through `show`, which gives nothing for
-/// a row that is not shown.
+/// Returns a page of at most `rows_max` items, read by `read(cursor, rows)` and converted by `show`, which returns none
+/// for a hidden row.
 ///
 /// # Errors
-/// Those of `read` and `show`.
+/// Errors of `read` and `show`.
 pub fn filtered<T, U>(
     cursor: Option<Cursor>,
     rows_max: usize,
@@ -31,8 +31,8 @@ pub fn filtered<T, U>(
     Ok(page)
 }
 
-/// Whether there is room for this metadata, whose bytes are taken off then. Where there is none, there is none for what
-/// follows either: a list must not show some and leave others out by their size.
+/// Returns true if there is room for this metadata, and subtracts its bytes. Without room there is none for later items
+/// either, because a list must not omit some by their size.
 pub fn takes(room: &mut usize, metadata: &Metadata) -> bool {
     let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
     let left = room.checked_sub(bytes);
@@ -66,6 +66,6 @@ mod tests {
         assert!(!takes(&mut room, &small));
         let mut room = 18;
         assert!(!takes(&mut room, &large));
-        assert!(!takes(&mut room, &small), "it follows one that had no room");
+        assert!(!takes(&mut room, &small), "it follows an item without room");
     }
 }

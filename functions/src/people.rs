@@ -1,7 +1,6 @@
-//! What generators and the matcher know of people: name, profile, interests by their labels.
+//! The input of generators and the matcher about users: name, profile, and labels of interests.
 //!
-//! Read for many at once, in four statements however many they are. Whose portrait may be used for what is the
-//! caller's to decide.
+//! Reads many users in four statements, whatever their number. The caller decides whose data may be used.
 
 use std::collections::HashMap;
 
@@ -11,17 +10,17 @@ use schema::{Interest, InterestKey, Profile, User, UserInterest};
 
 use crate::names;
 
-/// A person, as far as the rows know one.
+/// A user with profile and interests.
 #[value(output)]
 pub struct PersonRecord {
     pub user: Doc<User>,
-    /// Absent before there is one.
+    /// Absent if there is none yet.
     pub profile: Option<Doc<Profile>>,
-    /// In the order in which the user got them.
+    /// In the order in which the user added them.
     pub interests: Vec<Labelled>,
 }
 
-/// An interest with the name that people read.
+/// An interest with its label.
 #[value(output)]
 pub struct Labelled {
     pub key: InterestKey,
@@ -29,12 +28,12 @@ pub struct Labelled {
 }
 
 impl PersonRecord {
-    /// The name that everybody sees.
+    /// Returns the display name.
     pub fn name(&self) -> String {
         names::display_name(&self.user, self.profile.as_deref())
     }
 
-    /// The names of the interests.
+    /// Returns the labels of the interests.
     pub fn labels(&self) -> Vec<String> {
         self.interests.iter().map(|interest| interest.label.clone()).collect()
     }
@@ -43,7 +42,7 @@ impl PersonRecord {
 /// More interests than a user can have.
 const INTERESTS_MAX: usize = 200;
 
-/// The portraits of these users, in their order; users without a row are left out.
+/// Returns the records of these users, in their order. Users without a row are skipped.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,28 +1,29 @@
-//! The interests that every installation starts with, and the keys that interests get.
+//! The built-in interests, and the keys of interests.
 //!
-//! Owns the built-in catalog, the slug of a name, and when two names are one. Rows, their use counts and who made them are the table's.
+//! This module defines the built-in catalog, the slug of a name, and the equality of names. The table has the rows,
+//! their use counts and their creators.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// One interest of the built-in catalog.
+/// An interest of the built-in catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Stable: profiles refer to it.
+    /// Stable, because profiles refer to it.
     pub key: &'static str,
     /// `academic`, `industry`, `skill` or `personal`.
     pub category: &'static str,
 }
 
 impl Entry {
-    /// The name people read.
+    /// Returns the display name.
     #[must_use]
     pub fn label(&self) -> String {
         label(self.key)
     }
 }
 
-/// The longest slug: with `custom:` before it a key keeps within its 64 characters.
+/// Longest slug: with the prefix `custom:`, a key has at most 64 characters.
 pub const SLUG_CHARS_MAX: usize = 57;
 
 const INDUSTRY: &[&str] = &[
@@ -111,18 +112,18 @@ const PERSONAL: &[&str] = &[
     "open-source",
 ];
 
-/// The whole built-in catalog, by category.
+/// Returns the built-in catalog, by category.
 pub fn entries() -> impl Iterator<Item = Entry> {
     [("industry", INDUSTRY), ("skill", SKILL), ("academic", ACADEMIC), ("personal", PERSONAL)]
         .into_iter()
         .flat_map(|(category, keys)| keys.iter().map(move |key| Entry { key, category }))
 }
 
-/// A key in words: each with a capital, except where people write it otherwise.
+/// Returns the words of a key in title case, except for names with another usual spelling.
 fn label(key: &str) -> String {
     match key {
         "ai-ml" => "AI & ML".to_owned(),
-        // The hyphen does not break: "E" alone at a line's end reads as a list item.
+        // The hyphen is non-breaking: a single "E" at the end of a line looks like a list item.
         "e-commerce" => "E\u{2011}commerce".to_owned(),
         _ => key.split('-').map(word).collect::<Vec<_>>().join(" "),
     }
@@ -141,10 +142,11 @@ fn word(part: &str) -> String {
     }
 }
 
-/// The slug of a name: lower case, what is not `[a-z0-9]` as single dashes between, at most 57 characters.
+/// Returns the slug of a name: lower case, with single dashes in place of other characters than `[a-z0-9]`, at most 57
+/// characters.
 ///
-/// A name of which nothing is left (another script, emoji) gets the first 12 hex digits of SHA-256 of its NFC form, so
-/// that the same name, typed on another system, gets the same key.
+/// If nothing is left of a name (another script, emoji), the slug is the first 12 hex digits of the SHA-256 hash of its
+/// NFC form. The same name typed on another system then gets the same key.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
@@ -158,13 +160,13 @@ pub fn slug(name: &str) -> String {
         return fingerprint(name);
     }
     slug.truncate(SLUG_CHARS_MAX);
-    // The cut can fall right after a dash, and words are joined by dashes, not ended by them.
+    // The cut may leave a dash at the end.
     slug.truncate(slug.trim_end_matches('-').len());
     slug
 }
 
-/// The form in which two names of one interest are equal: without regard to case and white space. The hyphen that does
-/// not break, of a built-in label, is what people type as `-`.
+/// Returns the form in which equal names of an interest are equal: without case and white space. The non-breaking
+/// hyphen of a built-in label equals `-`.
 #[must_use]
 pub fn label_key(name: &str) -> String {
     let letters = name.nfc().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase);
@@ -232,7 +234,7 @@ mod tests {
         // sha256 of the UTF-8 bytes of "読書" begins with these digits.
         assert_eq!(slug("読書"), READING);
         assert_eq!(slug("🦀").len(), 12);
-        assert_eq!(slug("\u{3b9}\u{308}\u{301}"), slug("\u{390}"), "composed or not, the name is the same");
+        assert_eq!(slug("\u{3b9}\u{308}\u{301}"), slug("\u{390}"), "composed and decomposed names are equal");
     }
 
     #[test]

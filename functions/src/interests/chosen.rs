@@ -1,11 +1,11 @@
-//! Which interests a user has, and how many users have each.
+//! The interests of users, and the number of users per interest.
 
 use std::collections::HashSet;
 
 use convoke::prelude::*;
 use schema::{Interest, InterestKey, InterestRef, User, UserInterest};
 
-/// The keys a user has, in the order they got them.
+/// Returns the keys of a user's interests, in the order in which they were added.
 ///
 /// # Errors
 /// A failure of the store.
@@ -13,10 +13,10 @@ pub fn keys(ctx: &impl Read, user: Id<User>) -> Result<Vec<InterestKey>> {
     Ok(rows(ctx, user)?.into_iter().map(|row| row.key.clone()).collect())
 }
 
-/// These references as keys of the catalog, each once.
+/// Converts references to keys of the catalog, without duplicates.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` "Invalid interests: x, y" with all that the catalog does not have, also in `invalid`.
+/// `INVALID_ARGUMENT` "Invalid interests: x, y" with all unknown references, also in `invalid`.
 pub fn known(ctx: &impl Read, references: Vec<InterestRef>) -> Result<Vec<InterestKey>> {
     let mut seen = HashSet::new();
     let references: Vec<InterestRef> = references.into_iter().filter(|text| seen.insert(text.clone())).collect();
@@ -31,7 +31,7 @@ pub fn known(ctx: &impl Read, references: Vec<InterestRef>) -> Result<Vec<Intere
     Err(Error::invalid_argument("interests", message).with("invalid", invalid))
 }
 
-/// Makes a user's interests exactly these, which are in the catalog, by difference; counts their uses along.
+/// Sets a user's interests to exactly these keys of the catalog, and updates the use counts.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,7 +1,7 @@
-//! Rows of former releases, in which the id that a client made up ("1") was the key of what its user meant by it.
+//! Migrations of rows of former releases, whose keys were ids from clients ("1") instead of names.
 //!
-//! Both migrations may run in either order, and beside callers: what they have not come to yet is resolved as a client's
-//! interest is, by its name.
+//! Both migrations may run in either order, while calls are served. Rows that are not migrated yet are resolved by
+//! name, like an interest from a client.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,11 @@ use super::catalog::label_key;
 use super::resolve::key_of_name;
 use crate::access;
 
-/// Gives every entry of the catalog the form of its label by which it is found. One that nobody has gets its label's key.
+/// Adds to every entry of the catalog the form of its label that is used to find it. An unused entry gets the key of
+/// its label.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn label_interests(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     let mut official = Official::default();
@@ -37,10 +38,10 @@ pub fn label_interests(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<M
     })
 }
 
-/// Moves users from keys that clients made up to those of the same label. Entries that nobody has any more go.
+/// Moves users from keys that clients made up to keys of the same label. Deletes entries that become unused.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn rekey_interests(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     let mut official = Official::default();
@@ -73,21 +74,22 @@ fn find(ctx: &impl Read, key: &InterestKey) -> Result<Option<Doc<Interest>>> {
     Ok(ctx.db().query(Interest::by_key).eq(key).unique()?)
 }
 
-/// The built-in entries and the admins', by label: read once a part, since some may not have their label's key yet.
+/// The built-in entries and those of admins, by label. Read once per part, since some may not have the key of their
+/// label yet.
 #[derive(Default)]
 struct Official(Option<HashMap<String, InterestKey>>);
 
-/// More entries than the built-in ones and what an operator adds.
+/// More entries than the built-in ones and those of operators.
 const OFFICIAL_MAX: usize = 100_000;
 
 impl Official {
-    /// The key that an interest of this name has in the catalog.
+    /// Returns the key of an interest with this name in the catalog.
     fn key_of(&mut self, ctx: &impl Read, label: &InterestName) -> Result<InterestKey> {
         let official = match &mut self.0 {
             Some(official) => official,
             unread @ None => {
                 let rows = ctx.db().query(Interest::by_creator).eq(None::<Id<User>>).take(OFFICIAL_MAX)?;
-                // The oldest of one label counts.
+                // The oldest entry of a label counts.
                 unread.insert(rows.iter().rev().map(|row| (label_key(row.label.as_str()), row.key.clone())).collect())
             }
         };

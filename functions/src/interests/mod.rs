@@ -1,4 +1,4 @@
-//! The catalog of interests and what users chose from it.
+//! The catalog of interests and the interests of users.
 
 pub mod catalog;
 pub mod seed;

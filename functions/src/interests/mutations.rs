@@ -1,4 +1,4 @@
-//! Keeping the catalog: for automation only, with a deploy key.
+//! Maintenance of the catalog, with a deploy key only.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
@@ -8,20 +8,20 @@ use super::catalog::label_key;
 use super::seed;
 use crate::{access, audit};
 
-/// What [`upsert_catalog_entry`] takes.
+/// Arguments of [`upsert_catalog_entry`].
 #[args]
 pub struct UpsertCatalogEntry {
     pub key: InterestKey,
-    /// The name people read.
+    /// The display name.
     pub label: InterestName,
     pub category: InterestCategory,
     pub icon_name: Option<IconName>,
 }
 
-/// Adds an interest to the catalog, or changes how one is shown. One that a user made becomes everybody's.
+/// Adds an interest to the catalog, or changes its label and category. An interest that a user created becomes public.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn upsert_catalog_entry(ctx: &mut MutationCtx, actor: Actor, args: UpsertCatalogEntry) -> Result<()> {
     seed::ensure(ctx)?;
@@ -48,7 +48,7 @@ pub fn upsert_catalog_entry(ctx: &mut MutationCtx, actor: Actor, args: UpsertCat
     audit::catalog(ctx, &actor, "interest.saved", key.as_str(), details)
 }
 
-/// What [`remove_catalog_entry`] takes.
+/// Arguments of [`remove_catalog_entry`].
 ///
 /// ```json
 /// {"key": "chess"}
@@ -58,7 +58,7 @@ pub struct RemoveCatalogEntry {
     pub key: InterestKey,
 }
 
-/// Removes an interest that no user has.
+/// Deletes an interest that no user has.
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key. `NOT_FOUND`: there is none. `FAILED_PRECONDITION`: users have it;

@@ -1,4 +1,4 @@
-//! Reading the catalog, and one's own choice from it.
+//! Queries of the catalog and of the caller's interests.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use schema::{IconName, Interest, InterestCategory, InterestKey, InterestName, Li
 use super::chosen;
 use crate::{access, paging};
 
-/// What [`list_catalog`] takes.
+/// Arguments of [`list_catalog`].
 #[args]
 pub struct ListCatalog {
-    /// Only those of this category.
+    /// Lists only this category.
     pub category: Option<InterestCategory>,
     #[default(Limit::default())]
     pub limit: Limit<200, 500>,
-    /// The page after the one that returned this.
+    /// Cursor of the previous page.
     pub cursor: Option<Cursor>,
 }
 
@@ -33,14 +33,15 @@ pub struct CatalogItem {
     pub label: InterestName,
     pub category: InterestCategory,
     pub icon_name: Option<IconName>,
-    /// Users who have it now.
+    /// Number of users who have it now.
     pub usage_count: i64,
 }
 
-/// The catalog by key: the built-in interests, one's own, and those of other users that five users have.
+/// Returns the catalog by key: built-in interests, the caller's own, and those of other users that at least five users
+/// have.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn list_catalog(ctx: &QueryCtx, user: Doc<User>, args: ListCatalog) -> Result<Page<CatalogItem>> {
     let read = |cursor: Option<&Cursor>, rows: usize| -> Result<Page<Doc<Interest>>> {
@@ -72,7 +73,7 @@ impl From<Doc<Interest>> for CatalogItem {
     }
 }
 
-/// An interest that the caller has.
+/// An interest of the caller.
 ///
 /// ```json
 /// {"key": "machine-learning", "label": "Machine Learning", "category": "industry"}
@@ -85,10 +86,10 @@ pub struct OwnInterest {
     pub icon_name: Option<IconName>,
 }
 
-/// The caller's interests, in the order they got them.
+/// Returns the caller's interests, in the order in which they were added.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_user_interests(ctx: &QueryCtx, user: Doc<User>) -> Result<Vec<OwnInterest>> {
     let keys = chosen::keys(ctx, user.id())?;

@@ -1,7 +1,7 @@
-//! From the interests that a client sends at onboarding to keys of the catalog; unknown ones join it.
+//! Converts the interests that a client sends at onboarding to keys of the catalog. Unknown ones are added.
 //!
-//! An id that a client made up ("1", "ML") names nothing: two clients that count alike do not share an interest. So a
-//! row that a user makes gets its key from its name, never from the id.
+//! Ids that clients make up ("1", "ML") have no meaning across clients. So the key of a user's own interest comes from
+//! its name, never from the id.
 
 use std::collections::HashMap;
 
@@ -11,27 +11,28 @@ use schema::{IconName, Interest, InterestCategory, InterestId, InterestKey, Inte
 
 use super::catalog::{label_key, slug};
 
-/// An interest as a client sends it at onboarding.
+/// An interest from a client at onboarding.
 ///
 /// ```json
 /// {"id": "machine-learning", "name": "Machine Learning", "category": "industry"}
 /// ```
 #[value]
 pub struct SentInterest {
-    /// A key of the catalog, or whatever the client calls it.
+    /// A key of the catalog, or any id of the client.
     pub id: InterestId,
     pub name: InterestName,
     pub category: InterestCategory,
     pub icon_name: Option<IconName>,
 }
 
-/// The keys of these interests, each once, in the order they were sent. Makes the rows that are missing, as `maker`'s.
+/// Returns the keys of these interests without duplicates, in their order. Creates missing rows with the creator
+/// `maker`.
 ///
-/// An interest is the built-in or an admin's row whose key is its id; else the row whose label is its name without
-/// regard to case and white space; else the row of its name's slug, which is made if it is missing.
+/// An interest is the built-in or admin's row whose key is its id; otherwise the row whose label equals its name;
+/// otherwise the row of its name's slug, which is created if it is missing.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` past the quota of rows made by one user.
+/// `FAILED_PRECONDITION`: the user has created too many interests.
 pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Result<Vec<InterestKey>> {
     let ids = sent.iter().filter_map(|interest| InterestKey::new(interest.id.as_str()).ok());
     let candidates: Vec<InterestKey> =
@@ -73,13 +74,13 @@ pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Re
     Ok(keys)
 }
 
-/// The key that the name of a user's own interest makes.
+/// Returns the key of a user's own interest with this name.
 pub fn key_of_name(name: &str) -> InterestKey {
     let key = format!("custom:{}", slug(name));
     InterestKey::new(key).expect("a slug of at most 57 characters behind `custom:` is a key")
 }
 
-/// The key of the row with this label; of several, of one that nobody made: those come first in the index.
+/// Returns the key of the row with this label. A row without a creator precedes others in the index.
 fn of_label(ctx: &impl Read, label: &str) -> Result<Option<InterestKey>> {
     Ok(ctx.db().query(Interest::by_label).eq(label).first()?.map(|row| row.key.clone()))
 }

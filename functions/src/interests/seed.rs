@@ -1,14 +1,14 @@
 //! The rows of the built-in catalog.
 //!
-//! They are made at the first need: by whatever first writes to the catalog or admits a user. Every call of a user comes
-//! after the latter, so nobody ever reads a catalog that is not there yet.
+//! They are created at the first need: by the first write to the catalog or the first admission of a user. Every user
+//! call follows an admission, so no caller sees a catalog without them.
 
 use convoke::prelude::*;
 use schema::{Interest, InterestKey};
 
 use super::catalog;
 
-/// Makes the built-in rows if the catalog has no row at all. What an admin removed later stays removed.
+/// Creates the built-in rows if the catalog is empty. Rows that an admin removed later stay removed.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,4 +1,4 @@
-//! What came of the caller's matches: saying it, and looking back.
+//! Outcomes of the caller's matches: feedback and history.
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
@@ -7,17 +7,17 @@ use schema::{Comments, Limit, Match, MatchFeatures, MatchOutcome, Offset, Outcom
 use super::standing::{self, Matched};
 use crate::{access, audit};
 
-/// What [`get_match_history`] takes.
+/// Arguments of [`get_match_history`].
 #[args]
 pub struct GetMatchHistory {
     #[default(Limit::default())]
     pub limit: Limit<20, 1000>,
-    /// How many of the newest are passed over.
+    /// Number of the newest entries to skip.
     #[default(Offset::default())]
     pub offset: Offset,
 }
 
-/// A match that the caller had.
+/// A match of the caller.
 ///
 /// ```json
 /// {"_id": "outcome_01jgfjs5r2a4n8w7k0q3d6m9vt", "matchId": "match_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -37,22 +37,22 @@ pub struct HistoryEntry {
     pub feedback: Option<MatchFeedback>,
 }
 
-/// What somebody says about a match.
+/// Feedback on a match.
 ///
 /// ```json
 /// {"rating": 5, "comments": "We talked for hours."}
 /// ```
 #[value]
 pub struct MatchFeedback {
-    /// Stars.
+    /// Rating in stars.
     pub rating: Rating,
     pub comments: Option<Comments>,
 }
 
-/// The caller's matches, newest first.
+/// Returns the caller's matches, newest first.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_match_history(ctx: &QueryCtx, user: Doc<User>, args: GetMatchHistory) -> Result<Vec<HistoryEntry>> {
     let offset = args.offset.rows();
@@ -76,22 +76,22 @@ fn entry(outcome: Doc<MatchOutcome>, row: &Match) -> HistoryEntry {
     }
 }
 
-/// The newest outcomes of a user.
+/// Returns the newest outcomes of a user.
 fn outcomes(ctx: &impl Read, user: Id<User>, rows_max: usize) -> Result<Vec<Doc<MatchOutcome>>> {
     Ok(ctx.db().query(MatchOutcome::by_user).eq(user).order(Order::Desc).take(rows_max)?)
 }
 
-/// What [`submit_match_feedback`] takes.
+/// Arguments of [`submit_match_feedback`].
 #[args]
 pub struct SubmitMatchFeedback {
-    /// One of the caller's own.
+    /// A match of the caller.
     pub match_id: Id<Match>,
     pub outcome: Outcome,
-    /// What was said before stays without it.
+    /// Absent: earlier feedback stays.
     pub feedback: Option<MatchFeedback>,
 }
 
-/// Records whether the caller accepts, declines or completed a match, and how they rate it.
+/// Records that the caller accepted, declined or completed a match, and the caller's rating.
 ///
 /// # Errors
 /// - `NOT_FOUND`: the caller has no such match.
@@ -153,40 +153,40 @@ fn require_move(from: Outcome, to: Outcome, window_to: Millis, now: Millis) -> R
 /// ```
 #[value(output)]
 pub struct MatchingStats {
-    /// All that they were matched in.
+    /// Number of matches.
     pub total_matches: i64,
-    /// By what the caller says of them now.
+    /// Number of matches whose current outcome is accepted.
     pub accepted: i64,
-    /// Those that the caller declined.
+    /// Number of declined matches.
     pub declined: i64,
-    /// Those that took place, as the caller says.
+    /// Number of completed matches, as reported by the caller.
     pub completed: i64,
-    /// Completed ones of all; 0 without any.
+    /// Share of completed matches; 0 without matches.
     pub success_rate: f64,
-    /// Over the caller's ratings; absent without one.
+    /// Mean of the caller's ratings; absent without ratings.
     pub average_rating: Option<f64>,
-    /// The three features that are highest on average over the matches that they did not decline, highest first.
+    /// The three features with the highest mean over the matches that the caller did not decline, highest first.
     pub top_features: Vec<AverageFeature>,
 }
 
-/// A feature and its mean.
+/// A feature with its mean.
 #[value(output)]
 pub struct AverageFeature {
-    /// Its name as in a match's features.
+    /// Name of the feature.
     pub feature: String,
-    /// 0 … 1, over the caller's matches.
+    /// Mean over the caller's matches, 0 to 1.
     pub average: f64,
 }
 
-/// Matches of one user that are looked at, the newest.
+/// Most matches of one user that are read; the newest count.
 const MATCHES_MAX: usize = 10_000;
-/// Features that are named.
+/// Number of features in the result.
 const FEATURES_MAX: usize = 3;
 
-/// How the caller's matches went.
+/// Returns statistics of the caller's matches.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_matching_stats(ctx: &QueryCtx, user: Doc<User>) -> Result<MatchingStats> {
     let outcomes = outcomes(ctx, user.id(), MATCHES_MAX)?;
@@ -225,7 +225,7 @@ fn top(matches: &[Doc<Match>]) -> Vec<AverageFeature> {
         .enumerate()
         .map(|(at, (name, _))| AverageFeature { feature: (*name).to_owned(), average: average(at) })
         .collect();
-    // A stable order: of equals the one that stands first among the features.
+    // The sort is stable: of equal means, the first feature comes first.
     averages.sort_by(|a, b| b.average.total_cmp(&a.average));
     averages.truncate(FEATURES_MAX);
     averages

@@ -1,21 +1,21 @@
-//! Who is matched with whom: a matching of the greatest total weight in a general graph.
+//! The choice of pairs: a matching of maximum total weight in a general graph.
 //!
-//! Exact, component by component, as far as that is affordable; larger components are thinned first, and the largest
-//! are matched greedily and improved. The run says how. The same users and edges give the same pairs in whatever order
-//! they are listed. Owns the choice only; weights and who has an edge are `conditions`'.
+//! The solution is exact per component up to a size. Larger components are thinned first, and the largest are matched
+//! greedily and then improved. The result names the method. The same users and edges give the same pairs in any order.
+//! `conditions` defines the edges and weights.
 
 use std::collections::VecDeque;
 
 use mwmatching::{Matching, SENTINEL};
 
-/// A waiting user: `since` when (ms since the epoch), and an id that breaks ties.
+/// A waiting user: `since` is the start of waiting (ms since the epoch), and the id breaks ties.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node<I> {
     pub since: i64,
     pub id: I,
 }
 
-/// Two nodes, by their index, that may be matched. A weight of 0 or less is no edge.
+/// Two nodes, by index, that may be matched. A weight of 0 or less means no edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub a: usize,
@@ -23,14 +23,14 @@ pub struct Edge {
     pub weight: i32,
 }
 
-/// How far each way of solving goes.
+/// The size limits of each method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A component of up to so many nodes is solved exactly as it is.
+    /// Most nodes of a component that is solved exactly.
     pub exact_nodes_max: usize,
-    /// A larger one, up to so many nodes, is thinned and solved exactly.
+    /// Most nodes of a component that is thinned and then solved exactly.
     pub thinned_nodes_max: usize,
-    /// Thinning keeps so many of a node's heaviest edges.
+    /// Number of each node's heaviest edges that thinning keeps.
     pub best_edges: usize,
 }
 
@@ -40,7 +40,7 @@ impl Default for Limits {
     }
 }
 
-/// How a run was solved; of several components, the least exact way that was needed.
+/// The method of a run: the least exact one of all components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     Exact,
@@ -58,19 +58,20 @@ impl Method {
     }
 }
 
-/// The outcome of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// Pairs of node indexes, the longer-waiting of a pair first, the longest-waiting pair first.
+    /// Pairs of node indexes. The longer-waiting node comes first in its pair, and the longest-waiting pair comes
+    /// first.
     pub pairs: Vec<(usize, usize)>,
     pub total_weight: i64,
     pub method: Method,
 }
 
-/// Chooses pairs so that their total weight is as great as the limits allow to find.
+/// Chooses pairs with the greatest total weight that the limits allow to find.
 ///
-/// Among choices of equal weight the longer-waiting goes first, then the smaller id. Edges from a node to itself and
-/// to nodes that do not exist are left out; of two edges between the same nodes the heavier counts.
+/// Among choices of equal weight, longer-waiting nodes and then smaller ids come first. Edges from a node to itself and
+/// to missing nodes are ignored. Of two edges between the same nodes, the heavier one counts.
 pub fn assign<I: Ord>(nodes: &[Node<I>], edges: &[Edge], limits: &Limits) -> Assignment {
     let mut by_rank: Vec<usize> = (0..nodes.len()).collect();
     by_rank.sort_by(|&a, &b| nodes[a].cmp(&nodes[b]));
@@ -116,7 +117,7 @@ fn assignment(graph: &Graph, by_rank: &[usize], mates: &[Option<usize>], method:
     Assignment { pairs, total_weight, method }
 }
 
-/// Edges between ranks (0 waits longest), both ways, each node's sorted by the other's rank.
+/// Edges between ranks (0 has waited longest), in both directions, sorted by the other rank.
 struct Graph {
     edges: Vec<Vec<(usize, i32)>>,
 }
@@ -145,7 +146,7 @@ impl Graph {
         list.binary_search_by_key(&b, |&(other, _)| other).ok().map(|place| list[place].1)
     }
 
-    /// A node's heaviest edges, the heaviest first.
+    /// Returns a node's heaviest edges, the heaviest first.
     fn best(&self, node: usize, count: usize) -> Vec<(usize, i32)> {
         let mut list = self.edges[node].clone();
         list.sort_by_key(|&(other, weight)| (-weight, other));
@@ -153,7 +154,7 @@ impl Graph {
         list
     }
 
-    /// Every edge that is among the `count` heaviest of either of its ends.
+    /// Returns a graph with the edges that are among the `count` heaviest of one of their ends.
     fn thinned(&self, count: usize) -> Graph {
         let mut thin = Graph { edges: vec![Vec::new(); self.edges.len()] };
         for node in 0..self.edges.len() {
@@ -169,12 +170,12 @@ impl Graph {
         thin
     }
 
-    /// The connected components with at least one edge, each sorted.
+    /// Returns the sorted connected components with at least one edge.
     fn components(&self) -> Vec<Vec<usize>> {
         self.components_of(&(0..self.edges.len()).collect::<Vec<_>>())
     }
 
-    /// The components that begin at the given nodes.
+    /// Returns the components of the given nodes.
     fn components_of(&self, nodes: &[usize]) -> Vec<Vec<usize>> {
         let mut seen = vec![false; self.edges.len()];
         let mut components = Vec::new();
@@ -199,7 +200,7 @@ impl Graph {
         components
     }
 
-    /// The edges inside a sorted component, each once.
+    /// Returns the edges inside a sorted component, each once.
     fn edges_of(&self, component: &[usize]) -> Vec<(usize, usize, i32)> {
         let forward = |&node: &usize| {
             self.edges[node]
@@ -211,7 +212,7 @@ impl Graph {
     }
 }
 
-/// Edmonds' blossom method with Galil's duals, on one component.
+/// Solves one component exactly by Edmonds' blossom algorithm with Galil's duals.
 fn solve_exactly(graph: &Graph, component: &[usize], mates: &mut [Option<usize>]) {
     let place = |node: usize| component.binary_search(&node).expect("an edge of a component stays inside it");
     let edges = graph.edges_of(component).into_iter().map(|(a, b, weight)| (place(a), place(b), weight)).collect();
@@ -222,7 +223,7 @@ fn solve_exactly(graph: &Graph, component: &[usize], mates: &mut [Option<usize>]
     }
 }
 
-/// Takes the heaviest edge between two free nodes, again and again.
+/// Adds the heaviest edge between two free nodes repeatedly.
 fn add_greedily(graph: &Graph, component: &[usize], mates: &mut [Option<usize>]) {
     let mut edges = graph.edges_of(component);
     edges.sort_by_key(|&(a, b, weight)| (-weight, a, b));
@@ -233,9 +234,9 @@ fn add_greedily(graph: &Graph, component: &[usize], mates: &mut [Option<usize>])
     }
 }
 
-/// Improves a matching by exchanges around one pair, until none helps: a pair gives one of its nodes to a free node, both
-/// of them to two free nodes, or two pairs change partners. Every exchange adds weight, so it ends; the bound on its
-/// rounds keeps a run's time foreseeable.
+/// Improves a matching by local exchanges until none helps: a pair gives one node to a free node, or both nodes to two
+/// free nodes, or two pairs swap partners. Every exchange adds weight, so the loop ends; a limit of rounds bounds its
+/// time.
 fn improve(graph: &Graph, component: &[usize], best_edges: usize, mates: &mut [Option<usize>]) {
     const ROUNDS_MAX: usize = 32;
     let best: Vec<Vec<(usize, i32)>> = component.iter().map(|&node| graph.best(node, best_edges)).collect();
@@ -251,7 +252,7 @@ fn improve(graph: &Graph, component: &[usize], best_edges: usize, mates: &mut [O
     }
 }
 
-/// The most profitable exchange in which a matched node leaves its mate; true if there was one.
+/// Makes the most profitable exchange in which a matched node leaves its mate. Returns true if there was one.
 fn exchange<'a>(
     graph: &Graph,
     best_of: &impl Fn(usize) -> &'a [(usize, i32)],
@@ -267,7 +268,7 @@ fn exchange<'a>(
         if other == mate {
             continue;
         }
-        // Whom the mate that is left can take: the node that is left on the other side, or somebody free.
+        // The new partner of the mate that is left: the node that is left on the other side, or a free node.
         let (lost, left) = match mates[other] {
             Some(abandoned) => {
                 let lost = held + graph.weight(other, abandoned).unwrap_or_default();
@@ -294,7 +295,7 @@ fn exchange<'a>(
     true
 }
 
-/// Gives a free node the place of a matched one that waits less long, where the weight stays the same.
+/// Replaces a matched node by a free node that has waited longer, if the weight stays the same.
 fn prefer_the_longer_waiting(graph: &Graph, component: &[usize], mates: &mut [Option<usize>]) {
     for &node in component {
         if mates[node].is_some() {
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn whom_thinning_left_without_an_edge_is_still_matched() {
-        // Everybody's heaviest edge leads to 0; the one between 2 and 3 is thinned away.
+        // The heaviest edge of each node leads to node 0; thinning removes the edge between 2 and 3.
         let edges = [edge(0, 1, 10), edge(0, 2, 9), edge(0, 3, 8), edge(2, 3, 5)];
         let limits = Limits { exact_nodes_max: 3, best_edges: 1, ..Limits::default() };
 

@@ -1,7 +1,7 @@
-//! One waiting user, made ready to be compared with many others.
+//! A waiting user, prepared for the comparison with many others.
 //!
-//! Owns the step from what is written in profiles and queue entries to folded sets, levels and vectors, taken once a
-//! user and not once a pair. What the comparison of two says is `score`'s.
+//! Converts profiles and queue entries to normalized sets, levels and vectors, once per user rather than once per pair.
+//! `score` compares two of them.
 
 use super::fields::{Groups, Work};
 use super::levels::{Level, level};
@@ -9,7 +9,7 @@ use super::names::{Names, fold_some};
 use super::organizations::{Belonging, Wish};
 use super::text::{Corpus, Terms, Vector};
 
-/// A span of time in ms since the epoch, from `from` to before `to`.
+/// A time interval in ms since the epoch, including `from` and excluding `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub from: i64,
@@ -17,7 +17,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What is left of it at `now`; the empty window where nothing is.
+    /// Returns the rest of it at `now`; an empty window if there is none.
     pub fn cut_at(self, now: i64) -> Window {
         let from = self.from.max(now);
         Window { from, to: self.to.max(from) }
@@ -27,7 +27,7 @@ impl Window {
         (self.to - self.from).max(0)
     }
 
-    /// The time that is in both; empty where they do not meet.
+    /// Returns the intersection; empty if they do not overlap.
     pub fn overlap(self, other: Window) -> Window {
         let from = self.from.max(other.from);
         Window { from, to: self.to.min(other.to).max(from) }
@@ -41,7 +41,7 @@ pub struct Interest {
     pub label: String,
 }
 
-/// What is known about a user, as it is written. An empty text counts as none.
+/// The data of a user as written. An empty text means none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Person {
     pub interests: Vec<Interest>,
@@ -54,15 +54,15 @@ pub struct Person {
     pub languages: Vec<String>,
     /// Issuer and organization id of the identity.
     pub organization: Option<(String, String)>,
-    /// When they are free. None where no queue entry says so, as for a score that an admin asks for.
+    /// Availability. None without a queue entry, such as for a score that an admin requests.
     pub window: Option<Window>,
-    /// The constraints of their queue entry; empty ones are no preference.
+    /// Constraints of the queue entry; empty ones mean no preference.
     pub wanted_interests: Vec<String>,
     pub roles: Vec<String>,
     pub organization_wish: Option<String>,
 }
 
-/// A [`Person`] in the forms that comparing takes.
+/// A [`Person`] in the form for comparisons.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub(super) interests: Names,
@@ -77,7 +77,7 @@ pub struct Candidate {
     pub(super) vector: Option<Vector>,
 }
 
-/// Makes everybody of one run ready, in the given order. The rarity of words is counted over all of them.
+/// Prepares all users of one run, in the given order. The rarity of words is computed over all of them.
 pub fn candidates(people: &[Person]) -> Vec<Candidate> {
     let terms: Vec<Terms> = people.iter().map(terms).collect();
     let corpus = Corpus::of(&terms);

@@ -1,20 +1,20 @@
-//! What must hold before two users are matched, however well they fit.
+//! Conditions for a match of two users, independent of their score.
 //!
-//! Owns the hard conditions and the weight of an edge between two users for whom they hold.
+//! This module defines the conditions, and the weight of an edge between two users that meet them.
 
 use super::candidate::Candidate;
 use super::organizations::{Verdict, both};
 use super::score::{Features, Weights, features, score};
 
-/// The numbers a run goes by.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     pub weights: Weights,
-    /// Two who score less are not matched.
+    /// Lowest score of a match.
     pub score_min: f64,
-    /// Two windows must share this much, or the whole of one that is shorter.
+    /// Smallest overlap of two windows; a shorter window must overlap completely.
     pub overlap_ms_min: i64,
-    /// For so long after a decline two users are not proposed to each other.
+    /// Time after a decline during which the two users are not matched again.
     pub decline_ms: i64,
 }
 
@@ -29,19 +29,19 @@ impl Default for Rules {
     }
 }
 
-/// What the database says about a user at the time of the run.
+/// The state of a user in the database at the time of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing<U> {
     pub user: U,
-    /// Their queue entry waits.
+    /// True if the queue entry is waiting.
     pub waiting: bool,
-    /// Their account is active.
+    /// True if the account is active.
     pub active: bool,
-    /// They are in a match that is still open.
+    /// True if the user has an open match.
     pub in_open_match: bool,
 }
 
-/// Why two users are not matched.
+/// Reason why two users are not matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     SameUser,
@@ -54,25 +54,25 @@ pub enum Obstacle {
     ScoreTooLow,
 }
 
-/// A pair for whom every condition holds.
+/// A pair that meets every condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     pub features: Features,
     pub score: f64,
 }
 
-/// One side of a pair.
+/// One user of a pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a, U> {
     pub standing: &'a Standing<U>,
     pub candidate: &'a Candidate,
 }
 
-/// Judges a pair at `now`; `declined_at` is when one of the two last declined the other. The cheap conditions come
-/// first, since most pairs of a long queue fall by them.
+/// Evaluates a pair at `now`; `declined_at` is the time when one of the two last declined the other. Cheap conditions
+/// come first, because they exclude most pairs of a long queue.
 ///
 /// # Errors
-/// The first [`Obstacle`] in the way.
+/// The first unmet condition.
 pub fn judge<U: PartialEq>(
     a: Side<'_, U>,
     b: Side<'_, U>,
@@ -100,15 +100,15 @@ pub fn judge<U: PartialEq>(
     }
     let features = features(a, b, now);
     let score = score(&features, &rules.weights);
-    // A sum of eight products may miss the bound by its last digits.
+    // Rounding errors of the sum of eight products may miss the limit slightly.
     if score + 1e-9 < rules.score_min {
         return Err(Obstacle::ScoreTooLow);
     }
     Ok(Judged { features, score })
 }
 
-/// The weight of an edge: the score in millionths, and a thousand for each minute that the longer-waiting of the two has
-/// waited, up to an hour, so that an hour's wait outweighs .06 of score.
+/// Returns the weight of an edge: the score in millionths, plus a thousand per minute that the longer-waiting user has
+/// waited, up to an hour. An hour of waiting thus outweighs .06 of score.
 pub fn edge_weight(score: f64, waited_ms_a: i64, waited_ms_b: i64) -> i32 {
     let minutes = (waited_ms_a.max(waited_ms_b) / 60_000).clamp(0, 60);
     (score * 1e6).round() as i32 + minutes as i32 * 1_000
@@ -126,7 +126,7 @@ fn obstacle<U>(standing: &Standing<U>) -> Option<Obstacle> {
     }
 }
 
-/// A user without a window has no queue entry to meet anybody in.
+/// A user without a window has no queue entry and cannot be matched.
 fn windows_meet(a: &Candidate, b: &Candidate, now: i64, overlap_ms_min: i64) -> bool {
     let (Some(a), Some(b)) = (a.window, b.window) else {
         return false;
@@ -145,7 +145,7 @@ mod tests {
     const STANDING: Standing<u8> = Standing { user: 1, waiting: true, active: true, in_open_match: false };
     const OTHER: Standing<u8> = Standing { user: 2, ..STANDING };
 
-    /// Somebody who looks for what the others look for, so that the score is no obstacle.
+    /// A user with the same wishes as the others, so that the score is no obstacle.
     fn person(from: i64, to: i64) -> Person {
         let window = Some(Window { from: from * MINUTE, to: to * MINUTE });
         Person { window, wanted_interests: vec!["chess".into()], ..Person::default() }
@@ -168,7 +168,7 @@ mod tests {
 
         assert_eq!(judged([person(0, 60), person(45, 100)], both, None, 0), None);
         assert_eq!(judged([person(0, 60), person(46, 100)], both, None, 0), Some(Obstacle::WindowsApart));
-        // What has passed does not count: 15 minutes of one are left, and 10 of them are common.
+        // Past time does not count: one window has 15 minutes left, of which 10 overlap.
         assert_eq!(judged([person(0, 60), person(50, 100)], both, None, 45 * MINUTE), Some(Obstacle::WindowsApart));
     }
 

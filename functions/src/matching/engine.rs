@@ -1,4 +1,4 @@
-//! Running the matcher by hand.
+//! A manual run of the matcher.
 
 use convoke::prelude::*;
 use convoke::{action, args, value};
@@ -7,39 +7,39 @@ use schema::{Actor, Score};
 use super::pairing::{self, Effect};
 use crate::access;
 
-/// What [`run_matching_cycle`] takes.
+/// Arguments of [`run_matching_cycle`].
 #[args]
 pub struct RunMatchingCycle {
-    /// Two who score less are not matched; the settings' by default.
+    /// Lowest score of a match. Default: the setting.
     pub min_score: Option<Score>,
-    /// Says what it would do, and does nothing.
+    /// True to report the result without storing it.
     #[default(false)]
     pub dry_run: bool,
 }
 
-/// What a run of the matcher came to.
+/// The result of a run of the matcher.
 ///
 /// ```json
 /// {"waiting": 5, "matched": 2, "totalWeight": 1612000, "method": "exact", "durationMs": 3}
 /// ```
 #[value]
 pub struct MatchingCycle {
-    /// Entries that waited.
+    /// Number of waiting queue entries.
     pub waiting: i64,
-    /// Matches that were made; of a dry run, that would have been.
+    /// Number of created matches, or of possible matches in a dry run.
     pub matched: i64,
-    /// The sum over the chosen pairs of a million times the score and a thousand a minute of waiting.
+    /// Total weight of the chosen pairs: a million times the score, plus a thousand per minute of waiting.
     pub total_weight: i64,
     /// `exact`, `thinned` or `greedy`.
     pub method: String,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: i64,
 }
 
 /// Runs the matcher now.
 ///
 /// # Errors
-/// `FORBIDDEN`: anybody but a deploy key calls.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[action(admin, rights = access::deploy_key)]
 pub async fn run_matching_cycle(ctx: &ActionCtx, _: Actor, args: RunMatchingCycle) -> Result<MatchingCycle> {
     let effect = if args.dry_run { Effect::Dry } else { Effect::Real };

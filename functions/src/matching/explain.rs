@@ -1,10 +1,10 @@
-//! Why two users were matched, in one sentence a feature that speaks for it.
+//! Explanations of a match, one sentence per feature in its favour.
 //!
-//! A value that only says "unknown" (.5, and .7 for roles that nobody named) never speaks.
+//! A neutral value for "unknown" (.5, and .7 for missing roles) yields no sentence.
 
 use super::score::Features;
 
-/// The sentences of one feature, each with the value that must be exceeded, the strongest first.
+/// Sentences of one feature, each with the value that must be exceeded, the strongest first.
 type Sentences = &'static [(f64, &'static str)];
 
 const INTERESTS: Sentences = &[(0.7, "Strong interest alignment"), (0.4, "Some shared interests")];
@@ -18,7 +18,7 @@ const ORGANIZATIONS: Sentences = &[(0.9, "Organization preferences are met")];
 const LANGUAGES: Sentences = &[(0.9, "All languages in common"), (0.5, "Languages in common")];
 const ROLES: Sentences = &[(0.9, "Complementary roles")];
 
-/// One sentence for every feature above a threshold of its own, in the features' order.
+/// Returns one sentence for every feature above its threshold, in the order of the features.
 pub fn explain(features: &Features) -> Vec<&'static str> {
     let spoken = [
         (INTERESTS, features.interest_overlap),

@@ -1,6 +1,6 @@
-//! Which fields of work are related: groups of fields, known by the words in a field's name.
+//! Related fields of work: groups of fields, recognized by words in the name of a field.
 
-/// One group: the words and two-word names that put a field into it, folded. A field may be in several ("fintech").
+/// A group: normalized words and two-word names of its fields. A field may be in several groups ("fintech").
 type Group = &'static [&'static str];
 
 const TECHNOLOGY: Group = &[
@@ -206,12 +206,12 @@ const PUBLIC: Group = &[
 const GROUPS: [Group; 11] =
     [TECHNOLOGY, FINANCE, HEALTH, EDUCATION, SCIENCE, BUSINESS, COMMERCE, CREATIVE, INDUSTRY, ENVIRONMENT, PUBLIC];
 
-/// The groups a field belongs to; none for a field that no group knows.
+/// The groups of a field; empty for an unknown field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups(u16);
 
 impl Groups {
-    /// The groups of a field's folded name.
+    /// Returns the groups of a normalized field name.
     pub fn of(field: &str) -> Groups {
         let words: Vec<&str> =
             field.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -223,13 +223,13 @@ impl Groups {
         Groups(bits.fold(0, |all, bit: u16| all | bit))
     }
 
-    /// True if a group knows both fields.
+    /// Returns true if both fields have a common group.
     pub fn meet(self, other: Groups) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// Field and company of one user, folded.
+/// Field and company of a user, normalized.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     pub field: Option<String>,
@@ -237,7 +237,7 @@ pub struct Work {
     pub company: Option<String>,
 }
 
-/// The value of the feature `industryMatch`: the highest that applies.
+/// Returns the value of the feature `industryMatch`: the highest one that applies.
 pub fn industry_value(a: &Work, b: &Work) -> f64 {
     let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
     if same(&a.field, &b.field) {

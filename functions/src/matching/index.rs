@@ -10,10 +10,10 @@ use schema::{IdempotencyKey, MatchConstraints, QueueEntry, QueueStatus, User};
 use super::{line, queue, scheduling};
 use crate::{access, audit};
 
-/// The longest time for which somebody waits, and the farthest ahead it begins: plans of more than a month are none.
+/// Longest availability window, and latest start from now.
 const AHEAD_MAX: Duration = days(30);
 
-/// What [`enter_matching_queue`] takes.
+/// Arguments of [`enter_matching_queue`].
 ///
 /// ```json
 /// {"availableFrom": 1767225600000, "availableTo": 1767229200000,
@@ -21,16 +21,16 @@ const AHEAD_MAX: Duration = days(30);
 /// ```
 #[args]
 pub struct EnterMatchingQueue {
-    /// Free from; up to five minutes ago counts as now.
+    /// Start of the availability. Up to five minutes ago counts as now.
     pub available_from: Millis,
-    /// Free until.
+    /// End of the availability.
     pub available_to: Millis,
     pub constraints: MatchConstraints,
-    /// A retry with the same key and the same arguments makes no second entry and returns the first.
+    /// A retry with the same key and arguments creates no second entry and returns the first one.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Adds the caller to the matching queue and starts the matcher. Returns the id of their entry in the queue.
+/// Adds the caller to the matching queue and starts the matcher. Returns the id of the queue entry.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Availability end time must be after start time", "Availability window cannot start in the
@@ -85,7 +85,7 @@ fn require_order(from: Millis, to: Millis) -> Result<()> {
     Err(Error::invalid_argument("availableTo", "Availability end time must be after start time"))
 }
 
-/// When the entry begins, if its times are right at `now`.
+/// Returns the start of the entry if its times are valid at `now`.
 fn start(from: Millis, to: Millis, now: Millis) -> Result<Millis> {
     if from < now - NEAR {
         return Err(Error::invalid_argument("availableFrom", "Availability window cannot start in the past"));

@@ -1,8 +1,8 @@
-//! Experience levels, from the words or the years that people write about themselves.
+//! Experience levels, from the words or years in a profile.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// How experienced somebody is; one step apart is a gap of 1.
+/// Experience level; adjacent levels have a gap of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Entry = 1,
@@ -13,7 +13,7 @@ pub enum Level {
     Executive = 6,
 }
 
-/// Words that name a level. Words that as often mean something else ("manager", "graduate", "associate") are not here.
+/// Words for levels. Ambiguous words ("manager", "graduate", "associate") are omitted.
 const WORDS: [(Level, &[&str]); 6] = [
     (Level::Entry, &["entry", "intern", "internship", "trainee", "apprentice", "student", "beginner", "novice"]),
     (Level::Junior, &["junior", "jr"]),
@@ -31,15 +31,16 @@ const MONTHS: [&str; 4] = ["months", "month", "mos", "mo"];
 const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-/// The level that a text names: by its words (the highest of several), else by its years; none if it says neither.
+/// Returns the level of a text: by its words (the highest of several), otherwise by its years; none without both.
 ///
-/// Of a range ("3–5 years") the lower end counts, of several spans the longest. A text that is only a number means years.
+/// Of a range ("3–5 years"), the lower end counts; of several spans, the longest. A text that is only a number means
+/// years.
 pub fn level(experience: &str) -> Option<Level> {
     let words: Vec<String> = experience.unicode_words().map(str::to_lowercase).collect();
     named(&words).or_else(|| years(&words).map(of_years))
 }
 
-/// The value of the feature `experienceGap`: best one or two levels apart, .5 where one of them is unknown.
+/// Returns the value of the feature `experienceGap`: best for a gap of one or two, .5 if a level is unknown.
 pub fn gap_value(a: Option<Level>, b: Option<Level>) -> f64 {
     let (Some(a), Some(b)) = (a, b) else {
         return 0.5;
@@ -71,7 +72,7 @@ fn of_years(years: f64) -> Level {
     }
 }
 
-/// The longest span of time in the words, in years.
+/// Returns the longest time span in the words, in years.
 fn years(words: &[String]) -> Option<f64> {
     if let [only] = words
         && let Some((number, "")) = number(only)
@@ -79,7 +80,7 @@ fn years(words: &[String]) -> Option<f64> {
         return Some(number);
     }
     let mut longest: Option<f64> = None;
-    // The number that a unit further on belongs to; the first of a range stays.
+    // The number to which a following unit belongs; for a range, the first number stays.
     let mut open: Option<f64> = None;
     for word in words {
         let (number, unit) = match number(word) {
@@ -106,7 +107,7 @@ fn in_years(number: f64, unit: &str) -> Option<f64> {
     }
 }
 
-/// A number at a word's beginning and what follows it: "5" and "", "5yrs" and "yrs", "1.5" and "", "five" and "".
+/// Splits a number from the start of a word: "5" and "", "5yrs" and "yrs", "1.5" and "", "five" and "".
 fn number(word: &str) -> Option<(f64, &str)> {
     if let Some(value) = NUMBERS.iter().position(|name| *name == word) {
         return Some((value as f64, ""));

@@ -1,4 +1,4 @@
-//! From a match to a meeting.
+//! Creation of the meeting of a match.
 
 use convoke::mutation;
 use convoke::prelude::*;
@@ -10,8 +10,8 @@ use crate::meetings::creation::{self, Features, MeetingCreated, NewMeeting};
 use crate::meetings::{participants, provider};
 use crate::{access, audit, names};
 
-/// Creates the one-on-one meeting of an open match, at a time when both users are free; both are hosts. Once: a
-/// repetition, by either, returns the same.
+/// Creates the one-on-one meeting of an open match at a time when both users are available. Both are hosts. A repeated
+/// call, by either user, returns the same meeting.
 ///
 /// # Errors
 /// - `NOT_FOUND`: the caller has no such match.
@@ -48,7 +48,7 @@ fn meeting_of(ctx: &impl Read, row: &Match) -> Result<NewMeeting> {
     let people = names::people(ctx, &[row.user_a, row.user_b])?;
     let name = |id| people.get(&id).map(|person| person.display_name.as_str()).unwrap_or_default();
     let title = format!("{} and {}", name(row.user_a), name(row.user_b));
-    // Two names of a hundred characters are longer than a title may be.
+    // Two names of a hundred characters exceed the length of a title.
     let title: String = title.chars().take(200).collect();
     let free_ms = row.window_to.get() - row.window_from.max(ctx.now()).get();
     Ok(NewMeeting {
@@ -63,7 +63,7 @@ fn meeting_of(ctx: &impl Read, row: &Match) -> Result<NewMeeting> {
     })
 }
 
-/// The other one is a host too: neither asked the other.
+/// Both users are hosts, because neither invited the other.
 fn invite(ctx: &mut MutationCtx, maker: &Doc<User>, meeting: Id<Meeting>, partner: Id<User>) -> Result<()> {
     let participant = participants::add(ctx, meeting, partner, Role::Host)?;
     let Some(meeting) = ctx.db().get(meeting)? else { return Ok(()) };

@@ -1,20 +1,20 @@
-//! The order of those who wait, and how many are ahead of whom.
+//! The order of waiting queue entries, and positions in it.
 //!
-//! An entry gets a ticket when it joins, greater than all that wait. How many wait is counted for stretches of 64, 4,096
-//! and 262,144 tickets, so that a place is the sum of some hundred counts however many wait; only the entries of one's
-//! own stretch of 64 are counted one by one. Whatever makes an entry wait or ends its waiting goes through here.
+//! A new entry gets a ticket greater than all waiting tickets. Waiting entries are counted per range of 64, 4,096 and
+//! 262,144 tickets, so that a position is the sum of a few hundred counts at any queue length. Only the entries in the
+//! own range of 64 are counted individually. Every start and end of waiting goes through this module.
 
 use convoke::prelude::*;
 use schema::{QueueCount, QueueEntry, QueueStatus};
 
-/// Tickets of the shortest stretch, and stretches of one level in one of the next.
+/// Tickets of the shortest range, and ranges of one level per range of the next.
 const STRETCH: i64 = 64;
-/// Lengths of stretches.
+/// Number of levels.
 const LEVELS: u32 = 3;
-/// Rows of one statement, where there are hardly ever more than some hundred.
+/// Most rows of one statement; usually there are a few hundred.
 const ROWS_MAX: usize = 50_000;
 
-/// Adds an entry that waits, behind all others.
+/// Adds a waiting entry at the end of the queue.
 ///
 /// # Errors
 /// A failure of the store.
@@ -26,7 +26,7 @@ pub fn join(ctx: &mut MutationCtx, mut entry: QueueEntry) -> Result<Id<QueueEntr
     Ok(ctx.db_mut().insert(entry)?)
 }
 
-/// Notes that an entry does not wait any more; its status is changed by the caller.
+/// Records that an entry no longer waits. The caller changes its status.
 ///
 /// # Errors
 /// A failure of the store.
@@ -37,7 +37,7 @@ pub fn leave(ctx: &mut MutationCtx, entry: &QueueEntry) -> Result<()> {
     }
 }
 
-/// How many wait ahead of an entry that waits, without those whose time has passed.
+/// Returns the number of waiting entries ahead of a waiting entry, without expired ones.
 ///
 /// # Errors
 /// A failure of the store.
@@ -55,8 +55,8 @@ pub fn ahead(ctx: &impl Read, own: &Doc<QueueEntry>) -> Result<i64> {
     Ok(i64::try_from(ahead.saturating_sub(overdue as u64)).unwrap_or(i64::MAX))
 }
 
-/// How many wait in the stretches before the one of a ticket: of each length those that are in one stretch of the next
-/// length with it.
+/// Counts the waiting entries in the ranges before the one of a ticket: of each length, those within the same range of
+/// the next length.
 fn before(ctx: &impl Read, ticket: i64) -> Result<u64> {
     let mut waiting = 0;
     for level in 1..=LEVELS {
@@ -72,7 +72,8 @@ fn count(ctx: &mut MutationCtx, ticket: i64, by: i64) -> Result<()> {
     for level in 1..=LEVELS {
         let blank = QueueCount { level: i64::from(level), stretch: ticket / STRETCH.pow(level), waiting: 0 };
         let row = ctx.db_mut().insert_unique(QueueCount::by_level_stretch, blank)?.into_doc();
-        // None is left where nobody waits, so that the counts of a place are as many as the stretches that hold one.
+        // A range without waiting entries has no row, so that a position reads only as many counts as there are ranges
+        // in use.
         if row.waiting + by > 0 {
             ctx.db_mut().patch_doc(row, |row| row.waiting += by)?;
         } else {

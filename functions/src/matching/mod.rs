@@ -1,10 +1,10 @@
-//! Who is brought together with whom.
+//! Matching of waiting users.
 //!
-//! The first modules below know no context and no database: values in, values out. Reading order: names, levels, fields
-//! and roles say what single words mean; text compares longer ones; candidate, score, conditions and explain judge a
-//! pair; assignment chooses among all pairs. Then a run of the matcher (`waiting` reads who waits, `pairing` chooses
-//! and writes, `pace` and `scheduling` say when), where a match is (`standing`), who is ahead of whom (`line`), and the
-//! functions.
+//! The first modules below are pure, without context and database. Reading order: names, levels, fields and roles give
+//! the meaning of single words; text compares longer texts; candidate, score, conditions and explain evaluate a pair;
+//! assignment chooses among all pairs. Then follow a run of the matcher (`waiting` reads the queue, `pairing` chooses
+//! and writes, `pace` and `scheduling` define the times), the state of a match (`standing`), the positions in the queue
+//! (`line`), and the functions.
 
 use convoke::prelude::*;
 use convoke::{action, mutation};
@@ -36,7 +36,7 @@ pub mod lifecycle;
 pub mod engine;
 pub mod scoring;
 
-/// Runs the matcher, and again as long as anyone waits.
+/// Runs the matcher, and again while any user waits.
 ///
 /// # Errors
 /// A failure of the store.
@@ -49,11 +49,11 @@ pub async fn r#match(ctx: &ActionCtx) -> Result<()> {
     Ok(())
 }
 
-/// Rows of each kind that one sweep changes: a few milliseconds.
+/// Rows of each kind that one sweep changes, which takes a few milliseconds.
 const SWEPT_MAX: usize = 200;
 
-/// Ends entries and matches whose time has passed, every minute; more than fits one transaction goes on at once in the
-/// next.
+/// Ends expired entries and matches every minute. If they do not fit into one transaction, the next one starts
+/// immediately.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,11 +1,11 @@
-//! When two written names are the same name.
+//! Equality of written names.
 //!
-//! Owns the folding of what people type (interests, companies, roles, fields, languages) and sets of such names.
+//! Normalizes names that users type (interests, companies, roles, fields, languages), and compares sets of them.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The form in which two spellings of one name are equal: compatibility forms made one (NFKC), lower case, dashes,
-/// underscores and runs of white space a single space, ends trimmed.
+/// Returns the form in which two spellings of a name are equal: NFKC, lower case, single spaces in place of dashes,
+/// underscores and white space, trimmed.
 pub fn fold(name: &str) -> String {
     let spaced: String = name
         .nfkc()
@@ -15,7 +15,7 @@ pub fn fold(name: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A folded name, or none if nothing is left of it.
+/// Returns a normalized name, or none if it is empty.
 pub fn fold_some(name: Option<&str>) -> Option<String> {
     name.map(fold).filter(|folded| !folded.is_empty())
 }
@@ -24,12 +24,12 @@ fn is_dash(letter: char) -> bool {
     matches!(letter, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// A set of folded names, sorted, so that two of them are compared in one walk.
+/// A sorted set of normalized names, so that two sets are compared in one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(Vec<String>);
 
 impl Names {
-    /// The names, each once however often and however it is written. Empty ones are left out.
+    /// Creates the set without duplicates and empty names.
     pub fn of<T: AsRef<str>>(names: &[T]) -> Names {
         let mut folded: Vec<String> =
             names.iter().map(|name| fold(name.as_ref())).filter(|name| !name.is_empty()).collect();
@@ -50,7 +50,7 @@ impl Names {
         self.0.iter().map(String::as_str)
     }
 
-    /// How many names both sets have.
+    /// Returns the number of names in both sets.
     pub fn shared(&self, other: &Names) -> usize {
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut count = 0;

@@ -1,40 +1,40 @@
-//! Whether what somebody asks about the other's organization holds.
+//! Wishes about the organization of the other user.
 //!
-//! A user has two marks of an organization: the one that the identity provider vouches for, and the company in the
-//! profile. Whether two are of the same one is judged by the first alone, since anybody may write down any company.
+//! A user has two organizations: the one of the identity provider, and the company in the profile. Only the first one
+//! decides if two users are of the same organization, because users may write any company.
 
 use super::names::fold;
 
-/// What a user asks about the organization of the other.
+/// A user's wish about the organization of the other user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     Any,
     Same,
     Different,
-    /// The other's company or organization has this name (folded).
+    /// The other user's company or organization has this normalized name.
     Named(String),
 }
 
-/// Where somebody belongs.
+/// The organizations of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Belonging {
-    /// Issuer and organization id of the identity. Ids of two issuers say nothing about each other.
+    /// Issuer and organization id of the identity. Ids of different issuers cannot be compared.
     pub organization: Option<(String, String)>,
-    /// The company of the profile, folded.
+    /// Company of the profile, normalized.
     pub company: Option<String>,
 }
 
-/// How a wish fares with one other user.
+/// The result of a wish for one other user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Holds,
-    /// An organization is unknown, and the wish depends on it.
+    /// An organization that the wish depends on is unknown.
     Unknown,
     Fails,
 }
 
 impl Wish {
-    /// Reads the text of `orgConstraints`, without regard to case and dashes. None and "" are no wish.
+    /// Parses `orgConstraints`, ignoring case and dashes. None and "" mean no wish.
     pub fn parse(text: Option<&str>) -> Wish {
         let name = fold(text.unwrap_or_default());
         match name.replace(' ', "").as_str() {
@@ -45,7 +45,7 @@ impl Wish {
         }
     }
 
-    /// How the wish of one who belongs to `own` fares with one who belongs to `other`.
+    /// Evaluates the wish of a user of `own` about a user of `other`.
     pub fn verdict(&self, own: &Belonging, other: &Belonging) -> Verdict {
         match self {
             Wish::Any => Verdict::Holds,
@@ -60,7 +60,7 @@ impl Wish {
     }
 }
 
-/// The verdict on two wishes about each other. Two equal wishes are not taken for agreement: each is held to the facts.
+/// Evaluates two wishes about each other. Equal wishes do not count as agreement: each is checked separately.
 pub fn both(a: (&Wish, &Belonging), b: (&Wish, &Belonging)) -> Verdict {
     match (a.0.verdict(a.1, b.1), b.0.verdict(b.1, a.1)) {
         (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
@@ -69,7 +69,7 @@ pub fn both(a: (&Wish, &Belonging), b: (&Wish, &Belonging)) -> Verdict {
     }
 }
 
-/// The value of the feature `orgConstraintMatch`.
+/// Returns the value of the feature `orgConstraintMatch`.
 pub fn organization_value(verdict: Verdict) -> f64 {
     match verdict {
         Verdict::Holds => 1.0,
@@ -78,7 +78,7 @@ pub fn organization_value(verdict: Verdict) -> f64 {
     }
 }
 
-/// Whether two users are of one organization, as far as both are known to be of any.
+/// Returns if two users are of the same organization, as far as their organizations are known.
 fn same(a: &Belonging, b: &Belonging) -> Verdict {
     match (&a.organization, &b.organization) {
         (Some(a), Some(b)) if a == b => Verdict::Holds,

@@ -1,16 +1,16 @@
-//! How often the matcher runs by itself.
+//! Intervals of the matcher.
 //!
-//! Two jobs of it can be pending: one that wakes it a second after somebody came, and one that keeps it going while
-//! anyone waits. Whatever ends the second, the minute's sweep begins it again.
+//! At most two of its jobs are pending: one that wakes it a second after an entry, and one that repeats it while any
+//! user waits. If the second one ends, the sweep of the next minute starts it again.
 
 use std::time::Duration;
 
-/// How long after an entry: who comes at the same time is matched in the same run.
+/// Delay after an entry, so that simultaneous entries are matched in the same run.
 pub const WAKE: Duration = Duration::from_secs(1);
-/// How often while anyone waits: what was no match becomes one as time passes and profiles change.
+/// Interval while users wait: new matches become possible as time passes and profiles change.
 pub const CYCLE: Duration = Duration::from_secs(15);
 
-/// The key of the job that wakes it.
+/// Key of the job that wakes it.
 pub const WAKING: &str = "wake";
-/// The key of the job that keeps it going.
+/// Key of the job that repeats it.
 pub const CYCLING: &str = "cycle";

@@ -1,7 +1,7 @@
-//! One run of the matcher: choose among those who wait, and write what still holds.
+//! A run of the matcher: chooses among waiting users and writes the pairs that are still valid.
 //!
-//! The choice is made outside of any transaction, from one snapshot. The write checks each pair again, so that two
-//! runs at once make no double match.
+//! The choice uses one snapshot outside of a transaction. The write checks each pair again, so that two concurrent runs
+//! create no duplicate match.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,32 +19,32 @@ use super::settings::Matching;
 use super::waiting::{self, Applicant, Applicants};
 use super::{queue, standing};
 
-/// Pairs that one transaction writes: a few milliseconds.
+/// Pairs per transaction, which takes a few milliseconds.
 const PAIRS_PER_WRITE: usize = 50;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// Entries that waited.
+    /// Number of waiting entries.
     pub waiting: i64,
-    /// Matches that were made; of a dry run, that would have been.
+    /// Number of created matches, or of possible matches in a dry run.
     pub matched: i64,
-    /// The sum of the weights of the chosen pairs.
+    /// Total weight of the chosen pairs.
     pub total_weight: i64,
-    /// How they were chosen.
+    /// Method of the choice.
     pub method: Method,
 }
 
-/// Whether a run writes.
+/// The effect of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It makes the matches.
+    /// Creates the matches.
     Real,
-    /// It only says what it would do.
+    /// Reports the result without writing.
     Dry,
 }
 
-/// Runs the matcher once. Two who score less than `score_min` (the settings' by default) are not matched.
+/// Runs the matcher once. Pairs with a score below `score_min` (default: the setting) are not matched.
 ///
 /// # Errors
 /// A failure of the store.
@@ -69,15 +69,15 @@ pub async fn run(ctx: &ActionCtx, score_min: Option<f64>, effect: Effect) -> Res
     Ok(Cycle { waiting, matched, total_weight, method })
 }
 
-/// The pairs of a run.
+/// The chosen pairs of a run.
 pub struct Chosen {
-    /// The longest-waiting first.
+    /// Longest-waiting first.
     pub pairs: Vec<Pair>,
     pub total_weight: i64,
     pub method: Method,
 }
 
-/// Two entries that go together.
+/// Two matched entries.
 #[value]
 pub struct Pair {
     pub one: Id<QueueEntry>,
@@ -87,7 +87,8 @@ pub struct Pair {
     pub explanation: Vec<String>,
 }
 
-/// Chooses among all pairs. Takes time with the square of how many wait, so it belongs outside of transactions.
+/// Chooses among all pairs. Its time is quadratic in the number of waiting users, so it must run outside of
+/// transactions.
 pub fn choose(applicants: &Applicants, now: Millis, rules: &Rules, limits: &Limits) -> Chosen {
     let all = &applicants.applicants;
     let people: Vec<_> = all.iter().map(as_person).collect();
@@ -96,7 +97,7 @@ pub fn choose(applicants: &Applicants, now: Millis, rules: &Rules, limits: &Limi
         applicants.declines.iter().map(|one| ((one.a, one.b), one.at.get())).collect();
     let standings: Vec<Standing<Id<User>>> = all.iter().map(standing_of).collect();
     let side = |at: usize| Side { standing: &standings[at], candidate: &candidates[at] };
-    // Judged again where it is chosen: what was found of millions of pairs would not fit into memory.
+    // Evaluated again at the choice, because the results of millions of pairs would not fit into memory.
     let judged = |a: usize, b: usize| {
         let (one, other) = (standings[a].user, standings[b].user);
         let declined_at = declines.get(&(one.min(other), one.max(other))).copied();
@@ -127,7 +128,7 @@ fn as_person(applicant: &Applicant) -> Person {
     waiting::person(&applicant.person, Some(&applicant.entry.constraints), Some(window))
 }
 
-/// Those who do not wait, are not active or are in an open match were left out of the snapshot.
+/// The snapshot contains only waiting, active users without an open match.
 fn standing_of(applicant: &Applicant) -> Standing<Id<User>> {
     Standing { user: applicant.person.user.id(), waiting: true, active: true, in_open_match: false }
 }
@@ -146,7 +147,7 @@ fn pair(one: &Applicant, other: &Applicant, judged: &Judged) -> Pair {
     }
 }
 
-/// The features in the form in which they are kept and sent.
+/// Returns the features in the stored form, which is also that of clients.
 pub fn features(features: &Features) -> MatchFeatures {
     MatchFeatures {
         interest_overlap: Score::clamped(features.interest_overlap),
@@ -160,14 +161,14 @@ pub fn features(features: &Features) -> MatchFeatures {
     }
 }
 
-/// What [`make_matches`] takes.
+/// Arguments of [`make_matches`].
 #[args]
 pub struct MakeMatches {
     pub pairs: Vec<Pair>,
 }
 
-/// Makes matches of those pairs of which both still wait, are active and free, and have not declined each other.
-/// Returns how many it made.
+/// Creates matches of the pairs in which both users still wait, are active, have no open match, and have not declined
+/// each other. Returns the number of matches.
 ///
 /// # Errors
 /// A failure of the store.
@@ -184,7 +185,7 @@ pub fn make_matches(ctx: &mut MutationCtx, args: MakeMatches) -> Result<i64> {
     Ok(made)
 }
 
-/// The entry, if it still waits for somebody who can be matched.
+/// Returns the entry if it still waits and its user can be matched.
 fn still_free(ctx: &impl Read, id: Id<QueueEntry>) -> Result<Option<Doc<QueueEntry>>> {
     let now = ctx.now();
     let waits = |entry: &Doc<QueueEntry>| entry.status == QueueStatus::Waiting && entry.available_to > now;
@@ -202,7 +203,7 @@ fn still_meet(ctx: &impl Read, one: &QueueEntry, other: &QueueEntry) -> Result<b
     Ok(is_long_ago && from < to && one.user_id != other.user_id)
 }
 
-/// When both are free.
+/// Returns the time in which both are available.
 fn overlap(one: &QueueEntry, other: &QueueEntry, now: Millis) -> (Millis, Millis) {
     let from = one.available_from.max(other.available_from).max(now);
     (from, one.available_to.min(other.available_to))
@@ -223,7 +224,7 @@ fn make_match(ctx: &mut MutationCtx, one: Doc<QueueEntry>, other: Doc<QueueEntry
         meeting_id: None,
     })?;
     for entry in [one, other] {
-        // Entering the queue is the consent: both begin as accepted.
+        // Entering the queue is consent, so both outcomes start as accepted.
         ctx.db_mut().insert(MatchOutcome {
             match_id,
             user_id: entry.user_id,

@@ -1,4 +1,4 @@
-//! Reading one's matches.
+//! Queries of the caller's matches.
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -7,38 +7,38 @@ use schema::{Match, MatchFeatures, MatchStatus, Meeting, Outcome, Score};
 use super::standing::{self, Matched};
 use crate::profiles::queries::PublicProfile;
 
-/// A match, by its id: what several functions take.
+/// The id of a match: arguments of several functions.
 #[args]
 pub struct OneMatch {
-    /// One of the caller's own.
+    /// A match of the caller.
     pub match_id: Id<Match>,
 }
 
-/// A match as one of its two sees it.
+/// A match from the caller's point of view.
 #[value(output)]
 pub struct ShownMatch {
     pub match_id: Id<Match>,
-    /// The other one.
+    /// The other user.
     pub partner: PublicProfile,
-    /// How well the two fit, all in all.
+    /// Score of the match.
     pub score: Score,
     pub features: MatchFeatures,
-    /// Why, in sentences.
+    /// Explanations, in sentences.
     pub explanation: Vec<String>,
-    /// Both are free from.
+    /// Start of the time in which both are available.
     pub window_from: Millis,
-    /// Both are free until.
+    /// End of the time in which both are available.
     pub window_to: Millis,
     pub status: MatchStatus,
-    /// What the caller says.
+    /// Outcome of the caller.
     pub outcome: Outcome,
-    /// What the other says.
+    /// Outcome of the other user.
     pub partner_outcome: Outcome,
-    /// The meeting that was made of it.
+    /// Meeting of the match, if it was created.
     pub meeting_id: Option<Id<Meeting>>,
 }
 
-/// One of the caller's matches, with who the other is.
+/// Returns a match of the caller with the other user's profile.
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such match.

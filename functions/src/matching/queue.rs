@@ -1,4 +1,4 @@
-//! One's place in the matching queue.
+//! The caller's entry in the matching queue.
 
 use convoke::prelude::*;
 use convoke::{mutation, query, value};
@@ -7,15 +7,15 @@ use schema::{Match, MatchConstraints, QueueEntry, QueueStatus, User};
 use super::line;
 use crate::{access, audit};
 
-/// What one place further ahead is worth, and the shortest wait that is announced.
+/// Estimated wait per position, and the shortest estimate.
 const WAIT_PER_PLACE_MS: i64 = 120_000;
 const WAIT_MS_MIN: i64 = 60_000;
 
-/// Removes the caller from the matching queue; nothing happens if they are not in it.
+/// Removes the caller from the matching queue.
 ///
 /// # Errors
-/// - `NOT_FOUND`: they never were in it.
-/// - `FAILED_PRECONDITION`: their newest entry was matched or has expired.
+/// - `NOT_FOUND`: the caller was never in it.
+/// - `FAILED_PRECONDITION`: the caller's newest entry was matched or has expired.
 #[mutation(rights = access::user)]
 pub fn cancel_queue_entry(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     let entry = newest(ctx, user.id())?.ok_or_else(|| Error::not_found("Queue entry not found"))?;
@@ -29,7 +29,7 @@ pub fn cancel_queue_entry(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> 
     audit::by_key(ctx, &user)
 }
 
-/// Where the caller's newest entry is.
+/// The caller's newest queue entry.
 ///
 /// ```json
 /// {"_id": "queue_01jgfjs5r2a4n8w7k0q3d6m9vt", "status": "waiting", "availableFrom": 1767225600000,
@@ -45,19 +45,19 @@ pub struct QueuePlace {
     pub available_from: Millis,
     pub available_to: Millis,
     pub constraints: MatchConstraints,
-    /// What it led to.
+    /// Its match, if it was matched.
     pub match_id: Option<Id<Match>>,
     pub created_at: Millis,
-    /// 1 is the one who waits longest. Absent unless it waits.
+    /// Position in the queue; 1 is the longest-waiting entry. Only for a waiting entry.
     pub queue_position: Option<i64>,
-    /// A guess, in milliseconds. Absent unless it waits.
+    /// Estimated wait in milliseconds. Only for a waiting entry.
     pub estimated_wait_ms: Option<i64>,
 }
 
-/// The caller's newest entry in the matching queue, or null if they never were in it.
+/// Returns the caller's newest entry in the matching queue, or null if there is none.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_queue_status(ctx: &QueryCtx, user: Doc<User>) -> Result<Option<QueuePlace>> {
     let Some(entry) = newest(ctx, user.id())? else { return Ok(None) };
@@ -81,7 +81,7 @@ pub fn get_queue_status(ctx: &QueryCtx, user: Doc<User>) -> Result<Option<QueueP
     }))
 }
 
-/// The entry of a user that waits, also if its time has passed and nobody has noticed yet.
+/// Returns the waiting entry of a user, also if it has expired and is not marked yet.
 ///
 /// # Errors
 /// A failure of the store.
@@ -89,7 +89,7 @@ pub fn waiting(ctx: &impl Read, user: Id<User>) -> Result<Option<Doc<QueueEntry>
     Ok(ctx.db().query(QueueEntry::one_waiting).eq(user).unique()?)
 }
 
-/// waiting → one of the final states, by this match if there is one.
+/// Changes a waiting entry to a final state, with its match if there is one.
 ///
 /// # Errors
 /// A failure of the store.
@@ -109,7 +109,7 @@ pub fn finish(
     Ok(())
 }
 
-/// The status of a stored entry at `now`.
+/// Returns the status of a stored entry at `now`.
 fn status_now(entry: &QueueEntry, now: Millis) -> QueueStatus {
     let is_over = entry.status == QueueStatus::Waiting && entry.available_to <= now;
     if is_over { QueueStatus::Expired } else { entry.status }

@@ -1,4 +1,4 @@
-//! Which roles complement each other.
+//! Complementary roles.
 
 use super::names::Names;
 
@@ -14,7 +14,7 @@ const COMPLEMENTARY: [(&str, &str); 8] = [
     ("business", "engineering"),
 ];
 
-/// The value of the feature `roleComplementarity`: that of the best pair of roles, .7 where a side names none.
+/// Returns the value of the feature `roleComplementarity`: that of the best pair of roles, or .7 if a user has none.
 pub fn roles_value(a: &Names, b: &Names) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.7;
@@ -29,7 +29,7 @@ pub fn roles_value(a: &Names, b: &Names) -> f64 {
     }
 }
 
-/// Whether two roles, in lower case, complement each other.
+/// Returns true if two roles, in lower case, are complementary.
 pub fn complement(a: &str, b: &str) -> bool {
     COMPLEMENTARY.contains(&(a, b)) || COMPLEMENTARY.contains(&(b, a))
 }

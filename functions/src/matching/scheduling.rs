@@ -1,11 +1,11 @@
-//! Waking the matcher. How often it runs is `pace`'s.
+//! Waking the matcher; `pace` defines its intervals.
 
 use convoke::prelude::*;
 
 use super::r#match;
 use super::pace::{CYCLE, CYCLING, WAKE, WAKING};
 
-/// Wakes the matcher a second after the last of those who come one after the other, and keeps it going.
+/// Wakes the matcher a second after the last of several successive entries, and keeps it repeating.
 ///
 /// # Errors
 /// A failure of the store.

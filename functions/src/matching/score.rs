@@ -1,7 +1,7 @@
-//! How well two users fit: eight features and their weighted sum.
+//! The score of two users: eight features and their weighted sum.
 //!
-//! Owns the features' names and weights, and what is symmetric about them: `score(a, b) = score(b, a)`, to the last bit.
-//! Whether two may be matched at all is `conditions`', whatever the score.
+//! This module defines the features, their weights, and their symmetry: `score(a, b) = score(b, a)`, to the last bit.
+//! `conditions` decides if two users may be matched at all.
 
 use super::candidate::{Candidate, Window};
 use super::fields::industry_value;
@@ -11,7 +11,7 @@ use super::organizations::{both, organization_value};
 use super::roles::roles_value;
 use super::text::similarity_value;
 
-/// One value a feature, each in [0, 1].
+/// The values of the features, each in [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features {
     pub interest_overlap: f64,
@@ -25,7 +25,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// The values under the names that clients know, in this order.
+    /// Returns the values with the names for clients, in this order.
     pub fn named(&self) -> [(&'static str, f64); 8] {
         [
             ("interestOverlap", self.interest_overlap),
@@ -40,19 +40,19 @@ impl Features {
     }
 }
 
-/// What each feature counts for. None is negative and their sum is 1, so a score is in [0, 1] too.
+/// The weights of the features. None is negative and their sum is 1, so a score is in [0, 1] too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights(Features);
 
 impl Weights {
-    /// Weights of one's own; none if one is negative or they do not sum to 1.
+    /// Creates weights; none if one is negative or their sum is not 1.
     pub fn new(weights: Features) -> Option<Weights> {
         let values = weights.named().map(|(_, value)| value);
         let sum: f64 = values.iter().sum();
         (values.iter().all(|value| *value >= 0.0) && (sum - 1.0).abs() < 1e-6).then_some(Weights(weights))
     }
 
-    /// What each feature counts for.
+    /// Returns the weights.
     pub fn features(&self) -> Features {
         self.0
     }
@@ -73,13 +73,13 @@ impl Default for Weights {
     }
 }
 
-/// Σ weight · feature.
+/// Returns the weighted sum.
 pub fn score(features: &Features, weights: &Weights) -> f64 {
     let weighted = features.named().into_iter().zip(weights.0.named()).map(|((_, value), (_, weight))| value * weight);
     weighted.sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// All eight features of two users at `now` (ms since the epoch).
+/// Returns the eight features of two users at `now` (ms since the epoch).
 pub fn features(a: &Candidate, b: &Candidate, now: i64) -> Features {
     Features {
         interest_overlap: interests_value(a, b),
@@ -93,11 +93,11 @@ pub fn features(a: &Candidate, b: &Candidate, now: i64) -> Features {
     }
 }
 
-/// What two say nothing about: neither for nor against anybody.
+/// Neutral value for unknown data.
 const UNKNOWN: f64 = 0.5;
 
-/// Profile interests count .7, wished-for ones .3. Without profile interests of one of the two the wishes stand alone.
-/// Two profiles that share something are worth as much at least: who fills in a profile never falls behind who does not.
+/// Profile interests weigh .7, wished interests .3. If one user has no profile interests, the wishes count alone. Two
+/// profiles with common interests have at least that value, so that filling in a profile is never a disadvantage.
 fn interests_value(a: &Candidate, b: &Candidate) -> f64 {
     let wished =
         if a.wanted.is_empty() || b.wanted.is_empty() { UNKNOWN } else { of_the_smaller(&a.wanted, &b.wanted) };
@@ -120,7 +120,7 @@ fn languages_value(a: &Names, b: &Names) -> f64 {
     a.shared(b) as f64 / a.len().max(b.len()) as f64
 }
 
-/// The overlap's share of the shorter window; .5 where a window is not known, as for other unknown things.
+/// Returns the overlap as a fraction of the shorter window; .5 if a window is unknown.
 fn windows_value(a: Option<Window>, b: Option<Window>, now: i64) -> f64 {
     let (Some(a), Some(b)) = (a, b) else {
         return UNKNOWN;

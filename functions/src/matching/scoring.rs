@@ -1,4 +1,4 @@
-//! How well two users fit, for those who look after them.
+//! Scores of two users for operators.
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -11,31 +11,31 @@ use super::settings::Matching;
 use super::{pairing, waiting};
 use crate::{access, people};
 
-/// What [`calculate_compatibility_score`] takes.
+/// Arguments of [`calculate_compatibility_score`].
 #[args]
 pub struct CalculateCompatibilityScore {
     pub user1_id: UserRef,
     pub user2_id: UserRef,
-    /// What the first looks for; nothing by default.
+    /// Constraints of the first user; none by default.
     pub user1_constraints: Option<MatchConstraints>,
-    /// What the second looks for; nothing by default.
+    /// Constraints of the second user; none by default.
     pub user2_constraints: Option<MatchConstraints>,
 }
 
-/// How well two users fit.
+/// Compatibility of two users.
 #[value(output)]
 pub struct Compatibility {
     pub score: Score,
     pub features: MatchFeatures,
-    /// Why, in sentences.
+    /// Explanations, in sentences.
     pub explanation: Vec<String>,
 }
 
-/// Calculates the compatibility score of two users. Without windows of time, what depends on them counts as unknown.
+/// Calculates the compatibility score of two users. Features that depend on availability windows count as unknown.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller is neither a deploy key nor an admin of the organization of both.
-/// - `NOT_FOUND`: one of them does not exist.
+/// - `NOT_FOUND`: one of the users does not exist.
 #[query(admin, rights = access::administered_pair(&args.user1_id, &args.user2_id))]
 pub fn calculate_compatibility_score(
     ctx: &QueryCtx,

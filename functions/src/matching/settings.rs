@@ -1,6 +1,6 @@
-//! What an installation may want otherwise about matching (`[matching]` in `convoke.toml`).
+//! Settings of matching (`[matching]` in `convoke.toml`).
 //!
-//! Names, defaults and units of the settings; what the numbers mean is `conditions`', `score`'s and `assignment`'s.
+//! This module defines names, defaults and units. `conditions`, `score` and `assignment` use the numbers.
 
 use convoke::settings::Section;
 use schemars::JsonSchema;
@@ -10,14 +10,14 @@ use super::assignment::Limits;
 use super::conditions::Rules;
 use super::score::{Features, Weights};
 
-/// The settings, checked.
+/// The checked settings.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "Written")]
 #[schemars(into = "Written")]
 pub struct Matching {
     pub rules: Rules,
     pub limits: Limits,
-    /// Waiting users that one run looks at, the longest-waiting: every two of them are compared.
+    /// Most waiting users per run, the longest-waiting first; every pair of them is compared.
     pub waiting_max: usize,
 }
 
@@ -32,25 +32,25 @@ impl Default for Matching {
     }
 }
 
-/// How waiting users are paired.
+/// Matching of waiting users.
 #[derive(Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
-    /// The least score of a pair, 0 to 1.
+    /// Lowest score of a match, 0 to 1.
     score_min: f64,
-    /// The least time that both are free at once, in minutes.
+    /// Smallest time in which both users are available, in minutes.
     overlap_minutes_min: u32,
-    /// How long two of whom one declined are not proposed again, in days.
+    /// Days after a decline during which the same two users are not matched again.
     decline_days: u32,
-    /// People who may be connected by possible pairs for the best pairing of all to be computed as it is.
+    /// Most users in a connected component that is solved exactly.
     exact_nodes_max: usize,
-    /// People up to whom it is computed from the best pairs of each alone.
+    /// Most users in a connected component that is solved with the best pairs of each user.
     thinned_nodes_max: usize,
-    /// Pairs of one person that are considered then.
+    /// Number of best pairs per user in that case.
     best_edges: usize,
-    /// Waiting users that one run looks at, the longest-waiting: every two of them are compared.
+    /// Most waiting users per run, the longest-waiting first; every pair of them is compared.
     waiting_max: usize,
-    /// What counts how much in a score: all eight, whose sum is 1.
+    /// Weights of the eight features in a score; their sum is 1.
     weights: WrittenWeights,
 }
 
@@ -58,21 +58,21 @@ struct Written {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WrittenWeights {
-    /// Interests that both have.
+    /// Common interests.
     interest_overlap: f64,
-    /// How well years of experience go together.
+    /// Fit of experience levels.
     experience_gap: f64,
-    /// Industries that both work in.
+    /// Related industries.
     industry_match: f64,
-    /// Hours of the day that both are awake in.
+    /// Overlap of availability.
     timezone_compatibility: f64,
-    /// Likeness of what their profiles say.
+    /// Similarity of the profile texts.
     vector_similarity: f64,
-    /// Wishes about one's own or other organizations.
+    /// Wishes about organizations.
     org_constraint_match: f64,
-    /// Languages that both speak.
+    /// Common languages.
     language_overlap: f64,
-    /// Roles that go together, such as mentor and learner.
+    /// Complementary roles, such as mentor and mentee.
     role_complementarity: f64,
 }
 

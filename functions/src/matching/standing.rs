@@ -1,7 +1,7 @@
-//! Where a match is, and whether somebody is in an open one.
+//! The state of a match.
 //!
-//! A match's status follows from its two outcomes and the clock. What is stored is what followed when its row was
-//! written last: reading it asks the clock again.
+//! The status of a match follows from its two outcomes and the time. The stored status is that of the last write, so
+//! readers compute it again.
 
 use convoke::prelude::*;
 use convoke::store::Db;
@@ -9,7 +9,7 @@ use schema::{Match, MatchOutcome, MatchStatus, Outcome, User};
 
 use crate::access;
 
-/// The status that follows.
+/// Returns the status.
 pub fn status(outcomes: [Outcome; 2], window_to: Millis, now: Millis) -> MatchStatus {
     match outcomes {
         [Outcome::Declined, _] | [_, Outcome::Declined] => MatchStatus::Declined,
@@ -21,7 +21,7 @@ pub fn status(outcomes: [Outcome; 2], window_to: Millis, now: Millis) -> MatchSt
     }
 }
 
-/// The status of a stored match at `now`.
+/// Returns the status of a stored match at `now`.
 pub fn status_now(row: &Match, now: Millis) -> MatchStatus {
     match row.status {
         MatchStatus::Proposed if row.window_to <= now => MatchStatus::Expired,
@@ -31,12 +31,12 @@ pub fn status_now(row: &Match, now: Millis) -> MatchStatus {
     }
 }
 
-/// Whether a match is open: neither declined, and its time has not passed.
+/// Returns true if a match is open: neither user declined, and it has not expired.
 pub fn is_open(row: &Match, now: Millis) -> bool {
     status_now(row, now) == MatchStatus::Proposed
 }
 
-/// A match of the caller's, with what both say about it.
+/// A match of the caller, with both outcomes.
 pub struct Matched {
     /// The caller.
     pub user: Doc<User>,
@@ -45,10 +45,10 @@ pub struct Matched {
     pub theirs: Doc<MatchOutcome>,
 }
 
-/// A match of the caller's.
+/// Returns a match of the caller.
 ///
 /// # Errors
-/// Those of [`access::user`]; `NOT_FOUND` if there is no such match, or they have no part in it.
+/// Errors of [`access::user`]; `NOT_FOUND`: there is no such match, or it is not the caller's.
 pub fn matched(ctx: &impl Read, id: Id<Match>) -> Result<Matched> {
     let user = access::user(ctx)?;
     let me = user.id();
@@ -62,16 +62,16 @@ pub fn matched(ctx: &impl Read, id: Id<Match>) -> Result<Matched> {
     Ok(Matched { user, row, mine, theirs })
 }
 
-/// The other one of a match.
+/// Returns the other user of a match.
 pub fn partner(row: &Match, user: Id<User>) -> Id<User> {
     if row.user_a == user { row.user_b } else { row.user_a }
 }
 
-/// The newest matches of a user among which an open one is looked for. One ends 60 days after it was made at the
-/// latest, and each further one takes a decline of the one before.
+/// Most recent matches of a user in which an open one is searched. A match ends within 60 days, and each further match
+/// requires a decline of the previous one.
 const RECENT_MAX: usize = 500;
 
-/// An open match of a user other than `except`.
+/// Returns an open match of a user other than `except`.
 ///
 /// # Errors
 /// A failure of the store.
@@ -82,7 +82,7 @@ pub fn open_match(db: &Db, user: Id<User>, except: Option<Id<Match>>, now: Milli
     Ok(matches.find(|row| Some(row.id()) != except && is_open(row, now)))
 }
 
-/// When one of two users last declined the other, if that stands.
+/// Returns the time of the last standing decline between two users.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,7 +1,7 @@
-//! How alike what two people write about themselves is: hashed TF-IDF vectors and their cosine.
+//! Similarity of profile texts: hashed TF-IDF vectors and their cosine.
 //!
-//! Terms are words and pairs of neighbouring words, without stop words. They are hashed into a vector of fixed length
-//! with a sign (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning"), so no dictionary is kept; the
+//! Terms are words and pairs of adjacent words, without stop words. They are hashed into a vector of fixed length with
+//! a sign (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning"), so no dictionary is stored. The
 //! weights of rare terms come from the texts of one run.
 
 use std::collections::{HashMap, HashSet};
@@ -14,17 +14,17 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use reading::text::language::MEANINGFUL;
 
-/// The length of a vector.
+/// Length of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// The terms of one person's texts, each with how often it stands there.
+/// The terms of one user's texts with their counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms(HashMap<String, u32>);
 
 impl Terms {
-    /// The terms of several texts. A pair of words never spans two texts.
+    /// Returns the terms of several texts. A pair of words never spans two texts.
     ///
-    /// Stop words of English are left out, and those of `languages` that are language codes ("de", "pt-BR").
+    /// Omits stop words of English and of those `languages` that are language codes ("de", "pt-BR").
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>, languages: &[String]) -> Terms {
         let further = further_stop_words(languages);
         let is_stop_word = |word: &str| ENGLISH.contains(word) || further.contains(word);
@@ -47,20 +47,20 @@ impl Terms {
     }
 }
 
-/// Made once: everybody's texts are read with it.
+/// Created once, because every text needs it.
 static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let list = stop_words::lookup("en").unwrap_or_default();
     list.iter().copied().filter(|word| !MEANINGFUL.contains(word)).collect()
 });
 
-/// The stop words of the languages other than English.
+/// Returns the stop words of the languages other than English.
 fn further_stop_words(languages: &[String]) -> HashSet<&'static str> {
     let codes = languages.iter().filter_map(|language| language.split(['-', '_']).next()).map(str::to_lowercase);
     let lists = codes.filter(|code| code != "en").filter_map(stop_words::lookup);
     lists.flatten().copied().filter(|word| !MEANINGFUL.contains(word)).collect()
 }
 
-/// In how many texts of a run each term stands.
+/// The number of texts of a run that contain each term.
 #[derive(Clone, Debug, Default)]
 pub struct Corpus {
     texts: usize,
@@ -68,7 +68,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Counts the terms of everybody in the run.
+    /// Counts the terms of all users in the run.
     pub fn of<'a>(everybody: impl IntoIterator<Item = &'a Terms>) -> Corpus {
         let mut corpus = Corpus::default();
         for terms in everybody {
@@ -80,16 +80,16 @@ impl Corpus {
         corpus
     }
 
-    /// ln((1 + N) / (1 + df)) + 1: a term that everybody uses weighs 1, a rarer one more.
+    /// Returns ln((1 + N) / (1 + df)) + 1: a term in all texts weighs 1, a rarer one more.
     fn weight(&self, term: &str) -> f64 {
         let frequency = self.frequency.get(term).copied().unwrap_or_default();
         ((1.0 + self.texts as f64) / (1.0 + f64::from(frequency))).ln() + 1.0
     }
 
-    /// The vector of one person's terms, of length 1; none if they have written nothing that counts.
+    /// Returns the vector of one user's terms, of length 1; none if there are no terms.
     pub fn vector(&self, terms: &Terms) -> Option<Vector> {
         let mut values = vec![0.0; DIMENSIONS];
-        // In the terms' order, since the order of a sum shows in its last digits.
+        // In the order of the terms, because the order of a sum affects its last digits.
         let mut sorted: Vec<(&String, &u32)> = terms.0.iter().collect();
         sorted.sort_unstable();
         for (term, count) in sorted {
@@ -105,22 +105,22 @@ impl Corpus {
     }
 }
 
-/// Where a term goes, and with which sign, from two ends of one hash.
+/// Returns the position and sign of a term, from two ends of one hash.
 fn slot(term: &str) -> (usize, f64) {
     let mut hasher = FnvHasher::default();
     hasher.write(term.as_bytes());
     let hash = hasher.finish();
-    // FNV mixes upward: its low bits know little of the last bytes, so the high half is folded in.
+    // FNV mixes upward: its low bits depend little on the last bytes, so the high half is folded in.
     let folded = hash ^ (hash >> 32);
     let sign = if (folded >> 16) & 1 == 0 { 1.0 } else { -1.0 };
     ((folded % DIMENSIONS as u64) as usize, sign)
 }
 
-/// A person's terms as a direction: [`DIMENSIONS`] values, of length 1.
+/// A user's terms as a direction: [`DIMENSIONS`] values, of length 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector(Vec<f64>);
 
-/// The value of the feature `vectorSimilarity`: the cosine, not below 0; .5 if a side has no text.
+/// Returns the value of the feature `vectorSimilarity`: the cosine, at least 0; .5 if a user has no text.
 pub fn similarity_value(a: Option<&Vector>, b: Option<&Vector>) -> f64 {
     match (a, b) {
         (Some(a), Some(b)) => a.0.iter().zip(&b.0).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0),

@@ -1,4 +1,4 @@
-//! Who waits, and what the matcher must know of them: read in one snapshot, in a fixed number of statements.
+//! The input of the matcher: the waiting users, read on one snapshot in a fixed number of statements.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
@@ -12,28 +12,28 @@ use super::candidate::{Interest, Person, Window};
 use super::settings::Matching;
 use crate::people::{self, PersonRecord};
 
-/// Waiting entries that are read to find those that wait longest.
+/// Most waiting entries that are read to find the longest-waiting.
 const READ_MAX: usize = 50_000;
 
-/// The users who can be matched, and who declined whom.
+/// The users who can be matched, and their recent declines.
 #[value(output)]
 pub struct Applicants {
-    /// Waiting entries of active users without an open match, the longest-waiting first.
+    /// Waiting entries of active users without an open match, longest-waiting first.
     pub applicants: Vec<Applicant>,
-    /// Declines among them that are not too old.
+    /// Recent declines between them.
     pub declines: Vec<Decline>,
-    /// How many entries wait in all.
+    /// Number of all waiting entries.
     pub waiting: i64,
 }
 
-/// Somebody who waits.
+/// A waiting user.
 #[value(output)]
 pub struct Applicant {
     pub entry: Doc<QueueEntry>,
     pub person: PersonRecord,
 }
 
-/// That one of two users declined the other.
+/// A decline of one user by the other.
 #[value(output)]
 pub struct Decline {
     pub a: Id<User>,
@@ -41,7 +41,7 @@ pub struct Decline {
     pub at: Millis,
 }
 
-/// Those who wait now.
+/// Returns the users who wait now.
 ///
 /// # Errors
 /// A failure of the store.
@@ -68,7 +68,7 @@ pub fn applicants(ctx: &QueryCtx) -> Result<Applicants> {
     Ok(Applicants { applicants, declines: declines(ctx.db(), &users, since)?, waiting })
 }
 
-/// Entries that wait and whose time has not passed, by the end of their time.
+/// Returns waiting entries that have not expired, by their end.
 ///
 /// # Errors
 /// A failure of the store.
@@ -77,13 +77,13 @@ pub fn entries(db: &Db, now: Millis, rows_max: usize) -> Result<Vec<Doc<QueueEnt
     Ok(waiting.range((Bound::Excluded(now), Bound::Unbounded)).take(rows_max)?)
 }
 
-/// The users in open matches.
+/// Returns the users in open matches.
 fn engaged(db: &Db, now: Millis) -> Result<HashSet<Id<User>>> {
     let open = db.query(Match::by_status).eq(MatchStatus::Proposed).range((Bound::Excluded(now), Bound::Unbounded));
     Ok(open.take(READ_MAX)?.iter().flat_map(|row| [row.user_a, row.user_b]).collect())
 }
 
-/// The declines among these users since then. A match can only be declined while its time has not passed.
+/// Returns the declines between these users since then. A match can only be declined before it expires.
 fn declines(db: &Db, users: &HashSet<Id<User>>, since: Millis) -> Result<Vec<Decline>> {
     let mut declined = db.query(Match::by_status).eq(MatchStatus::Declined).range(since..).take(READ_MAX)?;
     declined.retain(|row| users.contains(&row.user_a) && users.contains(&row.user_b));
@@ -100,7 +100,7 @@ fn declines(db: &Db, users: &HashSet<Id<User>>, since: Millis) -> Result<Vec<Dec
     Ok(declined.iter().filter_map(decline).collect())
 }
 
-/// A person as the matcher compares them.
+/// Returns a person in the form for the matcher.
 pub fn person(person: &PersonRecord, constraints: Option<&MatchConstraints>, window: Option<Window>) -> Person {
     let profile = person.profile.as_ref();
     let text = |text: Option<&str>| text.map(str::to_owned);
@@ -125,7 +125,7 @@ pub fn person(person: &PersonRecord, constraints: Option<&MatchConstraints>, win
     }
 }
 
-/// When somebody who waits is free.
+/// Returns the availability of a waiting user.
 pub fn window(entry: &QueueEntry) -> Window {
     Window { from: entry.available_from.get(), to: entry.available_to.get() }
 }

@@ -1,4 +1,4 @@
-//! How the functions themselves are doing.
+//! Performance data of the functions.
 
 pub mod trend;
 pub mod performance_queries;

@@ -1,6 +1,7 @@
-//! The figures of functions and subscriptions, as clients read them.
+//! Performance data of functions and subscriptions for clients.
 //!
-//! The runtime counts calls, `realtime/leases` counts validations; here stands who sees what of it, and in which form.
+//! The runtime counts calls, and `realtime/leases` counts validations. This module defines who sees which part, and the
+//! format.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,29 +17,29 @@ use super::trend::{self, LastBucket};
 use crate::access;
 use crate::realtime::leases::{self, Subscription};
 
-/// The longest series: what a chart shows.
+/// Longest series, for a chart.
 const BUCKETS_MAX: i64 = 2_000;
-/// Subscriptions of one answer, which thereby stays under the size of a page. The figures over all count the rest too.
+/// Most subscriptions in a response, which keeps it below the size of a page. The totals include the others too.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 
-/// What [`get_performance_trends`] takes.
+/// Arguments of [`get_performance_trends`].
 ///
 /// ```json
 /// {"functionName": "meetings/lifecycle/createMeeting", "timeWindowMs": 3600000, "bucketSizeMs": 60000}
 /// ```
 #[args]
 pub struct GetPerformanceTrends {
-    /// How much time one point covers, in milliseconds.
+    /// Time covered by one point, in milliseconds.
     #[default(BucketSize::default())]
     pub bucket_size_ms: BucketSize,
-    /// A path with `/` or `:` before the function, or a function's bare name. Absent: all functions together.
+    /// A path with `/` or `:` before the function, or only the name of the function. Absent: all functions together.
     pub function_name: Option<FunctionName>,
-    /// How far back the series goes, in milliseconds.
+    /// Length of the series up to now, in milliseconds.
     #[default(TimeWindow::default())]
     pub time_window_ms: TimeWindow,
 }
 
-/// The course of a function over time.
+/// Performance of a function over time.
 ///
 /// ```json
 /// {"timeSeries": [{"timestamp": 1767225600000, "callCount": 12, "errorCount": 1, "avgLatency": 0.41,
@@ -47,29 +48,29 @@ pub struct GetPerformanceTrends {
 /// ```
 #[value(output)]
 pub struct PerformanceTrends {
-    /// Contiguous buckets, the oldest first; the last one holds this moment.
+    /// Contiguous buckets, oldest first. The last one contains the current time.
     pub time_series: Vec<TrendPoint>,
     pub trends: TrendLabels,
 }
 
-/// The calls that ended within one bucket. Latencies are in milliseconds.
+/// Calls that ended within one bucket. Latencies are in milliseconds.
 #[value(output)]
 pub struct TrendPoint {
-    /// When it begins: a multiple of its size.
+    /// Start of the bucket: a multiple of the bucket size.
     pub timestamp: Millis,
-    /// How many there are.
+    /// Number of calls.
     pub call_count: u64,
-    /// How many of them ended with an error.
+    /// Number of calls that failed.
     pub error_count: u64,
-    /// Over all calls; 0 without any.
+    /// Mean over all calls; 0 without calls.
     pub avg_latency: f64,
-    /// By nearest rank; 0 without calls.
+    /// 95th percentile by nearest rank; 0 without calls.
     pub p95_latency: f64,
-    /// 0 … 1; 1 without calls.
+    /// Share of successful calls, 0 to 1; 1 without calls.
     pub success_rate: f64,
 }
 
-/// Where it is going.
+/// Directions of the trends.
 #[value(output)]
 pub struct TrendLabels {
     /// `improving`, `stable` or `degrading`.
@@ -80,7 +81,7 @@ pub struct TrendLabels {
     pub throughput_trend: String,
 }
 
-/// How often a function was called, how long it took and how often it failed, over time.
+/// Returns the number, latency and error rate of a function's calls over time.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Too many buckets (max 2000)".
@@ -94,7 +95,7 @@ pub fn get_performance_trends(
     let (bucket_ms, buckets) = (args.bucket_size_ms.get(), args.buckets());
     let now = ctx.now().get();
     let from = now.div_euclid(bucket_ms) * bucket_ms - (buckets - 1) * bucket_ms;
-    // The end is not part of the series, and this moment is.
+    // The end is exclusive, and the current time is included.
     let bucket = Duration::from_millis(bucket_ms.unsigned_abs());
     let name = args.function_name.as_ref().map(FunctionName::as_str);
     let series = ctx.performance().series(name, Millis(from), Millis(now + 1), bucket)?;
@@ -119,7 +120,7 @@ fn fits_a_chart(_: &impl Context, args: &GetPerformanceTrends) -> Result<()> {
 }
 
 impl GetPerformanceTrends {
-    /// How many points the series has.
+    /// Returns the number of points in the series.
     fn buckets(&self) -> i64 {
         let (bucket_ms, window_ms) = (self.bucket_size_ms.get(), self.time_window_ms.get());
         (window_ms + bucket_ms - 1) / bucket_ms
@@ -143,15 +144,15 @@ impl TrendPoint {
     }
 }
 
-/// What [`get_function_breakdown`] takes.
+/// Arguments of [`get_function_breakdown`].
 #[args]
 pub struct GetFunctionBreakdown {
-    /// How far back, in milliseconds.
+    /// Length of the time window up to now, in milliseconds.
     #[default(TimeWindow::default())]
     pub time_window_ms: TimeWindow,
 }
 
-/// All functions side by side.
+/// Performance of each function.
 ///
 /// ```json
 /// {"functions": [{"functionName": "users/queries/getCurrentUser", "callCount": 12, "errorCount": 0, "successRate": 1,
@@ -161,56 +162,56 @@ pub struct GetFunctionBreakdown {
 /// ```
 #[value(output)]
 pub struct FunctionBreakdown {
-    /// Those that were called, by path.
+    /// Functions that were called, by path.
     pub functions: Vec<FunctionPerformance>,
     pub summary: PerformanceSummary,
 }
 
-/// The calls of one function. Latencies are in milliseconds.
+/// Calls of one function. Latencies are in milliseconds.
 #[value(output)]
 pub struct FunctionPerformance {
     /// Its path.
     pub function_name: String,
-    /// How often it was called.
+    /// Number of calls.
     pub call_count: u64,
-    /// How many of the calls ended with an error.
+    /// Number of calls that failed.
     pub error_count: u64,
-    /// 0 … 1.
+    /// Share of successful calls, 0 to 1.
     pub success_rate: f64,
-    /// The mean over all calls.
+    /// Mean over all calls.
     pub avg_latency: f64,
-    /// Half of the calls took at most so long.
+    /// Median.
     pub p50: f64,
-    /// 95 % of the calls took at most so long.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 % of the calls took at most so long.
+    /// 99th percentile.
     pub p99: f64,
-    /// Of a query: whether 95 % took at most 120 ms and 99 % at most 250 ms. Nothing is promised of the others.
+    /// True if 95 % of a query's calls took at most 120 ms and 99 % at most 250 ms. Always true for other functions.
     pub slo_compliant: bool,
 }
 
-/// All calls together.
+/// Calls of all functions.
 #[value(output)]
 pub struct PerformanceSummary {
-    /// Functions that were called.
+    /// Number of functions that were called.
     pub function_count: usize,
-    /// Calls of all functions.
+    /// Number of calls.
     pub call_count: u64,
-    /// How many of them ended with an error.
+    /// Number of calls that failed.
     pub error_count: u64,
-    /// 0 … 1; 1 without calls.
+    /// Share of successful calls, 0 to 1; 1 without calls.
     pub success_rate: f64,
-    /// In milliseconds, over all calls.
+    /// Mean in milliseconds, over all calls.
     pub avg_latency: f64,
-    /// Functions that are not compliant.
+    /// Number of functions with `sloCompliant` false.
     pub slo_breaches: usize,
 }
 
-/// The longest that 95 % and 99 % of a query's calls may take, ms.
+/// Limits of the 95th and 99th percentile of a query, in ms.
 const QUERY_P95_MS: f64 = 120.0;
 const QUERY_P99_MS: f64 = 250.0;
 
-/// How often each function was called, how long it took and how often it failed.
+/// Returns the number, latency and error rate of each function's calls.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -261,7 +262,7 @@ impl FunctionPerformance {
     }
 }
 
-/// Whether calls of a function of this kind are as quick as is promised; percentiles in ms.
+/// Returns true if calls of a function of this kind meet the limits. Percentiles in ms.
 fn is_compliant(kind: Option<Kind>, p95: f64, p99: f64) -> bool {
     match kind {
         Some(Kind::Query) => p95 <= QUERY_P95_MS && p99 <= QUERY_P99_MS,
@@ -269,14 +270,14 @@ fn is_compliant(kind: Option<Kind>, p95: f64, p99: f64) -> bool {
     }
 }
 
-/// What [`get_subscription_metrics`] takes.
+/// Arguments of [`get_subscription_metrics`].
 #[args]
 pub struct GetSubscriptionMetrics {
-    /// Only this one is listed.
+    /// Lists only this subscription.
     pub subscription_id: Option<ClientToken>,
 }
 
-/// How subscriptions are doing.
+/// Performance of subscriptions.
 ///
 /// ```json
 /// {"subscriptions": [{"subscriptionId": "notes-1", "durationMs": 60000, "updateCount": 3, "avgLatency": 0.2,
@@ -286,62 +287,62 @@ pub struct GetSubscriptionMetrics {
 /// ```
 #[value(output)]
 pub struct SubscriptionMetrics {
-    /// In the order in which they were opened.
+    /// Subscriptions in the order of opening.
     pub subscriptions: Vec<SubscriptionFigures>,
-    /// Over all that the caller may see.
+    /// Totals of all subscriptions that the caller may see.
     pub global_stats: GlobalStats,
-    /// Of all processes, over the last minute.
+    /// Totals of all processes over the last minute.
     pub bandwidth_stats: BandwidthStats,
 }
 
-/// One subscription.
+/// A subscription.
 #[value(output)]
 pub struct SubscriptionFigures {
-    /// The client's own name of it.
+    /// Id from the client.
     pub subscription_id: String,
-    /// Since it follows what it follows.
+    /// Time since it was opened, in milliseconds.
     pub duration_ms: i64,
-    /// How often it was validated.
+    /// Number of validations.
     pub update_count: u64,
-    /// How long that took, in milliseconds.
+    /// Mean duration of a validation, in milliseconds.
     pub avg_latency: f64,
-    /// How often it is validated.
+    /// Validations per second.
     pub updates_per_second: f64,
-    /// How often it was found not valid.
+    /// Number of failed validations.
     pub errors: u64,
-    /// When it was validated last.
+    /// Time of the last validation.
     pub last_update: Millis,
-    /// Whether validating takes at most 150 ms and comes at most ten times a second.
+    /// True if a validation takes at most 150 ms and there are at most ten per second.
     pub slo_compliant: bool,
 }
 
-/// Subscriptions together.
+/// Totals of subscriptions.
 #[value(output)]
 pub struct GlobalStats {
-    /// How many there are.
+    /// Number of subscriptions.
     pub total_active_subscriptions: usize,
-    /// How often they were validated, all together.
+    /// Number of validations.
     pub total_updates: u64,
-    /// The mean over the subscriptions; 0 without any.
+    /// Mean over the subscriptions; 0 without subscriptions.
     pub avg_updates_per_second: f64,
-    /// Those that are not compliant.
+    /// Number of subscriptions with `sloCompliant` false.
     pub slo_breaches: usize,
 }
 
-/// What passed through all processes.
+/// Totals of all processes.
 #[value(output)]
 pub struct BandwidthStats {
-    /// Subscriptions that were validated.
+    /// Number of validated subscriptions.
     pub active_subscriptions: u64,
-    /// How often.
+    /// Number of validations.
     pub total_updates: u64,
 }
 
-/// The longest that validating may take, ms, and the most often that it may come, a second.
+/// Longest validation in ms, and most validations per second.
 const VALIDATION_MS: f64 = 150.0;
 const VALIDATIONS_PER_SECOND: f64 = 10.0;
 
-/// Statistics of the caller's subscriptions; an admin sees those of their organization, a deploy key all.
+/// Returns statistics of the caller's subscriptions. An admin sees those of the own organization, a deploy key all.
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
@@ -372,7 +373,7 @@ pub fn get_subscription_metrics(
     })
 }
 
-/// The subscriptions that the caller may see, in the order of opening.
+/// Returns the subscriptions that the caller may see, in the order of opening.
 fn visible(ctx: &QueryCtx, user: Option<Doc<User>>) -> Result<Vec<Lease<Id<User>, Subscription>>> {
     let Some(user) = user else { return leases::all(ctx) };
     if !access::is_admin(&user) {
@@ -416,7 +417,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_queries_have_a_promise_to_break() {
+    fn only_queries_have_latency_limits() {
         let query = |p95, p99| is_compliant(Some(Kind::Query), p95, p99);
         assert!(query(120.0, 250.0));
         assert!(!query(120.1, 250.0));

@@ -1,25 +1,26 @@
-//! Whether a function is getting faster or slower, busier or quieter, better or worse.
+//! Trends of a function's latency, call rate and error rate.
 //!
-//! Owns the trends of a series of buckets. The buckets themselves, their latencies and percentiles are the runtime's.
+//! This module computes the trends of a series of buckets. The runtime provides the buckets with latencies and
+//! percentiles.
 
 /// One bucket of a contiguous series of equal buckets, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bucket {
     pub call_count: u64,
     pub error_count: u64,
-    /// ms over all calls; without meaning when there were none.
+    /// Mean in ms over all calls; meaningless without calls.
     pub avg_latency: f64,
 }
 
-/// Whether time still adds to the last bucket of a series.
+/// State of the last bucket of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastBucket {
     Complete,
-    /// It is the current one and is left out: half a bucket would look like a drop.
+    /// It is the current bucket and is ignored: half a bucket would look like a drop.
     Incomplete,
 }
 
-/// Direction of a figure where less is better.
+/// Direction of a value for which less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
     Improving,
@@ -28,7 +29,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// The label as it goes over the wire.
+    /// Returns the label on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +49,7 @@ pub enum Volume {
 }
 
 impl Volume {
-    /// The label as it goes over the wire.
+    /// Returns the label on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -67,14 +68,14 @@ pub struct Trends {
     pub error: Health,
 }
 
-/// How far a figure must have moved over the series, as a part of its median, before it counts as a trend.
+/// Smallest change of a value over the series, as a fraction of its median, that counts as a trend.
 const RELATIVE_CHANGE: f64 = 0.10;
-/// How far the share of errors must have moved besides: one error more in ten thousand calls is no trend.
+/// Smallest change of the error rate that counts as a trend besides: one more error in ten thousand calls is no trend.
 const ERROR_CHANGE: f64 = 0.01;
 
-/// The trends of a contiguous series. All are stable with fewer than two buckets that saw a call.
+/// Returns the trends of a contiguous series. All are stable with fewer than two buckets that contain calls.
 ///
-/// The slope is Theil–Sen's, the median over all pairs, so that one slow bucket does not make a trend.
+/// The slope is the Theil–Sen estimator, the median over all pairs, so that one slow bucket makes no trend.
 #[must_use]
 pub fn trends(buckets: &[Bucket], last: LastBucket) -> Trends {
     let complete = match last {
@@ -99,14 +100,14 @@ pub fn trends(buckets: &[Bucket], last: LastBucket) -> Trends {
     }
 }
 
-/// Index of a bucket, and the figure there.
+/// Index and value of a bucket.
 type Point = (f64, f64);
 
-/// What a figure did from the first to the last point, by its slope.
+/// The change of a value from the first to the last point, by its slope.
 struct Change {
-    /// In the figure's own unit.
+    /// In the unit of the value.
     absolute: f64,
-    /// As a part of its median, or of its mean where the median is 0.
+    /// As a fraction of the median, or of the mean if the median is 0.
     relative: f64,
 }
 
@@ -134,7 +135,7 @@ fn slope(points: &[Point]) -> f64 {
     median(&mut slopes)
 }
 
-/// The middle value, or the mean of the two middle ones; 0 of nothing. Reorders what it is given.
+/// Returns the middle value, or the mean of the two middle values; 0 for an empty slice. Reorders the slice.
 fn median(values: &mut [f64]) -> f64 {
     let half = values.len() / 2;
     if values.is_empty() {
@@ -224,14 +225,14 @@ mod tests {
         assert_eq!(trends(&rising, LastBucket::Complete).throughput, Volume::Increasing);
         let fading = counts(&[30, 20, 10, 0, 0]);
         assert_eq!(trends(&fading, LastBucket::Complete).throughput, Volume::Decreasing);
-        // The leading silence is before the function was there: by it alone nothing increases.
+        // The initial silence precedes the first call and does not count as an increase.
         let steady = counts(&[0, 0, 0, 10, 10, 10]);
         assert_eq!(trends(&steady, LastBucket::Complete).throughput, Volume::Stable);
     }
 
     #[test]
     fn a_sparse_series_is_measured_against_its_mean() {
-        // Median 0; the pairs' slopes are 0 in the middle as well, so nothing is claimed.
+        // The median is 0, and the median of the slopes is 0, so there is no trend.
         let sparse = counts(&[5, 0, 0, 0, 0, 0, 0, 5]);
         assert_eq!(trends(&sparse, LastBucket::Complete), STABLE);
         let ending = counts(&[8, 6, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! Presence, as often as clients like to send it: the register of `meetings/presence` takes the last one received.
+//! Presence updates at the rate at which clients send them; `meetings/presence` keeps the last one.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use schema::{Meeting, MeetingState, Metadata, Participant, Presence, PresenceCha
 use crate::access::{self, Membership};
 use crate::meetings::presence;
 
-/// Within which others count to the same batch.
+/// Time within which presence updates count as one batch.
 const BATCH: Duration = Duration::from_secs(1);
 
-/// What [`batch_update_presence`] takes.
+/// Arguments of [`batch_update_presence`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"muted": true}, "lease": true}
@@ -21,28 +21,28 @@ const BATCH: Duration = Duration::from_secs(1);
 pub struct BatchUpdatePresence {
     pub meeting_id: Id<Meeting>,
     pub presence: PresenceChange,
-    /// Replaces what was sent before; absent, that stays.
+    /// Replaces the previous metadata; absent: it stays.
     pub metadata: Option<Metadata>,
-    /// True: `joined` ends by itself 60 s after the last call with `lease`. The client calls again every 20 s while it is
-    /// there. Absent or false: `joined` lasts until another call.
+    /// True: `joined` ends 60 s after the last call with `lease`, so the client should call every 20 s. Absent or
+    /// false: `joined` lasts until another call.
     pub lease: Option<bool>,
 }
 
-/// What [`batch_update_presence`] returns.
+/// The result of [`batch_update_presence`].
 ///
 /// ```json
 /// {"queued": true, "batchSize": 3}
 /// ```
 #[value]
 pub struct PresenceQueued {
-    /// Always true: it is written when this is answered.
+    /// Always true: the presence is stored before the response.
     pub queued: bool,
-    /// Participants of the meeting whose presence was written within the last second, the caller included.
+    /// Number of participants of the meeting, including the caller, whose presence was stored within the last second.
     pub batch_size: u64,
 }
 
-/// Updates the caller's presence in a meeting. The latest state wins, however many are sent. A host who is there starts
-/// a scheduled meeting; anybody else waits in it. With `lease`, a client that vanishes without a word is `left` after 60 s.
+/// Updates the caller's presence in a meeting; the last update counts. A host who joins starts a scheduled meeting, and
+/// any other participant waits in it. With `lease`, a client that disappears becomes `left` after 60 s.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -65,7 +65,7 @@ pub fn batch_update_presence(
     match args.presence {
         PresenceChange::Joined if has_lease => presence::lease(ctx, participant)?,
         PresenceChange::Joined => presence::end_lease(ctx, participant)?,
-        // It went with the presence.
+        // The lease ended with the presence.
         PresenceChange::Left => {}
     }
     let recent = ctx.now() - BATCH;
@@ -74,7 +74,7 @@ pub fn batch_update_presence(
     Ok(PresenceQueued { queued: true, batch_size: written + u64::from(renewed) })
 }
 
-/// True if a call with `joined` and without metadata would change nothing but the time.
+/// Returns true if a call with `joined` and without metadata would change only the time.
 fn is_there(membership: &Membership) -> bool {
     let is_open = matches!(membership.meeting.state, MeetingState::Scheduled | MeetingState::Active);
     is_open && membership.participant.presence == Presence::Joined

@@ -1,8 +1,8 @@
-//! Subscriptions as leases: what each follows, how often and how fast it is validated, and what passes through all.
+//! Subscriptions as leases: the resource of each, the number and duration of its validations, and the total traffic.
 //!
-//! Figures, not facts: they are in memory beside the database, cost no write, and begin anew with a restart; where several
-//! nodes serve, all of them know them. Who may follow what is decided by `subscriptions`; who may see which figures, by
-//! `monitoring`.
+//! These are statistics, not data: they are in memory beside the database, cost no write, and are empty after a
+//! restart. With several nodes, all nodes share them. `subscriptions` decides who may subscribe to a resource;
+//! `monitoring` decides who may see the statistics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Event;
 
-/// How long after its last validation a lease ends.
+/// Time from the last validation to the end of a lease.
 pub const LASTS: Duration = Duration::from_secs(10 * 60);
-/// How far back the figures of all go.
+/// Time window of the total traffic.
 const TRAFFIC: Duration = Duration::from_secs(60);
 
-/// The kinds of things that can be followed. All belong to a meeting.
+/// The kinds of resources. All belong to a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resource {
     Notes,
@@ -36,20 +36,20 @@ pub enum Resource {
 /// A subscription.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// What it follows, and in which meeting.
+    /// Kind of the resource, and its meeting.
     pub resource: Resource,
     pub meeting: Id<Meeting>,
-    /// What its owner was in the meeting at the last validation; none before the first.
+    /// Role of its owner in the meeting at the last validation; none before the first.
     pub role: Option<Role>,
-    /// Since when it follows that.
+    /// Start of the subscription to this resource.
     pub since: Millis,
-    /// How often it was validated.
+    /// Number of validations.
     pub updates: u64,
-    /// How long that took together.
+    /// Total duration of the validations.
     pub latency: Duration,
-    /// How often it was found not valid.
+    /// Number of failed validations.
     pub errors: u64,
-    /// When it was validated last.
+    /// Time of the last validation.
     pub last_update: Millis,
 }
 
@@ -60,7 +60,7 @@ impl LeaseValue for Subscription {
         if follows(newer) != follows(older) {
             return newer.clone();
         }
-        // Those of before are in both, if it was the same that they followed.
+        // Both counts include earlier validations if the resource is the same.
         let (updates, latency, errors) = if follows(before) == follows(newer) {
             (before.updates, before.latency, before.errors)
         } else {
@@ -76,13 +76,13 @@ impl LeaseValue for Subscription {
     }
 }
 
-/// Validations of one process, by the second.
+/// Validations of one process, per second.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Updates(BTreeMap<i64, u64>);
 
 impl LeaseValue for Updates {
     fn merge(_: &Self, mine: Self, _: Self) -> Self {
-        // Nobody else counts them.
+        // Only this process counts them.
         mine
     }
 }
@@ -99,7 +99,7 @@ impl Updates {
     }
 }
 
-/// The first second of the last minute.
+/// Returns the first second of the last minute.
 fn first_second(now: Millis) -> i64 {
     second_of(now) - second_of(Millis(0) + TRAFFIC) + 1
 }
@@ -108,7 +108,7 @@ fn second_of(time: Millis) -> i64 {
     time.get().div_euclid(1_000)
 }
 
-/// All subscriptions of a runtime, and how often they are validated at each process.
+/// All subscriptions of a runtime, and the validations of each process.
 #[derive(Default)]
 pub struct Subscriptions {
     leases: OnceLock<Leases<Id<User>, Subscription>>,
@@ -120,7 +120,7 @@ convoke::gauge!("app_subscriptions", "Subscriptions that are open now.", |runtim
     all.leases.get().map_or(0.0, |leases| leases.known(runtime.clock().now()) as f64)
 });
 
-/// A validation that succeeded.
+/// A successful validation.
 pub struct Validation {
     pub resource: Resource,
     pub meeting: Id<Meeting>,
@@ -128,11 +128,11 @@ pub struct Validation {
     pub latency: Duration,
 }
 
-/// Opens or renews the caller's subscription of this id and counts the validation. Returns what its owner was at the one
-/// before, if there was one of the same thing.
+/// Opens or renews the caller's subscription with this id and counts the validation. Returns the owner's role at the
+/// previous validation of the same resource, if there was one.
 ///
 /// # Errors
-/// `UNAVAILABLE` if other nodes cannot be asked.
+/// `UNAVAILABLE`: other nodes cannot be reached.
 pub fn validated(
     ctx: &impl Context,
     id: &str,
@@ -163,16 +163,16 @@ pub fn validated(
     if renewed.is_ok() {
         let process = ctx.process();
         let updates = all.updates(ctx);
-        // It is its process's own, and so it is never rejected; and a figure fails no call.
+        // The process owns it, so it is never rejected, and statistics must not fail a call.
         let _ = updates.renew(&process.to_string(), &process, now, Updates::default, |held| held.count(now));
     }
     Ok(renewed)
 }
 
-/// Counts that the caller's subscription of this id was found not valid, if they have one of this thing.
+/// Counts a failed validation of the caller's subscription with this id, if it is of this resource.
 ///
 /// # Errors
-/// As [`validated`].
+/// Like [`validated`].
 pub fn found_invalid(
     ctx: &impl Context,
     id: &str,
@@ -188,12 +188,12 @@ pub fn found_invalid(
     counted.map(drop)
 }
 
-/// Ends a subscription of the owner's once the mutation is committed; any other id is passed over.
+/// Ends a subscription of the owner after the commit of the mutation. Other ids are ignored.
 pub fn end(ctx: &mut MutationCtx, id: String, owner: Id<User>) {
     end_with(ctx, move |leases| leases.end(&id, &owner));
 }
 
-/// Ends what a user follows in a meeting, once the mutation is committed.
+/// Ends the subscriptions of a user in a meeting after the commit of the mutation.
 fn end_in(ctx: &mut MutationCtx, owner: Id<User>, meeting: Id<Meeting>) {
     end_those(ctx, owner, move |held| held.meeting == meeting);
 }
@@ -207,7 +207,7 @@ fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<(
     Ok(())
 }
 
-/// Ends all that a user follows, once the mutation is committed.
+/// Ends all subscriptions of a user after the commit of the mutation.
 pub fn end_all(ctx: &mut MutationCtx, owner: Id<User>) {
     end_those(ctx, owner, |_| true);
 }
@@ -226,26 +226,27 @@ fn end_with(ctx: &mut MutationCtx, end: impl FnOnce(&Leases<Id<User>, Subscripti
     });
 }
 
-/// The subscriptions of one user, in the order of opening.
+/// Returns the subscriptions of one user, in the order of opening.
 ///
 /// # Errors
-/// As [`validated`].
+/// Like [`validated`].
 pub fn of_user(ctx: &impl Context, owner: Id<User>) -> Result<Vec<Lease<Id<User>, Subscription>>> {
     of(ctx).leases(ctx).of_owner(&owner, ctx.now())
 }
 
-/// All subscriptions, in the order of opening.
+/// Returns all subscriptions, in the order of opening.
 ///
 /// # Errors
-/// As [`validated`].
+/// Like [`validated`].
 pub fn all(ctx: &impl Context) -> Result<Vec<Lease<Id<User>, Subscription>>> {
     of(ctx).leases(ctx).all(ctx.now())
 }
 
-/// Subscriptions that were validated within the last minute, and how often any was, at all processes.
+/// Returns the number of subscriptions validated within the last minute, and the number of validations, of all
+/// processes.
 ///
 /// # Errors
-/// As [`validated`].
+/// Like [`validated`].
 pub fn traffic(ctx: &impl Context) -> Result<(u64, u64)> {
     let (all, now) = (of(ctx), ctx.now());
     let processes = all.updates(ctx).all(now)?;
@@ -283,11 +284,11 @@ mod tests {
             updates.count(Millis(now));
         }
         assert_eq!(updates.last_minute(Millis(60_999)), 3);
-        // The first second has left the minute.
+        // The first second is no longer within the minute.
         assert_eq!(updates.last_minute(Millis(61_000)), 1);
         assert_eq!(updates.last_minute(Millis(90_000)), 0);
         updates.count(Millis(90_000));
-        assert_eq!(updates.0.len(), 1, "what nobody asks for is forgotten");
+        assert_eq!(updates.0.len(), 1, "unused counts are removed");
     }
 
     #[test]

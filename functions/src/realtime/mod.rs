@@ -1,6 +1,6 @@
-//! What clients call while they are there: presence, and the subscriptions by which they follow things.
+//! Presence and subscriptions of connected clients.
 //!
-//! `leases` keeps the subscriptions in memory; the rest is what clients call.
+//! `leases` has the subscriptions in memory; the other modules are functions for clients.
 
 pub mod leases;
 pub mod batched_operations;

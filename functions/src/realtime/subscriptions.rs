@@ -1,4 +1,4 @@
-//! Whether a client may go on following something, and until when.
+//! The right of a client to follow a resource, with its time limit.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::access::{self, Membership};
 use crate::audit;
 use crate::meetings::state;
 
-/// How long a validation holds.
+/// Validity of a validation.
 const HOLDS: Duration = Duration::from_secs(5 * 60);
-/// After which a client is to connect anew: it has missed too much.
+/// Time without validation after which a client should reconnect, because it has missed too much.
 const MISSED: Duration = Duration::from_secs(10 * 60);
 
-/// What [`validate_subscription`] takes.
+/// Arguments of [`validate_subscription`].
 ///
 /// ```json
 /// {"subscriptionId": "notes-1", "resourceType": "meetingNotes", "resourceId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -25,41 +25,41 @@ const MISSED: Duration = Duration::from_secs(10 * 60);
 /// ```
 #[args]
 pub struct ValidateSubscription {
-    /// When the client validated it last.
+    /// Time of the client's last validation.
     pub last_validated: Millis,
-    /// The meeting whose part is followed.
+    /// Id of the meeting of the resource.
     pub resource_id: ResourceId,
     /// `meeting`, `participants`, `meetingParticipants`, `notes`, `meetingNotes`, `transcript`, `transcripts`,
     /// `prompts`, `insights` or `webrtc`.
     pub resource_type: ResourceType,
-    /// The client's own name of the subscription.
+    /// Id of the subscription, chosen by the client.
     pub subscription_id: ClientToken,
 }
 
-/// Whether a subscription is valid.
+/// Result of a validation.
 ///
 /// ```json
 /// {"valid": true, "permissions": ["read", "write"], "shouldReconnect": false, "validUntil": 1767225900000}
 /// ```
 #[value(output)]
 pub struct SubscriptionValidity {
-    /// Whether the caller may go on following.
+    /// True if the caller may follow the resource.
     pub valid: bool,
-    /// What the caller may do with what they follow; none if it is not valid.
+    /// Permissions of the caller on the resource; empty if the subscription is not valid.
     pub permissions: Vec<String>,
-    /// Whether the client is to connect anew: it was away for long, or may do more or less than before.
+    /// True if the client should reconnect: it was away for long, or its permissions have changed.
     pub should_reconnect: bool,
-    /// Why it is not valid.
+    /// Reason if the subscription is not valid.
     pub reason: Option<String>,
-    /// When it is to be validated again.
+    /// Time of the next validation.
     pub valid_until: Option<Millis>,
 }
 
-/// Checks that the caller may still follow a resource. That they may not is an answer, not an error. Opens or renews
-/// their lease of the subscription, which ends ten minutes after the last confirmation.
+/// Checks that the caller may still follow a resource. If not, the result says so; it is no error. Opens or renews the
+/// lease of the subscription, which ends ten minutes after the last validation.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls. `UNAVAILABLE`: what other nodes know of it cannot be asked.
+/// `UNAUTHENTICATED`: there is no caller. `UNAVAILABLE`: other nodes cannot be reached.
 #[query(rights = access::user)]
 pub fn validate_subscription(
     ctx: &QueryCtx,
@@ -116,7 +116,7 @@ fn not_valid(reason: &str) -> SubscriptionValidity {
     }
 }
 
-/// No longer than the token that the caller came with.
+/// At most the validity of the caller's token.
 fn valid_until(ctx: &QueryCtx) -> Millis {
     let token_ends = ctx.identity().and_then(|identity| identity.expires_at).map(|s| Millis(s.saturating_mul(1_000)));
     let holds = ctx.now() + HOLDS;
@@ -124,7 +124,7 @@ fn valid_until(ctx: &QueryCtx) -> Millis {
 }
 
 impl Resource {
-    /// The kind that a client names, if there is one.
+    /// Returns the kind with this name, if it exists.
     pub fn of(name: &str) -> Option<Self> {
         match name {
             "meetingNotes" | "notes" => Some(Resource::Notes),
@@ -137,7 +137,7 @@ impl Resource {
         }
     }
 
-    /// What somebody with this role may do with it.
+    /// Returns the permissions of this role.
     pub fn permissions(self, role: Role) -> &'static [&'static str] {
         match (self, role) {
             (Resource::Notes, Role::Host) => &["read", "write", "manage", "export"],
@@ -150,7 +150,7 @@ impl Resource {
         }
     }
 
-    /// Whether there is anything to follow only while the meeting goes on.
+    /// Returns true if the resource exists only while the meeting is active.
     fn needs_active_meeting(self) -> bool {
         match self {
             Resource::Transcripts | Resource::WebRtc => true,
@@ -159,16 +159,16 @@ impl Resource {
     }
 }
 
-/// What [`terminate_subscription`] takes.
+/// Arguments of [`terminate_subscription`].
 #[args]
 pub struct TerminateSubscription {
     pub subscription_id: ClientToken,
 }
 
-/// Ends a subscription of the caller's. Any other id, also somebody else's, is ignored.
+/// Ends a subscription of the caller. Other ids, also those of other users, are ignored.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[mutation(rights = access::user)]
 pub fn terminate_subscription(ctx: &mut MutationCtx, user: Doc<User>, args: TerminateSubscription) -> Result<()> {
     leases::end(ctx, args.subscription_id.into_string(), user.id());

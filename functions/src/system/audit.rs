@@ -1,4 +1,4 @@
-//! Reading the record of what changed rights or other people's data. It is written by `crate::audit`.
+//! Queries of the audit log. `crate::audit` writes it.
 
 use convoke::prelude::*;
 use convoke::store::Cursor;
@@ -8,7 +8,7 @@ use schema::{Actor, AuditEntry, Details, Limit, ResourceType};
 use crate::access::{self, Admin};
 use crate::paging;
 
-/// What [`list_audit_entries`] takes. What is given together must hold together.
+/// Arguments of [`list_audit_entries`]. An entry must match all given filters.
 #[args]
 pub struct ListAuditEntries {
     /// `meeting`, `user` or `interest`.
@@ -19,11 +19,11 @@ pub struct ListAuditEntries {
     pub actor: Option<Actor>,
     #[default(Limit::default())]
     pub limit: Limit<50, 500>,
-    /// The page after the one that returned this.
+    /// Cursor of the previous page.
     pub cursor: Option<Cursor>,
 }
 
-/// An entry of the audit.
+/// An entry of the audit log.
 ///
 /// ```json
 /// {"_id": "audit_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
@@ -40,15 +40,15 @@ pub struct ListedEntry {
     pub created_at: Millis,
     /// A user's id, `deploy-key:<name>`, or `system`.
     pub actor: Actor,
-    /// What was done, such as `participant.role`.
+    /// The action, such as `participant.role`.
     pub action: String,
-    /// The kind of what it was done to, such as `meeting`.
+    /// Kind of the resource, such as `meeting`.
     pub resource_type: String,
-    /// The id of what it was done to.
+    /// Id of the resource.
     pub resource_id: String,
-    /// The issuer of the resource's owner.
+    /// Issuer of the resource's owner.
     pub issuer: Option<String>,
-    /// The organization of the resource's owner.
+    /// Organization of the resource's owner.
     pub org_id: Option<String>,
     pub metadata: Details,
 }
@@ -72,11 +72,11 @@ impl From<Doc<AuditEntry>> for ListedEntry {
     }
 }
 
-/// The audit, oldest first: all of it for a deploy key, that of their own organization for an admin. A page can have
-/// fewer items than asked for and still a cursor: the entries it passed over count as well.
+/// Returns the audit log, oldest first: all of it for a deploy key, and the entries of the own organization for an
+/// admin. A page may have fewer items than requested and still a cursor, because skipped entries count.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller is no admin.
+/// `FORBIDDEN`: the caller is not an admin.
 #[query(admin, rights = access::admin)]
 pub fn list_audit_entries(ctx: &QueryCtx, admin: Admin, args: ListAuditEntries) -> Result<Page<ListedEntry>> {
     let read = |cursor: Option<&Cursor>, rows: usize| read(ctx, &admin, &args, cursor, rows);
@@ -86,7 +86,7 @@ pub fn list_audit_entries(ctx: &QueryCtx, admin: Admin, args: ListAuditEntries) 
     paging::filtered(args.cursor.clone(), args.limit.get(), read, show)
 }
 
-/// A page by the narrowest index whose order is that of creation.
+/// Reads a page by the narrowest index in the order of creation.
 fn read(
     ctx: &QueryCtx,
     admin: &Admin,

@@ -1,8 +1,7 @@
-//! Which rows have been kept long enough.
+//! Rows whose retention has ended.
 //!
-//! Transcripts, notes, insights and meetings are kept for good; how old entries in the log of notes lose their text is
-//! `notes::thinning`'s. What the runtime keeps beside the application's tables
-//! (idempotency results, performance, jobs) it deletes itself.
+//! Transcripts, notes, insights and meetings have no retention limit; `notes::thinning` removes the text of old log
+//! entries. The runtime deletes its own data (idempotency results, performance data, jobs).
 
 use convoke::prelude::*;
 use convoke::store::Table;
@@ -12,29 +11,29 @@ use schema::{
     Signal,
 };
 
-/// Rows of one batch: a delete with its indexes takes 10 to 40 µs, so a batch stays well under the 10 ms for which a
-/// clean-up may hold the writer.
+/// Rows per batch. Deleting a row with its index entries takes 10 to 40 µs, so a batch stays well below the 10 ms that
+/// a clean-up may hold the writer.
 const ROWS_MAX: usize = 150;
 
-/// Signals of one batch: reading them takes their payloads along, of up to 64 KiB each.
+/// Signals per batch: their payloads of up to 64 KiB are read too.
 const SIGNALS_MAX: usize = 16;
 
-/// Offline operations of one batch: their pages are freed with them, and there may be 300 KB of content in each.
+/// Offline operations per batch: deleting frees their pages, with up to 300 KB of content each.
 const OFFLINE_OPERATIONS_MAX: usize = 32;
 
-/// Chains of offline operations of one batch: a bridge of one that was long away lies in some hundred pages.
+/// Chains of offline operations per batch: the bridge of a client that was away for long may have some hundred pages.
 const CHAINS_MAX: usize = 16;
 
-/// What a batch found.
+/// The result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
-    /// Nothing that is expired.
+    /// No row has expired.
     None,
-    /// Something; there may be more.
+    /// Rows were deleted; there may be more.
     Some,
 }
 
-/// Deletes a batch of expired rows of all tables together.
+/// Deletes a batch of expired rows of all tables.
 ///
 /// # Errors
 /// A failure of the store.
@@ -55,7 +54,7 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Expired> {
     let before = now - days(keep.offline_operations_days);
     let mut operations = OFFLINE_OPERATIONS_MAX.min(left);
     for status in [OfflineStatus::Synced, OfflineStatus::Failed] {
-        // Their content is not read to be deleted.
+        // Deleting does not need their content.
         let rows = ctx.db().query(OfflineOperation::by_status_queued).eq(status).range(..before).keys(operations)?;
         operations -= rows.len();
         left -= rows.len();
@@ -80,10 +79,10 @@ pub fn delete_batch(ctx: &mut MutationCtx) -> Result<Expired> {
     Ok(Expired::Some)
 }
 
-/// Deletes a batch of the chains whose client has no operation left in its queue.
+/// Deletes a batch of chains whose client has no queued operation.
 ///
-/// A client that comes back with a base so old is told that it lies too far behind, since the log of that time has been
-/// thinned before: a chain without its bridge would take its own operations for those of others.
+/// A client that returns with such an old base is rejected as too far behind, because the log of that time has been
+/// thinned. A chain without its bridge would treat the client's own operations as those of others.
 ///
 /// # Errors
 /// A failure of the store.
@@ -101,14 +100,14 @@ pub fn delete_chains(ctx: &mut MutationCtx) -> Result<Expired> {
         if rows.is_empty() {
             db.delete(id)?;
         } else {
-            // Operations came that needed no drain, or one waits that cannot be drained.
+            // Operations arrived that needed no drain, or one is queued that cannot be drained.
             db.patch(id, |chain| chain.touched_at = now)?;
         }
     }
     Ok(Expired::Some)
 }
 
-/// Rows made before `before`: ids sort by the time of creation, so they are the first ones.
+/// Returns the oldest rows created before `before`: ids sort by creation time.
 fn oldest<T: Table>(ctx: &impl Read, before: Millis, rows_max: usize) -> Result<Vec<Doc<T>>> {
     let mut rows = ctx.db().scan::<T>().take(rows_max)?;
     rows.retain(|row| row.creation_time() < before);

@@ -1,4 +1,4 @@
-//! What keeps an installation in order: the audit and the end of what is not needed any more.
+//! Maintenance of an installation: the audit log and the deletion of expired rows.
 
 use convoke::mutation;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use expired::Expired;
 
 use crate::notes::thinning::{self, Thinned};
 
-/// How long the writer is left to others between two batches.
+/// Pause between two batches for other mutations.
 const BETWEEN_BATCHES: Duration = Duration::from_millis(50);
 
-/// Deletes what has been kept long enough (`[retention]`) and thins the log of notes, every night, in batches that hold
-/// the writer a few milliseconds each.
+/// Deletes expired rows (`[retention]`) and thins the log of notes every night, in batches that take some milliseconds
+/// of the writer.
 ///
 /// # Errors
 /// A failure of the store.
@@ -29,7 +29,7 @@ pub fn retention(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// One batch of one kind. A chain goes after the log of its time was thinned.
+/// Deletes one batch of one kind. Chains follow the log of their time.
 fn batch(ctx: &mut MutationCtx) -> Result<Expired> {
     if expired::delete_batch(ctx)? == Expired::Some || thinning::thin(ctx)? == Thinned::Part {
         return Ok(Expired::Some);
