@@ -1,4 +1,4 @@
-//! What admins do to meetings of their organization.
+//! Actions of admins on meetings of their organization.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
@@ -7,7 +7,7 @@ use schema::{Meeting, Role, UserRef};
 use super::{participants, roles};
 use crate::access::{self, Admin, Administered};
 
-/// What [`assign_host`] takes.
+/// Arguments of [`assign_host`].
 #[args]
 pub struct AssignHost {
     pub meeting_id: Id<Meeting>,
@@ -15,7 +15,7 @@ pub struct AssignHost {
     pub user_id: UserRef,
 }
 
-/// Makes a participant a host: for a meeting whose only host is gone.
+/// Makes a participant a host, for a meeting whose only host has left the organization.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller is no admin of the organization of the meeting's organizer and of the user.
@@ -28,7 +28,7 @@ pub fn assign_host(ctx: &mut MutationCtx, place: Place, _: AssignHost) -> Result
     roles::set_role(ctx, &meeting, participant, Role::Host, &actor)
 }
 
-/// A meeting and a user, both of an organization that the caller administers.
+/// A meeting and a user of an organization that the caller administers.
 pub struct Place {
     /// The meeting.
     pub meeting: Doc<Meeting>,
@@ -41,7 +41,7 @@ fn administered_place(ctx: &impl Read, meeting: Id<Meeting>, who: &UserRef) -> R
     let meeting = match (ctx.db().get(meeting)?, &admin) {
         (Some(meeting), _) => meeting,
         (None, Admin::DeployKey) => return Err(Error::not_found("Meeting not found")),
-        // The same answer as for a meeting of another organization.
+        // The same error as for a meeting of another organization.
         (None, Admin::User(_)) => return Err(access::insufficient()),
     };
     let organizer = ctx.db().get(meeting.organizer_id)?;

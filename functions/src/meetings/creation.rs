@@ -1,4 +1,4 @@
-//! The making of a meeting, with everything that belongs to it: host, people, invitations, empty notes, audit.
+//! Creation of a meeting with its host, participants, invitations, empty notes and audit entry.
 
 use aws_lc_rs::rand;
 use convoke::prelude::*;
@@ -13,28 +13,28 @@ use crate::events::{self, Event};
 use crate::notes::document;
 use crate::{access, audit};
 
-/// A meeting to be.
+/// A meeting to create.
 #[derive(Clone, Debug)]
 pub struct NewMeeting {
     /// What it is called.
     pub title: MeetingTitle,
     /// What it is about.
     pub description: Option<MeetingDescription>,
-    /// When it is to begin; at once without.
+    /// Start time; none: immediately.
     pub scheduled_at: Option<Millis>,
-    /// How long it is planned.
+    /// Planned duration.
     pub duration: MeetingDuration,
-    /// By its size without.
+    /// None: by its size.
     pub meeting_type: Option<MeetingType>,
-    /// By its type without.
+    /// None: by its type.
     pub max_participants: Option<MaxParticipants>,
-    /// Whether hosts may record it.
+    /// True if hosts may record it.
     pub recording_enabled: bool,
-    /// Whether what is said may be transcribed.
+    /// True if it may be transcribed.
     pub transcription_enabled: bool,
 }
 
-/// What [`super::lifecycle::create_meeting`] returns.
+/// The result of [`super::lifecycle::create_meeting`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "webrtcReady": true, "videoProvider": "webrtc",
@@ -43,24 +43,24 @@ pub struct NewMeeting {
 #[value]
 pub struct MeetingCreated {
     pub meeting_id: Id<Meeting>,
-    /// Whether an access token can be minted now.
+    /// True if an access token is available now.
     pub webrtc_ready: bool,
     pub video_provider: VideoProvider,
     pub features: Features,
 }
 
-/// What a meeting can do.
+/// Features of a meeting.
 #[value]
 pub struct Features {
-    /// Whether it may be recorded.
+    /// True if it may be recorded.
     pub recording: bool,
-    /// Whether what is said is taken into a transcript.
+    /// True if its speech is transcribed.
     pub transcription: bool,
     pub max_participants: MaxParticipants,
 }
 
 impl Features {
-    /// Those of a meeting.
+    /// Returns the features of a meeting.
     pub fn of(meeting: &Meeting) -> Self {
         Self {
             recording: meeting.recording_enabled,
@@ -70,10 +70,10 @@ impl Features {
     }
 }
 
-/// Makes a meeting that `organizer` hosts, and invites these addresses.
+/// Creates a meeting with the host `organizer` and invites these addresses.
 ///
 /// # Errors
-/// Those of [`invitations::invite`].
+/// Errors of [`invitations::invite`].
 pub fn create(
     ctx: &mut MutationCtx,
     organizer: &Doc<User>,
@@ -100,7 +100,7 @@ pub fn create(
     info!("Meeting {id} is {}, {} invited", meeting.state, invited.added.len() + invited.addresses.len());
     Ok(MeetingCreated {
         meeting_id: id,
-        // The maker is its host, whose token also starts a scheduled one.
+        // The organizer is a host, whose token also starts a scheduled meeting.
         webrtc_ready: provider::is_ready(ctx, meeting.video_provider),
         video_provider: meeting.video_provider,
         features: Features::of(&meeting),
@@ -131,14 +131,14 @@ fn row(ctx: &impl Context, organizer: &Doc<User>, new: NewMeeting) -> Result<Mee
     })
 }
 
-/// Type and size, each by the other where only one is given.
+/// Derives the missing one of type and size from the other.
 fn shape(meeting_type: Option<MeetingType>, max: Option<MaxParticipants>) -> (MeetingType, MaxParticipants) {
     let meeting_type = meeting_type.or_else(|| max.map(MeetingType::of_size)).unwrap_or(MeetingType::SmallGroup);
     (meeting_type, max.unwrap_or_else(|| meeting_type.room()))
 }
 
-/// 128 random bits in hex: who does not know it cannot guess it. Another attempt of the mutation makes another one,
-/// and nobody has seen the first.
+/// Returns 128 random bits in hex, which cannot be guessed. A retry of the mutation creates another id; the first one
+/// was never visible.
 fn room_id() -> Result<String> {
     let mut bytes = [0; 16];
     rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;

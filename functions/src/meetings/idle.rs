@@ -1,4 +1,4 @@
-//! What ends by the clock: meetings that are empty or too long, sessions whose client is gone.
+//! Ends of meetings that are empty or too long, and of sessions without a client.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,24 @@ use schema::{Actor, MediaSession, Meeting, MeetingState, SessionState};
 use super::presence::register;
 use super::{sessions, state};
 
-/// Empty meetings of one transaction: nobody has to be taken out of them.
+/// Empty meetings per transaction; they have no present participants.
 const EMPTY_MAX: usize = 16;
-/// Overlong meetings of one transaction: each may have two thousand people, and the writer serves others meanwhile.
+/// Overlong meetings per transaction: each may have two thousand participants, and the writer must serve other calls in
+/// between.
 const LONG_MAX: usize = 1;
-/// Sessions of one transaction.
+/// Sessions per transaction.
 const SESSIONS_MAX: usize = 200;
 
-/// How far a sweep came.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swept {
-    /// Nothing is left that is due.
+    /// Everything due has ended.
     All,
     /// There may be more.
     Part,
 }
 
-/// Ends a batch of what is due.
+/// Ends a batch of due meetings and sessions.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,4 +1,5 @@
-//! Invitations by e-mail address: who has an account takes part at once, anybody else once they log in with it.
+//! Invitations by e-mail address: users with the address become participants immediately, others at their first login
+//! with it.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -10,29 +11,29 @@ use super::participants;
 use crate::events::{self, Event};
 use crate::{access, audit};
 
-/// Accounts with one verified address, of different issuers.
+/// Most accounts with one verified address, of different issuers.
 const ACCOUNTS_MAX: usize = 5_000;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// What happened to the addresses.
+/// The result of an invitation of several addresses.
 #[derive(Debug, Default)]
 pub struct Invited {
-    /// Those who take part now, of whom some may have before.
+    /// All participants with these addresses, including earlier ones.
     pub participants: Vec<Id<Participant>>,
-    /// Those of them who did not before.
+    /// New participants among them.
     pub added: Vec<Id<Participant>>,
-    /// Addresses with an open invitation now, whether it is new or not.
+    /// Addresses with an open invitation now, new or not.
     pub addresses: Vec<EmailAddress>,
 }
 
-/// Invites addresses to a meeting in the name of `inviter`: all active users with that verified address become
-/// participants; an address without one gets an invitation. Their own address and duplicates are passed over. Leaves
-/// the audit to the caller.
+/// Invites addresses to a meeting for `inviter`. All active users with a verified address become participants; an
+/// address without a user gets an invitation. The inviter's own address and duplicates are skipped. The caller writes
+/// the audit entry.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` past the limits of addresses a day, of the inviter's open invitations of one address, and of
-/// one meeting.
+/// `FAILED_PRECONDITION`: the limit of addresses per day, of open invitations per inviter and address, or of one
+/// meeting is exceeded.
 pub fn invite(
     ctx: &mut MutationCtx,
     meeting: Id<Meeting>,
@@ -74,8 +75,7 @@ pub fn invite(
     Ok(result)
 }
 
-/// Turns the invitations to a user's verified address into places in their meetings, each with its entry in the audit:
-/// `actor` is whose deed it is that they are taken up.
+/// Converts the invitations of a user's verified address to participants, each with an audit entry of `actor`.
 ///
 /// # Errors
 /// A failure of the store.
@@ -101,7 +101,7 @@ pub fn accept(ctx: &mut MutationCtx, user: &Doc<User>, actor: &Actor) -> Result<
     Ok(())
 }
 
-/// Takes the invitation of an address to a meeting back; says whether there was one.
+/// Withdraws the invitation of an address to a meeting. Returns true if there was one.
 ///
 /// # Errors
 /// A failure of the store.
@@ -112,7 +112,7 @@ pub fn withdraw(ctx: &mut MutationCtx, meeting: Id<Meeting>, email: &EmailAddres
     }
 }
 
-/// The active users who own one of these addresses.
+/// Returns the active users with these addresses.
 ///
 /// # Errors
 /// A failure of the store.
@@ -122,13 +122,13 @@ pub fn owners(ctx: &impl Read, emails: &[EmailAddress]) -> Result<Vec<Doc<User>>
     Ok(users)
 }
 
-/// More open invitations of one address than any quota allows; the quota is checked when they are made.
+/// More open invitations of one address than any quota allows; the quota is checked at their creation.
 const INVITATIONS_MAX: usize = 20_000;
 
-/// Makes room for one more invitation of an address by `inviter`.
+/// Makes room for another invitation of an address by `inviter`.
 ///
-/// Past the bound of all invitations of the address the inviter who has most of them loses the oldest: refusing the new
-/// one would let anyone who filled the bound decide who else may invite.
+/// If all invitations of the address exceed the limit, the inviter with the most of them loses the oldest. Rejecting
+/// the new one would let a single inviter block all others.
 fn make_room(ctx: &mut MutationCtx, email: &EmailAddress, inviter: &Doc<User>) -> Result<()> {
     let quotas = ctx.settings::<Quotas>();
     let (of_all, of_one) = (quotas.open_invitations_per_address, quotas.open_invitations_per_inviter_and_address);
@@ -158,9 +158,9 @@ fn make_room(ctx: &mut MutationCtx, email: &EmailAddress, inviter: &Doc<User>) -
     Ok(())
 }
 
-/// The places of the invitations that fall so that, with one more by `inviter`, there are at most `most`: each time the
-/// oldest of the inviter who has most, of equals the oldest of all. `inviters` are those of the open ones by age; those
-/// of unknown inviters count as one inviter's.
+/// Returns the positions of the invitations to delete so that, with one more by `inviter`, there are at most `most`.
+/// Each time, the inviter with the most invitations loses the oldest one; of equals, the oldest one of all. `inviters`
+/// are the inviters of the open invitations by age; all unknown inviters count as one.
 fn displaced(inviters: impl IntoIterator<Item = Option<Id<User>>>, inviter: Id<User>, most: usize) -> Vec<usize> {
     let mut by_inviter: BTreeMap<Option<Id<User>>, VecDeque<usize>> = BTreeMap::new();
     let mut open: usize = 0;
@@ -174,7 +174,7 @@ fn displaced(inviters: impl IntoIterator<Item = Option<Id<User>>>, inviter: Id<U
             .iter_mut()
             .filter(|(_, places)| !places.is_empty())
             .max_by_key(|(of, places)| {
-                // The one that is to come counts too.
+                // The new invitation counts too.
                 let count = places.len() + usize::from(**of == Some(inviter));
                 (count, std::cmp::Reverse(places.front().copied()))
             })
@@ -186,7 +186,7 @@ fn displaced(inviters: impl IntoIterator<Item = Option<Id<User>>>, inviter: Id<U
     falling
 }
 
-/// Counts the addresses that a user invites on one day (UTC).
+/// Counts the addresses that a user invites per day (UTC).
 fn count(ctx: &mut MutationCtx, inviter: Id<User>, addresses: usize) -> Result<()> {
     let day = ctx.now().get().div_euclid(DAY_MS);
     let blank = InvitationCount { user_id: inviter, day, addresses: 0 };
@@ -211,7 +211,7 @@ mod tests {
 
     const NONE: [usize; 0] = [];
 
-    /// The places that fall for one more by 9, of open ones by these; 0 is unknown.
+    /// Returns the positions to delete for one more invitation by 9, of open ones by these inviters; 0 is unknown.
     fn falling(inviters: &[u128], most: usize) -> Vec<usize> {
         let id = |bits: u128| (bits > 0).then(|| Id::from_bits(bits));
         displaced(inviters.iter().map(|bits| id(*bits)), Id::from_bits(9), most)

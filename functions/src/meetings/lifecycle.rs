@@ -1,4 +1,4 @@
-//! The life of a meeting as its people make it: creating, starting, ending, coming and going, and who is in it.
+//! The lifecycle of a meeting: creation, start, end, joining and leaving, and its participants.
 
 use convoke::prelude::*;
 use convoke::{Context, action, args, mutation, value};
@@ -14,7 +14,7 @@ use crate::access::{self, Membership};
 use crate::audit;
 use crate::events::{self, Event};
 
-/// What [`create_meeting`] takes.
+/// Arguments of [`create_meeting`].
 ///
 /// ```json
 /// {"title": "Planning", "description": "What comes next, and who does it.", "scheduledAt": 1767225600000,
@@ -26,29 +26,30 @@ use crate::events::{self, Event};
 pub struct CreateMeeting {
     pub title: MeetingTitle,
     pub description: Option<MeetingDescription>,
-    /// Absent, past, or at most five minutes ahead: the meeting begins at once.
+    /// Start time. Absent, past, or within five minutes: the meeting starts immediately.
     pub scheduled_at: Option<Millis>,
-    /// For display; nothing ends a meeting by it.
+    /// Planned duration, for display only.
     #[default(MeetingDuration::default())]
     pub duration: MeetingDuration,
-    /// Whom to invite. Users with that verified address take part at once, others when they first log in with it.
+    /// Addresses to invite. Users with that verified address become participants immediately, others at their first
+    /// login with it.
     #[default(List::default())]
     pub participant_emails: List<ParticipantEmail, 0, 500>,
-    /// Whether it may be recorded.
+    /// True if the meeting may be recorded.
     #[default(false)]
     pub recording_enabled: bool,
-    /// Whether what is said is taken into a transcript.
+    /// True if the speech is transcribed.
     #[default(true)]
     pub transcription_enabled: bool,
-    /// Absent: by `maxParticipants`.
+    /// Absent: derived from `maxParticipants`.
     pub meeting_type: Option<MeetingType>,
-    /// How many can be in it at once. Absent: by `meetingType`.
+    /// Most participants at the same time. Absent: derived from `meetingType`.
     pub max_participants: Option<MaxParticipants>,
-    /// A retry with the same key and the same arguments makes no second meeting and returns the first.
+    /// A retry with the same key and arguments creates no second meeting and returns the first one.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Creates a meeting that the caller hosts, and invites people to it.
+/// Creates a meeting with the caller as its host, and invites participants.
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Meeting title cannot be empty", "Maximum participants must be at least 1", "Invalid
@@ -74,20 +75,20 @@ pub fn create_meeting(ctx: &mut MutationCtx, user: Doc<User>, args: CreateMeetin
     })
 }
 
-/// A meeting, by its id: what many functions take.
+/// The id of a meeting: arguments of many functions.
 #[args]
 pub struct OneMeeting {
     pub meeting_id: Id<Meeting>,
 }
 
-/// Says that it is done.
+/// A confirmation.
 ///
 /// ```json
 /// {"success": true}
 /// ```
 #[value]
 pub struct Done {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
 }
 
@@ -109,20 +110,20 @@ pub fn start_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeetin
     Ok(DONE)
 }
 
-/// What [`end_meeting`] returns.
+/// The result of [`end_meeting`].
 ///
 /// ```json
 /// {"success": true, "durationMs": 1800000}
 /// ```
 #[value]
 pub struct MeetingEnded {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
-    /// From its start to its end.
+    /// Time from its start to its end, in milliseconds.
     pub duration_ms: i64,
 }
 
-/// Ends an active meeting: all participants leave, sessions are closed, open invitations are deleted.
+/// Ends an active meeting: all participants leave, sessions are closed, and open invitations are deleted.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -151,16 +152,16 @@ pub fn cancel_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeti
     Ok(DONE)
 }
 
-/// What [`join_meeting`] returns.
+/// The result of [`join_meeting`].
 ///
 /// ```json
 /// {"success": true, "webrtcReady": true}
 /// ```
 #[value]
 pub struct MeetingJoined {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
-    /// Whether an access token can be minted now.
+    /// True if an access token is available now.
     pub webrtc_ready: bool,
 }
 
@@ -178,21 +179,21 @@ pub fn join_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting
     Ok(MeetingJoined { success: true, webrtc_ready: provider::is_ready(ctx, membership.meeting.video_provider) })
 }
 
-/// Leaves a meeting: records the time and closes the caller's sessions. They stay listed, and can come back while the
-/// meeting is active.
+/// Leaves a meeting: records the time and closes the caller's sessions. The caller stays a participant and can join
+/// again while the meeting is active.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in it.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[mutation(rights = access::participant(args.meeting_id))]
 pub fn leave_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
     presence::leave(ctx, membership, None)?;
     Ok(DONE)
 }
 
-/// How the caller connects to a meeting.
+/// Returns the servers for a connection to a meeting.
 ///
-/// The media server's address, if the meeting has one, and servers that help clients find each other, with credentials
-/// that last an hour.
+/// The result has the address of the media server, if the meeting uses one, and STUN and TURN servers with credentials
+/// that are valid for an hour.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in it.
@@ -206,12 +207,12 @@ pub async fn get_meeting_connection_info(
     connection::info(ctx, &membership)
 }
 
-/// What [`update_participant_role`] takes.
+/// Arguments of [`update_participant_role`].
 #[args]
 pub struct UpdateParticipantRole {
-    /// The meeting whose participant changes.
+    /// Meeting of the participant.
     pub meeting_id: Id<Meeting>,
-    /// Who: an id, or the `sub` of a token of the caller's issuer.
+    /// The participant: an id, or the `sub` of a token of the caller's issuer.
     pub user_id: UserRef,
     pub new_role: Role,
 }
@@ -234,21 +235,21 @@ pub fn update_participant_role(
     roles::set_role(ctx, &meeting, target, args.new_role, &actor)
 }
 
-/// What [`update_meeting`] takes. Fields that are absent stay as they are.
+/// Arguments of [`update_meeting`]. Absent fields do not change.
 #[args]
 pub struct UpdateMeeting {
     pub meeting_id: Id<Meeting>,
     pub title: Option<MeetingTitle>,
-    /// `""` clears it.
+    /// `""` deletes it.
     pub description: Option<MeetingDescription>,
     pub duration: Option<MeetingDuration>,
-    /// Whether it may be recorded.
+    /// True if the meeting may be recorded.
     pub recording_enabled: Option<bool>,
-    /// Whether what is said is taken into a transcript.
+    /// True if the speech is transcribed.
     pub transcription_enabled: Option<bool>,
-    /// Not below those who are in it now.
+    /// At least the number of present participants.
     pub max_participants: Option<MaxParticipants>,
-    /// Of a scheduled meeting only.
+    /// Only for a scheduled meeting.
     pub scheduled_at: Option<Millis>,
 }
 
@@ -296,7 +297,7 @@ pub fn update_meeting(ctx: &mut MutationCtx, membership: Membership, args: Updat
     }
 }
 
-/// What [`add_participant`] takes: either a user or an address.
+/// Arguments of [`add_participant`]: either a user or an address.
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "email": "grace@example.com", "role": "participant"}
@@ -307,21 +308,21 @@ pub struct AddParticipant {
     /// An id, or the `sub` of a token of the caller's issuer.
     pub user_id: Option<UserRef>,
     pub email: Option<EmailAddress>,
-    /// What they are to be; an invited address can only become a participant.
+    /// Role of the new participant; an invited address can only become a participant.
     #[default(Role::Participant)]
     pub role: Role,
 }
 
-/// What [`add_participant`] returns.
+/// The result of [`add_participant`].
 ///
 /// ```json
 /// {"participantId": "participant_01jgfjs5r2a4n8w7k0q3d6m9vt", "invited": false}
 /// ```
 #[value]
 pub struct ParticipantAdded {
-    /// The new place; of several users with the address the first one's. Absent where an invitation was made.
+    /// The new participant; the first one of several users with the address. Absent for an invitation.
     pub participant_id: Option<Id<Participant>>,
-    /// Whether the address belongs to nobody yet and has an invitation now.
+    /// True if no user has the address and it now has an invitation.
     pub invited: bool,
 }
 
@@ -378,7 +379,7 @@ fn add_address(
 ) -> Result<ParticipantAdded> {
     let invited = invitations::invite(ctx, meeting.id(), [email], host)?;
     if !invited.addresses.is_empty() {
-        // Who takes an invitation up is a participant: rights are given to people, not to addresses.
+        // An invitation makes a participant: host rights are granted to users, not to addresses.
         if role == Role::Host {
             return Err(Error::invalid_argument("role", "role: must be participant for an address that no user has"));
         }
@@ -391,14 +392,14 @@ fn add_address(
         ctx.db_mut().patch(participant, |row| row.role = role)?;
     }
     let actor = access::actor(ctx, Some(host));
-    // The first one's entry is the caller's, as for a user who was named.
+    // The first entry is the caller's, as for a named user.
     for &participant in invited.added.iter().skip(1) {
         participants::record_added(ctx, &actor, meeting, participant, role)?;
     }
     Ok(ParticipantAdded { participant_id: invited.added.first().copied(), invited: false })
 }
 
-/// What [`remove_participant`] takes: either a user or an address.
+/// Arguments of [`remove_participant`]: either a user or an address.
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt"}
@@ -408,12 +409,12 @@ pub struct RemoveParticipant {
     pub meeting_id: Id<Meeting>,
     /// An id, or the `sub` of a token of the caller's issuer.
     pub user_id: Option<UserRef>,
-    /// Takes an invitation back, or removes the users with that address.
+    /// Withdraws the invitation of the address, or removes the users with it.
     pub email: Option<EmailAddress>,
 }
 
 /// Removes a participant from a meeting, or withdraws an invitation. A removed participant loses access to the meeting
-/// at once.
+/// immediately.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
@@ -449,7 +450,7 @@ fn one_named(_: &impl Context, user_id: &Option<UserRef>, email: &Option<EmailAd
     Named::of(user_id.as_ref(), email.as_ref()).map(drop)
 }
 
-/// Whom the arguments name.
+/// The user or address in the arguments.
 enum Named<U, E> {
     User(U),
     Address(E),

@@ -1,4 +1,5 @@
-//! Rows of former releases, whose addresses were in lower case by the rules of Unicode and whose domains stood as they came.
+//! Migrations of rows of former releases, whose addresses were lower-cased by Unicode rules and whose domains were not
+//! normalized.
 
 use convoke::prelude::*;
 use convoke::{Batch, Migrated, mutation};
@@ -7,11 +8,11 @@ use schema::{Actor, EmailAddress, Invitation, Meeting};
 use super::invitations;
 use crate::access;
 
-/// Gives the address of every invitation the form in which addresses are compared. Where the meeting has an invitation of that
-/// address already, both stay as they are, and the log names them. One whose address a user owns becomes a place in the meeting.
+/// Normalizes the address of every invitation. If the meeting has another invitation of that address, both stay
+/// unchanged and are logged. If a user has the address, the user becomes a participant.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn normalize_invitations(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     ctx.migrate_with::<Invitation>(&args, |ctx, row| {
@@ -27,7 +28,7 @@ pub fn normalize_invitations(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Re
             warn!("{} and {} have the same address; both stay as they are", row.id(), other.id());
             return Ok(());
         }
-        // One that was accepted with another of the same part is gone.
+        // Another invitation of this part may have removed it.
         let Some(invitation) = ctx.db().get(row.id())? else { return Ok(()) };
         ctx.db_mut().patch_doc(invitation, |invitation| invitation.email = email.clone())?;
         for owner in invitations::owners(ctx, &[email])? {

@@ -1,7 +1,7 @@
-//! Meetings: their life, the people in them, and (in `webrtc`) the media between them.
+//! Meetings: their lifecycle, their participants, and (in `webrtc`) their media connections.
 //!
-//! `state`, `presence`, `participants`, `roles`, `invitations` and `sessions` make the moves; every function that moves
-//! something calls them, so that what belongs together happens in one transaction.
+//! `state`, `presence`, `participants`, `roles`, `invitations` and `sessions` implement the transitions. Functions call
+//! them, so that each transition happens in one transaction.
 
 use convoke::prelude::*;
 use convoke::scheduler::When;
@@ -25,8 +25,8 @@ pub mod admin;
 pub mod queries;
 pub mod webrtc;
 
-/// Ends what nobody ends: meetings that are empty for 15 minutes or run for 24 hours, and sessions that neither
-/// connect nor close for 5 minutes. Every minute; more than fits one transaction goes on at once in the next.
+/// Ends meetings that are empty for 15 minutes or active for 24 hours, and sessions that neither connect nor close for
+/// 5 minutes. Runs every minute. If they do not fit into one transaction, the next one starts immediately.
 ///
 /// # Errors
 /// A failure of the store.
@@ -39,7 +39,7 @@ pub fn conclude_idle(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// Ends a presence whose lease its client has not renewed for 60 s.
+/// Ends a presence whose lease the client has not renewed for 60 s.
 ///
 /// # Errors
 /// A failure of the store.
@@ -51,11 +51,11 @@ pub fn end_presence(ctx: &mut MutationCtx, args: EndPresence) -> Result<()> {
     }
 }
 
-/// Brings a LiveKit server in line after a removal, a change of role or the end of a meeting. Tried again for some
-/// minutes, until the server takes it.
+/// Updates a LiveKit server after a removal, a change of role or the end of a meeting. Retries for some minutes until
+/// the server accepts it.
 ///
 /// # Errors
-/// `PROVIDER_ERROR`, `TIMEOUT`: the server did not take it.
+/// `PROVIDER_ERROR`, `TIMEOUT`: the server did not accept it.
 #[action(internal, tries = 8)]
 pub async fn media_server(ctx: &ActionCtx, args: MediaServer) -> Result<()> {
     let (meeting_id, evicted) = (args.meeting_id, args.evicted);

@@ -1,4 +1,4 @@
-//! The people in a meeting: finding and adding them.
+//! Finding and adding the participants of a meeting.
 
 use convoke::prelude::*;
 use schema::limits::Quotas;
@@ -6,10 +6,10 @@ use schema::{Actor, Details, Invitation, Meeting, Participant, Presence, Role, U
 
 use crate::audit;
 
-/// More participants than any meeting has, whatever the quota is set to: what is read in one statement.
+/// Most participants that one statement reads; more than any quota allows.
 pub const PARTICIPANTS_MAX: usize = 100_000;
 
-/// The row of a user in a meeting.
+/// Returns the row of a user in a meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -17,7 +17,7 @@ pub fn find(ctx: &impl Read, meeting: Id<Meeting>, user: Id<User>) -> Result<Opt
     Ok(ctx.db().query(Participant::by_meeting_user).eq(meeting).eq(user).unique()?)
 }
 
-/// Everybody in a meeting, in the order in which they were added.
+/// Returns all participants of a meeting, in the order in which they were added.
 ///
 /// # Errors
 /// A failure of the store.
@@ -27,7 +27,8 @@ pub fn all(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Doc<Participant>
     Ok(participants)
 }
 
-/// Adds a user who has not come yet; a row that stands there stays as it is. Leaves limits and audit to the caller.
+/// Adds a user who has not joined yet; an existing row does not change. The caller checks limits and writes the audit
+/// entry.
 ///
 /// # Errors
 /// A failure of the store.
@@ -45,7 +46,7 @@ pub fn add(ctx: &mut MutationCtx, meeting: Id<Meeting>, user: Id<User>, role: Ro
     Ok(ctx.db_mut().insert_unique(Participant::by_meeting_user, row)?.into_doc())
 }
 
-/// Records that somebody was added to a meeting.
+/// Records the addition of a participant in the audit log.
 ///
 /// # Errors
 /// A failure of the store.
@@ -60,7 +61,7 @@ pub fn record_added(
     audit::meeting(ctx, actor, "participant.added", meeting, details)
 }
 
-/// Refuses more people and invitations than one meeting holds.
+/// Checks the limit of participants and invitations of one meeting.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION`.

@@ -1,4 +1,4 @@
-//! What carries a meeting's sound and picture: the clients among themselves, or a LiveKit server.
+//! The media provider of a meeting: direct connections between clients, or a LiveKit server.
 
 use convoke::Context;
 use convoke::settings::Section;
@@ -7,7 +7,7 @@ use schema::{MaxParticipants, MeetingType, VideoProvider};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A LiveKit server, if there is one (`[livekit]` in `convoke.toml`).
+/// The LiveKit server, if one is configured (`[livekit]` in `convoke.toml`).
 ///
 /// ```toml
 /// [livekit]
@@ -16,8 +16,8 @@ use serde::Deserialize;
 /// previous_api_key = "APIz9y8x7"     # optional, while keys are rotated; LIVEKIT_PREVIOUS_API_SECRET
 /// ```
 ///
-/// Tokens are made with `api_key`. Where the server does not take that one (any more, or yet), calls of its interface
-/// are repeated with the previous one.
+/// Tokens are signed with `api_key`. If the server rejects it during a rotation, calls of its API are repeated with the
+/// previous key.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(try_from = "Table")]
 #[schemars(into = "Table")]
@@ -28,15 +28,15 @@ pub struct LiveKit {
 /// A configured server.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// Where clients reach it.
+    /// Address for clients.
     pub url: ServerUrl,
-    /// The name of the key that tokens are made with.
+    /// Name of the key that signs tokens.
     pub api_key: KeyId,
-    /// The name of the one before.
+    /// Name of the previous key.
     pub previous_api_key: Option<KeyId>,
 }
 
-/// The address of a media server: `wss://…`, `ws://…`, `https://…` or `http://…`.
+/// Address of a media server: `wss://…`, `ws://…`, `https://…` or `http://…`.
 #[value(
     text,
     trim,
@@ -47,7 +47,7 @@ pub struct Server {
 pub struct ServerUrl(String);
 
 impl ServerUrl {
-    /// The same address for calls of the server's interface.
+    /// Returns the same address for API calls.
     pub fn http(&self) -> String {
         let url = self.0.trim_end_matches('/');
         match url.split_once("://") {
@@ -58,13 +58,13 @@ impl ServerUrl {
     }
 }
 
-/// The name of a key, as the server knows it.
+/// Name of a key on the server.
 #[value(text, trim, min = 1, max = 255)]
 pub struct KeyId(String);
 
-/// The secret of `api_key`.
+/// Name of the secret of `api_key`.
 pub const API_SECRET: &str = "LIVEKIT_API_SECRET";
-/// The secret of `previous_api_key`.
+/// Name of the secret of `previous_api_key`.
 pub const PREVIOUS_API_SECRET: &str = "LIVEKIT_PREVIOUS_API_SECRET";
 
 impl Section for LiveKit {
@@ -72,17 +72,17 @@ impl Section for LiveKit {
 }
 convoke::section!(LiveKit);
 
-/// A LiveKit server for meetings that are large, recorded or public. Without one, clients connect among themselves.
+/// A LiveKit server for large, recorded or public meetings. Without one, clients connect directly.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// Where clients reach it.
+    /// Address for clients.
     #[schemars(example = "wss://media.example.org")]
     url: Option<ServerUrl>,
-    /// The name of the key that tokens are made with; its secret is LIVEKIT_API_SECRET.
+    /// Name of the key that signs tokens; its secret is LIVEKIT_API_SECRET.
     #[schemars(example = &"APIa1b2c3")]
     api_key: Option<KeyId>,
-    /// The name of the key before, while keys are rotated; its secret is LIVEKIT_PREVIOUS_API_SECRET.
+    /// Name of the previous key during a rotation; its secret is LIVEKIT_PREVIOUS_API_SECRET.
     #[schemars(example = &"APIz9y8x7")]
     previous_api_key: Option<KeyId>,
 }
@@ -101,21 +101,21 @@ impl TryFrom<Table> for LiveKit {
 }
 
 impl LiveKit {
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> Option<&Server> {
         self.server.as_ref()
     }
 }
 
-/// The largest meeting whose clients connect among themselves: each sends its picture to all others.
+/// Largest meeting with direct connections: each client sends its video to all others.
 const MESH_MAX: i64 = 8;
 
-/// The provider of a new meeting.
+/// Returns the provider of a new meeting.
 pub fn choose(ctx: &impl Context, meeting_type: MeetingType, max: MaxParticipants, recording: bool) -> VideoProvider {
     provider(ctx.settings::<LiveKit>().server().is_some(), meeting_type, max, recording)
 }
 
-/// Whether a token for a room of this provider can be minted: the key of the built-in one is always there.
+/// Returns true if a token for a room of this provider can be created. The built-in key always exists.
 pub fn is_ready(ctx: &impl Context, provider: VideoProvider) -> bool {
     match provider {
         VideoProvider::WebRtc => true,

@@ -1,4 +1,4 @@
-//! Reading meetings and who is in them.
+//! Queries of meetings and their participants.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::access::{self, Membership};
 use crate::names::{self, Person};
 use crate::paging;
 
-/// A participant as lists show one.
+/// A participant in a list.
 ///
 /// ```json
 /// {"_id": "participant_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000,
@@ -37,22 +37,22 @@ pub struct ListedParticipant {
     pub user_id: Id<User>,
     pub role: Role,
     pub presence: Presence,
-    /// When they joined last; before the first time, when they were added.
+    /// Time of the last joining; before the first one, the time of the addition.
     pub joined_at: Millis,
-    /// When they left last.
+    /// Time of the last leaving.
     pub left_at: Option<Millis>,
     pub created_at: Millis,
     pub user: Person,
-    /// Whether one of their sessions is connected.
+    /// True if one of the participant's sessions is connected.
     pub webrtc_connected: bool,
-    /// Their open sessions.
+    /// Number of open sessions.
     pub webrtc_session_count: usize,
 }
 
-/// All participants of a meeting, in the order in which they were added.
+/// Returns all participants of a meeting, in the order in which they were added.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in it.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn list_meeting_participants(
     ctx: &QueryCtx,
@@ -90,7 +90,7 @@ pub fn list_meeting_participants(
     Ok(participants.into_iter().filter_map(listed).collect())
 }
 
-/// Where somebody is, as a list shows it.
+/// Presence of a participant in a list.
 ///
 /// ```json
 /// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "presence": "joined", "metadata": {"handRaised": true},
@@ -100,17 +100,17 @@ pub fn list_meeting_participants(
 pub struct ListedPresence {
     pub user_id: Id<User>,
     pub presence: Presence,
-    /// What the client said with it last, such as a raised hand.
+    /// Metadata from the client's last update, such as a raised hand.
     pub metadata: Option<Metadata>,
-    /// When it was written last; before the first time, when the person was added.
+    /// Time of the last update; before the first one, the time of the addition.
     pub updated_at: Millis,
 }
 
-/// The presence and metadata of each participant of a meeting, in the order in which they were added. Metadata is left out
-/// behind four MiB of it.
+/// Returns presence and metadata of each participant of a meeting, in the order in which they were added. After four
+/// MiB, metadata is omitted.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in it.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn list_presence(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<Vec<ListedPresence>> {
     let Membership { meeting, .. } = membership;
@@ -127,7 +127,7 @@ pub fn list_presence(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> R
     Ok(participants::all(ctx, meeting.id())?.into_iter().map(listed).collect())
 }
 
-/// A meeting as one of its people sees it.
+/// A meeting from the caller's point of view.
 ///
 /// ```json
 /// {"_id": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
@@ -148,26 +148,26 @@ pub struct OwnMeeting {
     pub title: MeetingTitle,
     pub description: Option<MeetingDescription>,
     pub scheduled_at: Option<Millis>,
-    /// In milliseconds; for display.
+    /// Planned duration in milliseconds, for display.
     pub duration: MeetingDuration,
     pub meeting_type: MeetingType,
     pub max_participants: MaxParticipants,
-    /// Whether it may be recorded.
+    /// True if it may be recorded.
     pub recording_enabled: bool,
-    /// Whether what is said is taken into a transcript.
+    /// True if the speech is transcribed.
     pub transcription_enabled: bool,
     pub video_provider: VideoProvider,
-    /// The room at the provider.
+    /// Id of the room at the media provider.
     pub room_id: String,
     pub state: MeetingState,
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
     pub updated_at: Millis,
-    /// What the caller is in it.
+    /// Role of the caller.
     pub user_role: Role,
-    /// Where the caller is, seen from it.
+    /// Presence of the caller.
     pub user_presence: Presence,
-    /// Open media sessions of everybody; only of a single meeting, not in lists.
+    /// Number of open media sessions of all participants; absent in lists.
     pub open_sessions: Option<usize>,
 }
 
@@ -199,35 +199,35 @@ impl OwnMeeting {
     }
 }
 
-/// A meeting, with what the caller is in it and how many sessions are open.
+/// Returns a meeting with the caller's role and the number of open sessions.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in it.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_meeting(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<OwnMeeting> {
     let open = sessions::open(ctx, membership.meeting.id())?.len();
     Ok(OwnMeeting::new(&membership.meeting, &membership.participant, Some(open)))
 }
 
-/// What [`list_user_meetings`] takes.
+/// Arguments of [`list_user_meetings`].
 #[args]
 pub struct ListUserMeetings {
-    /// Only meetings in this state.
+    /// Lists only meetings in this state.
     pub state: Option<MeetingState>,
     #[default(Limit::default())]
     pub limit: Limit<50, 100>,
-    /// The page after the one that returned this.
+    /// Cursor of the previous page.
     pub cursor: Option<Cursor>,
 }
 
-/// The meetings in which the caller is a participant, newest first. With `state`, a page can have fewer items than
-/// asked for and still a cursor: the rows it passed over count as well.
+/// Returns the meetings of the caller, newest first. With `state`, a page may have fewer items than requested and still
+/// a cursor, because skipped rows count.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn list_user_meetings(ctx: &QueryCtx, user: Doc<User>, args: ListUserMeetings) -> Result<Page<OwnMeeting>> {
-    // Ids of meetings sort by the time of their creation, so this index has them in order.
+    // Ids of meetings sort by creation time, so this index has them in order.
     let read = |cursor: Option<&Cursor>, rows: usize| {
         let places = ctx.db().query(Participant::by_user_meeting).eq(user.id()).order(Order::Desc);
         Ok(places.page(cursor, rows)?)

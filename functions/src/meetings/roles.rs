@@ -1,4 +1,4 @@
-//! Roles in a meeting, the removal of people, and the rule that somebody always hosts.
+//! Roles in a meeting, the removal of participants, and the rule that a meeting always has a host.
 
 use convoke::prelude::*;
 use schema::{Actor, Details, Meeting, Participant, Role};
@@ -10,7 +10,7 @@ use crate::audit;
 use crate::events::{self, Event};
 use crate::notes::revocation;
 
-/// Gives a participant a role; the same role again changes nothing.
+/// Sets the role of a participant; the same role changes nothing.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Cannot demote the only host".
@@ -37,8 +37,8 @@ pub fn set_role(
     Ok(())
 }
 
-/// Takes a user out of a meeting: closes their sessions, puts them out of the room, ends their subscriptions and fails what
-/// they queued offline for it.
+/// Removes a user from a meeting: closes the user's sessions, ejects the user from the room, ends the user's
+/// subscriptions and fails queued offline operations.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Cannot remove the only host".
@@ -63,7 +63,7 @@ pub fn remove(
     Ok(())
 }
 
-/// Counts hosts inside the transaction, so that two who demote each other cannot both succeed.
+/// Counts hosts inside the transaction, so that two hosts who demote each other cannot both succeed.
 fn require_another_host(ctx: &impl Read, meeting: Id<Meeting>, otherwise: &'static str) -> Result<()> {
     let hosts = ctx.db().query(Participant::by_meeting_role).eq(meeting).eq(Role::Host).take(2)?;
     if hosts.len() < 2 { Err(Error::failed_precondition(otherwise)) } else { Ok(()) }

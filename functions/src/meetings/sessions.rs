@@ -1,20 +1,20 @@
-//! Media sessions: finding them, which are open, and closing them.
+//! Finding and closing media sessions.
 //!
-//! The moves that clients report are the webrtc functions'. Closing here leaves `emptySince` to
-//! `presence::settle`, which anyone who closes calls in the same transaction.
+//! The webrtc functions implement transitions that clients report. Closing here does not update `emptySince`; callers
+//! also call `presence::settle` in the same transaction.
 
 use convoke::prelude::*;
 use schema::{ClientToken, MediaSession, Meeting, SessionState, User};
 
 use super::participants::PARTICIPANTS_MAX;
 
-/// The states of [`SessionState::is_open`], to look for.
+/// The states of [`SessionState::is_open`], for queries.
 pub const OPEN: [SessionState; 3] = [SessionState::Connecting, SessionState::Connected, SessionState::Disconnected];
 
-/// More open sessions than a meeting can have: eight for each of its participants.
+/// More open sessions than a meeting can have: eight per participant.
 const OPEN_MAX: usize = 8 * PARTICIPANTS_MAX;
 
-/// The session of this id in a meeting, of any user.
+/// Returns the session with this id in a meeting, of any user.
 ///
 /// # Errors
 /// A failure of the store.
@@ -22,7 +22,7 @@ pub fn find(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> 
     Ok(ctx.db().query(MediaSession::by_meeting_session).eq(meeting).eq(session_id).unique()?)
 }
 
-/// The open sessions of a meeting, oldest first.
+/// Returns the open sessions of a meeting, oldest first.
 ///
 /// # Errors
 /// A failure of the store.
@@ -32,8 +32,8 @@ pub fn open(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Vec<Doc<MediaSessio
     Ok(sessions)
 }
 
-/// The open sessions of one user in a meeting, oldest first. Reads these and no others: neither those of other people
-/// nor what they closed, which grows as long as they like.
+/// Returns the open sessions of one user in a meeting, oldest first. Reads no sessions of other users and no closed
+/// ones, whose number is unlimited.
 ///
 /// # Errors
 /// A failure of the store.
@@ -44,7 +44,7 @@ pub fn open_of(ctx: &impl Read, meeting: Id<Meeting>, user: Id<User>) -> Result<
     Ok(sessions)
 }
 
-/// Whether a meeting has an open session.
+/// Returns true if a meeting has an open session.
 ///
 /// # Errors
 /// A failure of the store.
@@ -52,7 +52,7 @@ pub fn any_open(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
     Ok(ctx.db().query(MediaSession::by_meeting_state).eq(meeting).any(OPEN).first()?.is_some())
 }
 
-/// Closes the open sessions of one user in a meeting; returns their names.
+/// Closes the open sessions of one user in a meeting and returns their ids.
 ///
 /// # Errors
 /// A failure of the store.
@@ -61,7 +61,7 @@ pub fn close_of(ctx: &mut MutationCtx, meeting: Id<Meeting>, user: Id<User>) -> 
     close(ctx, sessions)
 }
 
-/// Closes all open sessions of a meeting; returns their names.
+/// Closes all open sessions of a meeting and returns their ids.
 ///
 /// # Errors
 /// A failure of the store.
@@ -70,7 +70,7 @@ pub fn close_all(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<Vec<Clie
     close(ctx, sessions)
 }
 
-/// Closes these sessions; returns their names.
+/// Closes these sessions and returns their ids.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,7 +1,7 @@
-//! The moves of a meeting: start, conclude, cancel, each with everything that belongs to it in one transaction.
+//! State transitions of a meeting: start, conclude and cancel, each complete in one transaction.
 //!
-//! [`start`], [`conclude`] and [`cancel`] check the state and refuse with the sentences of the contract; who may move is
-//! checked before, by `access`. [`require_open`] and [`require_active`] are for functions that need a meeting in a state.
+//! [`start`], [`conclude`] and [`cancel`] check the state and return the errors of the contract; `access` checks the
+//! rights before. [`require_open`] and [`require_active`] are for functions that need a meeting in a state.
 
 use convoke::prelude::*;
 use schema::limits::NEAR;
@@ -12,10 +12,10 @@ use super::sessions;
 use crate::audit;
 use crate::events::{self, Event};
 
-/// More rows than one meeting has of anything: what ends with it is read in one statement.
+/// Most rows of any kind in one meeting; rows that end with it are read in one statement.
 const ROWS_MAX: usize = 20_000;
 
-/// The state of a meeting that is made now for this time.
+/// Returns the initial state of a meeting for this time.
 pub fn initial(scheduled_at: Option<Millis>, now: Millis) -> MeetingState {
     match scheduled_at {
         Some(at) if at > now + NEAR => MeetingState::Scheduled,
@@ -23,7 +23,7 @@ pub fn initial(scheduled_at: Option<Millis>, now: Millis) -> MeetingState {
     }
 }
 
-/// Refuses a meeting that is over or called off.
+/// Requires a meeting that is not concluded or cancelled.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is not currently active".
@@ -31,7 +31,7 @@ pub fn require_open(meeting: &Meeting) -> Result<()> {
     if meeting.state.is_final() { Err(not_active()) } else { Ok(()) }
 }
 
-/// Refuses a meeting that is not going on.
+/// Requires an active meeting.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is not currently active".
@@ -39,7 +39,7 @@ pub fn require_active(meeting: &Meeting) -> Result<()> {
     if meeting.state == MeetingState::Active { Ok(()) } else { Err(not_active()) }
 }
 
-/// Refuses a change to a meeting that is over or called off.
+/// Requires a meeting that may be changed: not concluded or cancelled.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is already concluded or cancelled".
@@ -50,7 +50,7 @@ pub fn require_not_final(meeting: &Meeting) -> Result<()> {
     Ok(())
 }
 
-/// scheduled → active; a meeting that is active already stays as it is. Returns it as it is now.
+/// scheduled → active; an active meeting does not change. Returns the meeting.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Cannot start a concluded or cancelled meeting".
@@ -73,8 +73,8 @@ pub fn start(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Res
     register::settle(ctx, meeting.id())
 }
 
-/// active → concluded: everybody who is there leaves, sessions close, invitations go, the room ends, insights are made half
-/// a minute later.
+/// active → concluded: present participants leave, sessions are closed, invitations are deleted, the room ends, and
+/// insights are generated half a minute later.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Can only end active meetings".

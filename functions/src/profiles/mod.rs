@@ -1,4 +1,4 @@
-//! What users say of themselves, and who may read it.
+//! Profiles, and who may read them.
 
 pub mod record;
 pub mod queries;

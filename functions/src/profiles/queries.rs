@@ -1,4 +1,4 @@
-//! Reading profiles: one's own, and those of people one has to do with.
+//! Queries of the caller's profile and of public profiles.
 
 use std::collections::HashSet;
 
@@ -13,23 +13,23 @@ use super::record;
 use crate::interests::chosen;
 use crate::{access, names};
 
-/// The caller's own profile with all its fields, or null before there is one.
+/// Returns the caller's profile with all its fields, or null if there is none yet.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_current_user_profile(ctx: &QueryCtx, user: Doc<User>) -> Result<Option<Doc<Profile>>> {
     record::of(ctx, user.id())
 }
 
-/// What [`get_public_profile`] takes.
+/// Arguments of [`get_public_profile`].
 #[args]
 pub struct GetPublicProfile {
-    /// Whose profile: an id, or the `sub` of a token of the caller's issuer.
+    /// The user: an id, or the `sub` of a token of the caller's issuer.
     pub user_id: UserRef,
 }
 
-/// The part of a user's profile that other users can see.
+/// The public part of a user's profile.
 ///
 /// ```json
 /// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "displayName": "Ada", "avatarUrl": "", "languages": ["English"],
@@ -38,25 +38,25 @@ pub struct GetPublicProfile {
 #[value(output)]
 pub struct PublicProfile {
     pub user_id: Id<User>,
-    /// What they are called.
+    /// Display name.
     pub display_name: String,
-    /// `""` when there is none.
+    /// URL of a picture; `""` if there is none.
     pub avatar_url: String,
     pub bio: Option<Bio>,
     pub goals: Option<Goals>,
-    /// What they speak, by any name.
+    /// Spoken languages, under any name.
     pub languages: Vec<LanguageName>,
     pub experience: Option<Experience>,
     pub field: Option<ShortText>,
     pub job_title: Option<ShortText>,
     pub company: Option<ShortText>,
     pub linkedin_url: Option<HttpUrl>,
-    /// Keys of the catalog.
+    /// Keys of the catalog of interests.
     pub interests: Vec<InterestKey>,
 }
 
 impl PublicProfile {
-    /// What others see of this user. Whether they may is the caller's to check.
+    /// Returns the public profile of a user. The caller checks the rights.
     ///
     /// # Errors
     /// A failure of the store.
@@ -82,18 +82,19 @@ impl PublicProfile {
     }
 }
 
-/// What others see of a user.
+/// Returns the public profile of a user.
 ///
-/// For themselves, people of their organization, of a meeting that both have joined, or of a match that neither declined.
+/// Allowed for the own profile, users of the same organization, participants of a meeting that both have joined, and
+/// users of a match that neither declined.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has nothing to do with them, or there is no such user.
+/// `FORBIDDEN`: the profile is not visible to the caller, or there is no such user.
 #[query(rights = acquaintance(&args.user_id))]
 pub fn get_public_profile(ctx: &QueryCtx, user: Doc<User>, _: GetPublicProfile) -> Result<PublicProfile> {
     PublicProfile::of(ctx, &user)
 }
 
-/// A user whom the caller may know.
+/// Returns a user whose public profile the caller may read.
 fn acquaintance(ctx: &impl Read, who: &UserRef) -> Result<Doc<User>> {
     let caller = access::user(ctx)?;
     let user = access::find_user(ctx, Some(&caller), who)?.ok_or_else(access::insufficient)?;
@@ -119,7 +120,7 @@ fn have_met(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> {
     Ok(joined(one)?.iter().any(|meeting| theirs.contains(meeting)))
 }
 
-/// Matches of one pair: they are a month apart, so this is decades of them.
+/// Most matches of one pair; they are a month apart, so this covers decades.
 const MATCHES_MAX: usize = 500;
-/// The newest meetings of a user that are compared.
+/// Most meetings of a user that are compared, the newest first.
 const PLACES_MAX: usize = 10_000;

@@ -1,9 +1,9 @@
-//! The one profile of a user: finding it and making it.
+//! Finding and creating the profile of a user.
 
 use convoke::prelude::*;
 use schema::{DisplayName, Profile, User};
 
-/// The profile of a user, if they have one.
+/// Returns the profile of a user, if there is one.
 ///
 /// # Errors
 /// A failure of the store.
@@ -11,7 +11,7 @@ pub fn of(ctx: &impl Read, user: Id<User>) -> Result<Option<Doc<Profile>>> {
     Ok(ctx.db().query(Profile::by_user).eq(user).unique()?)
 }
 
-/// Makes the profile of a user who has none, with nothing but a name.
+/// Creates the profile of a user who has none, with only a name.
 ///
 /// # Errors
 /// A failure of the store.

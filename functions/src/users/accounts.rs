@@ -1,6 +1,6 @@
-//! The end of an account and its return: what they take with them.
+//! Deactivation and reactivation of an account, with all effects.
 //!
-//! Rows stay in place, and a deactivated only host stays host: `meetings/admin/assignHost` helps such a meeting.
+//! Rows stay in place. A deactivated only host stays host; `meetings/admin/assignHost` helps such a meeting.
 
 use convoke::When;
 use convoke::prelude::*;
@@ -13,9 +13,9 @@ use crate::meetings::invitations;
 use crate::notes::revocation;
 use crate::realtime::leases;
 
-/// Closes an account: cancels the user's place in the matching queue, ends their part in running meetings and what they
-/// follow, and fails what they queued offline. Of more meetings than one transaction can leave, a job leaves the rest.
-/// An account that is closed already stays as it is.
+/// Deactivates an account: cancels the user's queue entry, ends the user's presence in active meetings and
+/// subscriptions, and fails queued offline operations. If the user is in more meetings than fit into one transaction, a
+/// job leaves the rest. A deactivated account does not change.
 ///
 /// # Errors
 /// A failure of the store.
@@ -39,7 +39,7 @@ pub fn deactivate(ctx: &mut MutationCtx, user: Doc<User>, actor: &Actor) -> Resu
     Ok(())
 }
 
-/// Opens an account again; invitations that came meanwhile become places in meetings.
+/// Reactivates an account and accepts the invitations that arrived in the meantime.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,7 +1,7 @@
-//! From the claims of a token to the row of a user.
+//! Updates the row of a user from the claims of a token.
 //!
-//! Arguments of calls never touch what is written here. Which tokens are believed is the runtime's; that an older token
-//! changes nothing, too.
+//! Arguments of calls never change these fields. The runtime verifies tokens, and ignores claims of tokens that are
+//! older than the last one.
 
 use convoke::Identity;
 use convoke::prelude::*;
@@ -10,7 +10,7 @@ use schema::{Actor, DisplayName, EmailAddress, HttpUrl, User};
 use crate::interests::seed;
 use crate::meetings::invitations;
 
-/// Makes or updates the row of an identity, and accepts the invitations to its address once that is verified.
+/// Creates or updates the row of an identity, and accepts the invitations to its verified address.
 ///
 /// # Errors
 /// A failure of the store.
@@ -19,7 +19,7 @@ pub fn admit(ctx: &mut MutationCtx, identity: &Identity) -> Result<()> {
     let now = ctx.now();
     let (user, before) = match stored {
         None => {
-            // The first call of the first user is the first need of the catalog.
+            // The first call of the first user is the first use of the catalog.
             seed::ensure(ctx)?;
             let id = ctx.db_mut().insert(first_seen(identity, now))?;
             let user = ctx.db().get(id)?.ok_or_else(|| Error::internal("a user that was just made is not there"))?;
@@ -64,8 +64,8 @@ fn first_seen(identity: &Identity, now: Millis) -> User {
     user
 }
 
-/// Applies the claims. One that is absent, or of no use, leaves what is stored; roles and the organization are rights,
-/// and what is not claimed any more is lost.
+/// Applies the claims. An absent or unusable claim does not change the stored value, except that missing roles and a
+/// missing organization are removed, because they are rights.
 fn update(user: &mut User, identity: &Identity) {
     if let Some(email) = identity.email.as_deref().and_then(|email| EmailAddress::new(email).ok()) {
         let stays_verified = user.email_verified && user.email.as_ref() == Some(&email);
@@ -82,15 +82,16 @@ fn update(user: &mut User, identity: &Identity) {
     user.roles = identity.roles.clone();
 }
 
-/// The longest id of an organization, in characters: users are found by it, and the keys of an index have a bound.
+/// Longest id of an organization, in characters: an index finds users by it, and index keys have a limit.
 const ORG_ID_CHARS_MAX: usize = 255;
 
-/// Whether a row can hold it. The runtime gives no other one; an identity made elsewhere must not lock its user out either.
+/// Returns true if a row can store it. The runtime accepts no other id, but an identity from elsewhere must not lock
+/// out its user.
 fn is_organization(org: &str) -> bool {
     !org.contains('\0') && (1..=ORG_ID_CHARS_MAX).contains(&org.chars().count())
 }
 
-/// A name to show. Some providers put the e-mail address there, which nobody else may see.
+/// Returns a usable display name. Some providers send the e-mail address, which other users must not see.
 fn usable_name(name: &str) -> Option<DisplayName> {
     if name.contains('@') { None } else { DisplayName::new(name).ok() }
 }

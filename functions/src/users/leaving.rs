@@ -1,4 +1,4 @@
-//! The meetings of a closed account, which its user leaves.
+//! Leaving the meetings of a deactivated account.
 
 use std::ops::Bound;
 
@@ -9,12 +9,11 @@ use schema::{Meeting, MeetingState, Participant, Presence, User};
 use crate::meetings::webrtc::media_server;
 use crate::meetings::{presence, sessions};
 
-/// Meetings of a closed account that one transaction looks at: leaving one takes some tenths of a millisecond.
+/// Meetings per transaction; leaving one takes some tenths of a millisecond.
 const LEFT_AT_ONCE: usize = 50;
 
-/// Closes a user's sessions in the next of their meetings, the newest first, and lets go of the places they hold: nobody
-/// else could, and a meeting with a ghost never empties. Returns what the job that goes on behind them takes, if more may be
-/// left.
+/// Closes a user's sessions in the next meetings, newest first, and sets the user's presence to left: otherwise such a
+/// meeting would never become empty. Returns the arguments of the job that continues, if there may be more.
 ///
 /// # Errors
 /// A failure of the store.
@@ -40,7 +39,7 @@ pub fn leave_next(ctx: &mut MutationCtx, user: Id<User>, before: Option<Id<Meeti
     Ok(next.map(|before| LeaveMeetings { user_id: user, before }))
 }
 
-/// What `users/leaveMeetings` takes.
+/// Arguments of `users/leaveMeetings`.
 #[args(name = "UsersAccountsLeaveMeetings")]
 pub struct LeaveMeetings {
     pub user_id: Id<User>,

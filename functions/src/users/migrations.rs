@@ -1,4 +1,5 @@
-//! Rows of former releases, whose addresses were in lower case by the rules of Unicode and whose domains stood as they came.
+//! Migrations of rows of former releases, whose addresses were lower-cased by Unicode rules and whose domains were not
+//! normalized.
 
 use convoke::prelude::*;
 use convoke::{Batch, Migrated, mutation};
@@ -7,12 +8,11 @@ use schema::{Actor, EmailAddress, User};
 use crate::access;
 use crate::meetings::invitations;
 
-/// Gives the address of every user the form in which addresses are compared. Where another user has that address already,
-/// both stay as they are, and the log names them: which of two accounts is whose is for the operator to decide. Open
-/// invitations to a verified address become places in meetings.
+/// Normalizes the address of every user. If another user has that address, both stay unchanged and are logged, because
+/// the operator must decide which account is right. Open invitations to a verified address are accepted.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key.
+/// `FORBIDDEN`: the caller is not a deploy key.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn normalize_emails(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     ctx.migrate_with::<User>(&args, |ctx, row| {

@@ -1,6 +1,6 @@
-//! User accounts: who a token means, onboarding, and what an account's end takes with it.
+//! User accounts: identities, onboarding, and deactivation.
 //!
-//! The row of a user comes from verified claims only (`claims`); what users say of themselves is their profile's.
+//! The row of a user contains only verified claims (`claims`); the profile contains what the user enters.
 
 use convoke::prelude::*;
 use convoke::{When, mutation};
@@ -15,7 +15,7 @@ pub mod accounts;
 pub mod mutations;
 pub mod queries;
 
-/// Goes on leaving the meetings of a closed account. One that was opened again stays where it is.
+/// Continues to leave the meetings of a deactivated account. A reactivated account does not leave more.
 ///
 /// # Errors
 /// A failure of the store.
@@ -31,9 +31,8 @@ pub fn leave_meetings(ctx: &mut MutationCtx, args: LeaveMeetings) -> Result<()> 
     Ok(())
 }
 
-/// Keeps the row of a user in step with the verified claims of their newest token, and turns invitations to their verified
-/// e-mail address into places in meetings. Runs before the call that brought the token, and stays whatever happens to
-/// that call.
+/// Updates the row of a user from the verified claims of the user's newest token, and accepts invitations to the
+/// verified e-mail address. Runs before the call with the token, and is committed independently of that call.
 ///
 /// # Errors
 /// A failure of the store.

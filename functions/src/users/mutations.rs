@@ -1,4 +1,4 @@
-//! What users change about themselves, and admins about them.
+//! Mutations of a user's own account and profile, and of admins on users.
 
 use convoke::prelude::*;
 use convoke::{args, mutation, value};
@@ -14,7 +14,7 @@ use crate::interests::{chosen, resolve};
 use crate::profiles::record;
 use crate::{audit, names};
 
-/// What [`save_onboarding`] takes.
+/// Arguments of [`save_onboarding`].
 ///
 /// ```json
 /// {"age": 36, "gender": "female", "field": "Mathematics", "jobTitle": "Analyst", "company": "Engines Ltd",
@@ -24,23 +24,23 @@ use crate::{audit, names};
 /// ```
 #[args]
 pub struct SaveOnboarding {
-    /// In years.
+    /// Age in years.
     pub age: Age,
     pub gender: Gender,
-    /// The field of work or study.
+    /// Field of work or study.
     pub field: ShortText,
     pub job_title: ShortText,
     pub company: ShortText,
     pub bio: OnboardingBio,
-    /// Those of the catalog by their key; others join it.
+    /// Interests: those of the catalog by key; others are added to it.
     pub interests: List<SentInterest, 0, 50>,
     /// Absent or `""`: none.
     pub linkedin_url: Option<UrlOrEmpty>,
-    /// A retry with the same key and the same arguments changes nothing and returns the first result.
+    /// A retry with the same key and arguments changes nothing and returns the first result.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// What [`save_onboarding`] returns.
+/// The result of [`save_onboarding`].
 ///
 /// ```json
 /// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "profileId": "profile_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -48,19 +48,19 @@ pub struct SaveOnboarding {
 /// ```
 #[value]
 pub struct OnboardingSaved {
-    /// The caller's own id, which other functions take as `userId`.
+    /// Id of the caller, which other functions take as `userId`.
     pub user_id: Id<User>,
     pub profile_id: Id<Profile>,
-    /// Distinct interests that the user has now.
+    /// Number of distinct interests that the user has now.
     pub interests_count: usize,
-    /// Always true: this call completes it.
+    /// Always true: this call completes the onboarding.
     pub onboarding_completed: bool,
 }
 
-/// Stores the caller's profile and interests and marks their onboarding as completed, all at once.
+/// Stores the caller's profile and interests and completes the onboarding, in one transaction.
 ///
-/// Creates or updates their profile with these fields, makes their interests exactly those sent (unknown ones join the
-/// catalog), and marks the onboarding complete.
+/// Creates or updates the profile with these fields, sets the interests to exactly those sent (unknown ones are added
+/// to the catalog), and marks the onboarding as completed.
 ///
 /// # Errors
 /// - `FAILED_PRECONDITION`: the caller would have made more than 100 interests of their own.
@@ -76,7 +76,7 @@ pub fn save_onboarding(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboard
     })
 }
 
-/// Applies an onboarding of `user` as a whole; without `linkedinUrl` the profile has none afterwards.
+/// Applies an onboarding of `user`. Without `linkedinUrl`, the profile has none afterwards.
 fn onboard(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboarding) -> Result<OnboardingSaved> {
     let interests = resolve::keys(ctx, user.id(), &args.interests)?;
     let profile = onboarding::profile(ctx, &user, &args.job_title)?;
@@ -98,23 +98,23 @@ fn onboard(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboarding) -> Resu
     Ok(OnboardingSaved { user_id, profile_id: profile.id(), interests_count, onboarding_completed: true })
 }
 
-/// What [`update_user_profile`] takes. Fields that are absent stay as they are.
+/// Arguments of [`update_user_profile`]. Absent fields do not change.
 #[args]
 pub struct UpdateUserProfile {
-    /// Whose profile: an id, or the `sub` of a token of the caller's issuer.
+    /// Owner of the profile: an id, or the `sub` of a token of the caller's issuer.
     pub user_id: UserRef,
     pub display_name: Option<DisplayName>,
-    /// `""` clears it.
+    /// `""` deletes it.
     pub bio: Option<Bio>,
-    /// `""` clears them.
+    /// `""` deletes them.
     pub goals: Option<Goals>,
-    /// Those that differ only in case count once.
+    /// Names that differ only in case count once.
     pub languages: Option<List<LanguageName, 0, 20>>,
-    /// `""` clears it.
+    /// `""` deletes it.
     pub experience: Option<Experience>,
 }
 
-/// Changes the given fields of a profile; creates the profile if there is none. Returns the profile's id.
+/// Changes the given fields of a profile, and creates the profile if there is none. Returns the id of the profile.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller neither owns the profile nor is an admin of its owner's organization.
@@ -163,12 +163,12 @@ pub fn update_user_profile(
     Ok(profile.id())
 }
 
-/// What [`update_user_interests`] takes.
+/// Arguments of [`update_user_interests`].
 #[args]
 pub struct UpdateUserInterests {
-    /// Whose interests: an id, or the `sub` of a token of the caller's issuer.
+    /// The user: an id, or the `sub` of a token of the caller's issuer.
     pub user_id: UserRef,
-    /// Keys of the catalog; duplicates count once, an empty list clears.
+    /// Keys of the catalog. Duplicates count once, and an empty list removes all interests.
     pub interests: List<InterestRef, 0, 100>,
 }
 
@@ -192,10 +192,10 @@ pub fn update_user_interests(ctx: &mut MutationCtx, owned: access::Owned, args: 
     Ok(())
 }
 
-/// Sets the caller's `lastSeenAt` to now. Clients call it every minute or so.
+/// Sets the caller's `lastSeenAt` to now. Clients call it about once per minute.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[mutation(rights = access::user)]
 pub fn update_last_seen(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     let now = ctx.now();
@@ -203,18 +203,18 @@ pub fn update_last_seen(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     Ok(())
 }
 
-/// What [`deactivate_user`] and [`reactivate_user`] take.
+/// Arguments of [`deactivate_user`] and [`reactivate_user`].
 #[args]
 pub struct NamedUser {
     /// An id, or the `sub` of a token of the caller's issuer.
     pub user_id: UserRef,
 }
 
-/// Deactivates an account: further calls of its user are rejected, what they have open is ended, their content
-/// stays.
+/// Deactivates an account: further calls of the user are rejected, open sessions and subscriptions end, and the user's
+/// content stays.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
+/// `FORBIDDEN`: the caller is not an admin of the user's organization. `NOT_FOUND`: there is no such user.
 #[mutation(admin, rights = access::administered(&args.user_id))]
 pub fn deactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser) -> Result<()> {
     accounts::deactivate(ctx, named.user, &named.actor)
@@ -223,7 +223,7 @@ pub fn deactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser)
 /// Reactivates a deactivated account.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
+/// `FORBIDDEN`: the caller is not an admin of the user's organization. `NOT_FOUND`: there is no such user.
 #[mutation(admin, rights = access::administered(&args.user_id))]
 pub fn reactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser) -> Result<()> {
     accounts::reactivate(ctx, named.user, &named.actor)

@@ -1,4 +1,4 @@
-//! Onboarding: the profile that it writes to, and its completion.
+//! Onboarding: the profile that it creates, and its completion.
 
 use convoke::prelude::*;
 use schema::{DisplayName, Profile, ShortText, User};
@@ -6,10 +6,10 @@ use schema::{DisplayName, Profile, ShortText, User};
 use crate::names;
 use crate::profiles::record;
 
-/// Returns the profile of a user; makes one if there is none, named by the claims or else by the job title.
+/// Returns the profile of a user. Creates one if there is none, with the name of the claims or else the job title.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if the job title is the only name there is and shows nothing.
+/// `INVALID_ARGUMENT`: the job title is the only possible name and has no visible character.
 pub fn profile(ctx: &mut MutationCtx, user: &Doc<User>, job_title: &ShortText) -> Result<Doc<Profile>> {
     if let Some(profile) = record::of(ctx, user.id())? {
         return Ok(profile);
@@ -35,7 +35,7 @@ pub fn complete(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     Ok(())
 }
 
-/// A job title as the name of somebody who told no other; titles may be longer than names, and need show nothing.
+/// Converts a job title to a display name. Titles may be longer than names and may have no visible character.
 fn name_of(job_title: &ShortText) -> Result<DisplayName> {
     let cut: String = job_title.as_str().chars().take(DISPLAY_NAME_CHARS_MAX).collect();
     DisplayName::new(cut).map_err(|invalid| invalid.at("jobTitle"))

@@ -1,4 +1,4 @@
-//! What a user may read of their own account.
+//! Queries of the caller's account.
 
 use convoke::prelude::*;
 use convoke::{query, value};
@@ -7,7 +7,7 @@ use schema::{EmailAddress, Profile, User};
 use crate::profiles::record;
 use crate::{access, names};
 
-/// The caller's own account.
+/// The caller's account.
 ///
 /// ```json
 /// {"_id": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "displayName": "Ada", "avatarUrl": "",
@@ -19,29 +19,29 @@ pub struct OwnAccount {
     pub id: Id<User>,
     #[value(rename = "_creationTime")]
     pub creation_time: Millis,
-    /// The profile's name, else the claim's, else the part of the e-mail before `@`, else "Unknown user".
+    /// Name of the profile, or the name claim, or the part of the e-mail before `@`, or "Unknown user".
     pub display_name: String,
-    /// `""` when there is none.
+    /// URL of a picture; `""` if there is none.
     pub avatar_url: String,
     pub email: Option<EmailAddress>,
-    /// Whether the identity provider says that the address is theirs.
+    /// True if the identity provider has verified the address.
     pub email_verified: bool,
-    /// The organization that their token names.
+    /// Organization in the token.
     pub org_id: Option<String>,
-    /// What their token says they are, such as `admin`.
+    /// Roles in the token, such as `admin`.
     pub roles: Vec<String>,
-    /// Whether the account is open; a closed one is refused everything else.
+    /// True if the account is active. Other calls of a deactivated account are rejected.
     pub is_active: bool,
     pub last_seen_at: Option<Millis>,
-    /// Whether `saveOnboarding` succeeded once.
+    /// True if `saveOnboarding` has succeeded.
     pub onboarding_complete: bool,
     pub onboarding_completed_at: Option<Millis>,
 }
 
-/// The caller's own account, as their claims and their profile make it.
+/// Returns the caller's account, from the claims and the profile.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
     let profile = record::of(ctx, user.id())?;
@@ -61,7 +61,7 @@ pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
     })
 }
 
-/// How far the caller's onboarding is.
+/// State of the caller's onboarding.
 ///
 /// ```json
 /// {"userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "onboardingComplete": false, "profileExists": false}
@@ -69,18 +69,18 @@ pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
 #[value(output)]
 pub struct OnboardingState {
     pub user_id: Id<User>,
-    /// Whether `saveOnboarding` succeeded once.
+    /// True if `saveOnboarding` has succeeded.
     pub onboarding_complete: bool,
     pub completed_at: Option<Millis>,
-    /// Whether there is a profile, be it of the onboarding or of `updateUserProfile`.
+    /// True if there is a profile, from onboarding or from `updateUserProfile`.
     pub profile_exists: bool,
     pub profile_id: Option<Id<Profile>>,
 }
 
-/// The state of the caller's onboarding: what a client asks before it shows its first screen.
+/// Returns the state of the caller's onboarding, from which a client chooses its first screen.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn get_onboarding_state(ctx: &QueryCtx, user: Doc<User>) -> Result<OnboardingState> {
     let profile = record::of(ctx, user.id())?;
