@@ -1,86 +1,86 @@
-//! A client's chain of operations, walked past what others committed meanwhile.
+//! Transforms a client's chain of operations past operations that others committed in the meantime.
 //!
-//! Operations of one chain were made one after the other, so they are never transformed against each other: each goes
-//! past the committed ones *as they are after the operations before it*. Those carried-over committed operations are the
-//! bridge. It leads from the document the chain has made so far to today's document, and is all that a later drain of
-//! the same chain has to know. Owns the walk; who may write, what is stored and what is answered is left to others.
+//! The operations of a chain were made one after the other, so they are never transformed against each other. Each is
+//! transformed past the committed operations *as they are after the operations before it*. These carried-over committed
+//! operations are the bridge. It leads from the document that the chain has made so far to the current document, and a
+//! later drain of the same chain needs nothing else. This module only transforms; callers decide rights, storage and
+//! responses.
 
 use super::operation::{Kind, Operation, Rejection, Shape};
 use super::transform::{Side, cross, transform};
 
-/// A committed operation: the key by which its reader knows it (an id, a sequence), and its shape.
+/// A committed operation: its key (an id, a sequence number) and its shape.
 ///
-/// Its text is not needed to pass it. A delete carried past an insertion becomes two entries of one key.
+/// Passing it does not need its text. A delete carried past an insertion becomes two entries with one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed<K> {
     pub key: K,
     pub shape: Shape,
 }
 
-/// A chain in the middle of its way: what the next operation of it still has to pass.
+/// A chain on its way: the committed operations that its next operation must pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain<K> {
     bridge: Vec<Committed<K>>,
 }
 
-/// An operation on its way past committed ones: what has become of it so far.
+/// An operation on its way past committed ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved<K> {
-    /// Its parts, one after the other, also those of which nothing is left: never none, and more than one only of a delete
-    /// that was split.
+    /// Its parts in order, including empty ones: at least one, and more than one only for a delete that was split.
     parts: Vec<Shape>,
-    /// The committed operations that changed it, in their order, none twice.
+    /// The committed operations that changed it, in order, without duplicates.
     pub changed_by: Vec<K>,
 }
 
-/// One operation of a chain behind all that it had to pass.
+/// An operation of a chain after all operations that it had to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked<K> {
-    /// What has become of it.
+    /// The transformed operation.
     pub moved: Moved<K>,
-    /// The bridge behind it, for [`Chain::accept`].
+    /// The bridge after it, for [`Chain::accept`].
     bridge: Vec<Committed<K>>,
 }
 
 impl<K> Moved<K> {
-    /// An operation that has passed nothing yet.
+    /// Creates an operation that has passed nothing yet.
     pub fn new(shape: Shape) -> Moved<K> {
         Moved { parts: vec![shape], changed_by: Vec::new() }
     }
 
-    /// What to apply and log, one after the other; never empty. The text belongs to the first piece: only deletes are
-    /// ever split.
+    /// Returns the operations to apply and log, in order; never empty. The text belongs to the first one: only deletes
+    /// are ever split.
     pub fn pieces(&self, content: String) -> Vec<Operation> {
         with_content(joined(&self.parts), content)
     }
 
-    /// The length of a document of `length` units after it.
+    /// Returns the length after it of a document of `length` units.
     pub fn length_after(&self, length: usize) -> usize {
         self.parts.iter().fold(length, |length, part| part.length_after(length))
     }
 }
 
 impl<K: Clone + PartialEq> Chain<K> {
-    /// A chain on a base: `since` is what was committed after that base, in order.
+    /// Creates a chain on a base; `since` are the operations committed after it, in order.
     pub fn new(since: impl IntoIterator<Item = Committed<K>>) -> Chain<K> {
         let mut chain = Chain { bridge: Vec::new() };
         chain.extend(since);
         chain
     }
 
-    /// Adds what was committed by others after the bridge was stored, in order.
+    /// Adds operations that others committed after the bridge was stored, in order.
     pub fn extend(&mut self, since: impl IntoIterator<Item = Committed<K>>) {
         self.bridge.extend(since.into_iter().filter(|committed| !committed.shape.is_idle()));
     }
 
-    /// What a later drain continues with: hand it to [`Chain::new`], then [`Chain::extend`] with what came since.
+    /// Returns the bridge for a later drain: pass it to [`Chain::new`], then [`Chain::extend`] with newer operations.
     pub fn bridge(&self) -> &[Committed<K>] {
         &self.bridge
     }
 
-    /// The length of the document that the chain has made so far, where today's document has `today` units.
+    /// Returns the length of the document that the chain has made so far, if the current document has `today` units.
     ///
-    /// For a chain without any operation yet it is the length at its base: today's length less what came since.
+    /// For a chain without operations it is the length at its base.
     pub fn length(&self, today: usize) -> usize {
         let (mut added, mut taken) = (0, 0);
         for committed in &self.bridge {
@@ -93,24 +93,25 @@ impl<K: Clone + PartialEq> Chain<K> {
         (today + taken).saturating_sub(added)
     }
 
-    /// The next operation of the chain, past the bridge, where today's document has `today` units.
+    /// Transforms the next operation of the chain past the bridge, if the current document has `today` units.
     ///
-    /// The chain stays where it is until the result is accepted. So an operation that is refused, here or for what
-    /// the document says (a surrogate pair, its size), counts for the ones after it as a retain of 0.
+    /// The chain does not move until the result is accepted. An operation that is rejected, here or because of the
+    /// document (a surrogate pair, its size), counts for later ones as a retain of 0.
     ///
     /// # Errors
-    /// [`Rejection`] if its range is not in the document that the chain has made so far.
+    /// [`Rejection`]: its range is not in the document that the chain has made so far.
     pub fn walk(&self, shape: Shape, today: usize) -> Result<Walked<K>, Rejection> {
         shape.check_range(self.length(today))?;
         Ok(self.carry(Moved::new(shape)))
     }
 
-    /// As [`Chain::walk`], of an operation whose range was checked where it was made, and that has passed all that came
+    /// Like [`Chain::walk`], for an operation whose range was checked at its origin and that has passed everything
     /// before this bridge.
     pub fn carry(&self, mut moved: Moved<K>) -> Walked<K> {
         let mut bridge = Vec::with_capacity(self.bridge.len() + 1);
         for committed in &self.bridge {
-            // The parts of one committed operation lie side by side in the bridge, so the last key is the one to ask.
+            // The parts of one committed operation are adjacent in the bridge, so comparing with the last key is
+            // sufficient.
             if pass(&mut moved.parts, committed, &mut bridge) && moved.changed_by.last() != Some(&committed.key) {
                 moved.changed_by.push(committed.key.clone());
             }
@@ -124,11 +125,11 @@ impl<K: Clone + PartialEq> Chain<K> {
     }
 }
 
-/// Carries the parts of an operation and one committed operation past each other; true if that changed the parts.
+/// Transforms the parts of an operation and one committed operation past each other. Returns true if the parts changed.
 fn pass<K: Clone>(pieces: &mut Vec<Shape>, committed: &Committed<K>, bridge: &mut Vec<Committed<K>>) -> bool {
     let onward = |shape: Shape| Committed { key: committed.key.clone(), shape };
     if let [only] = pieces[..] {
-        // The common case, thousands of times for a chain that was long away: nothing is allocated.
+        // The common case, which occurs thousands of times for an old chain: nothing is allocated.
         let moved = transform(only, committed.shape, Side::Incoming);
         let carried = transform(committed.shape, only, Side::Committed);
         bridge.extend(carried.iter().filter(|shape| !shape.is_idle()).map(onward));
@@ -143,12 +144,12 @@ fn pass<K: Clone>(pieces: &mut Vec<Shape>, committed: &Committed<K>, bridge: &mu
     changed
 }
 
-/// The pieces without those that have become empty, neighbours in one. At least one is left.
+/// Returns the pieces without empty ones, with adjacent ones merged. At least one is left.
 fn joined(pieces: &[Shape]) -> Vec<Shape> {
     let mut kept: Vec<Shape> = Vec::with_capacity(pieces.len());
     for &piece in pieces.iter().filter(|piece| !piece.is_idle()) {
         match kept.last_mut() {
-            // A delete right where the one before it left off takes the text behind it.
+            // A delete at the end of the one before it deletes the text behind it.
             Some(last) if last.kind == Kind::Delete && last.position == piece.position => last.length += piece.length,
             Some(_) | None => kept.push(piece),
         }
@@ -159,7 +160,7 @@ fn joined(pieces: &[Shape]) -> Vec<Shape> {
     kept
 }
 
-/// Gives the text back to the operation it belongs to. Only deletes are ever split, so it has one owner.
+/// Adds the text to its operation. Only deletes are ever split, so it has one owner.
 fn with_content(shapes: Vec<Shape>, content: String) -> Vec<Operation> {
     let mut content = Some(content);
     shapes.into_iter().map(|shape| Operation { shape, content: content.take().unwrap_or_default() }).collect()
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn siblings_are_not_transformed_against_each_other() {
-        // "hello" became "abc hello" meanwhile; the client typed "X", then "Y" behind it.
+        // "hello" became "abc hello" in the meantime; the client typed "X", then "Y" behind it.
         let mut text = Text::from("abc hello");
         let mut chain = Chain::new(log(&[Operation::insert(0, "abc ")]));
 

@@ -1,9 +1,9 @@
-//! A chain's way to the log's end within one transaction, most of it gone ahead of the transaction if it is long.
+//! The way of a chain to the end of the log within one transaction. A long way is prepared before the transaction.
 //!
-//! The writer serves everybody, so it does not read thousands of entries for one: what lies far behind the log is moved
-//! up to its end on a reader, in a snapshot, and the transaction carries it past what came since. That gives the same as
-//! going all the way in the transaction, since an operation passes the entries one after the other. Owns when that is
-//! worth it, and what happens to it where the document refuses an operation. How operations pass each other is `chain`'s.
+//! The writer must not read thousands of entries for one client. So an old chain is moved to the end of the log on a
+//! reader, in a snapshot, and the transaction moves it past newer entries. The result is the same, since an operation
+//! passes entries one after the other. This module decides when to prepare, and what to do if the document rejects an
+//! operation. `chain` transforms operations.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,66 +16,66 @@ use super::edits::size;
 use super::log::{self, Ids, Since};
 use super::operation::{Rejection, Shape};
 
-/// Entries that are read inside the transaction: to be given up and run again costs about as much.
+/// Most entries that are read inside the transaction: running it twice costs about as much.
 pub const ENTRIES_NEAR: usize = 200;
 
-/// The same for entries times operations. To pass an entry that was read takes a small part of reading it.
+/// Most entries times operations in the transaction. Passing a read entry costs a small part of reading it.
 const STEPS_NEAR: usize = 5_000;
 
-/// Operations made on a place of the log, and what is known of their way to its end.
+/// Operations made at a position of the log, and the known part of their way to its end.
 #[derive(Clone, PartialEq)]
 pub struct Start {
-    /// Whose notes.
+    /// Meeting of the notes.
     pub meeting: Id<Meeting>,
-    /// What of the log lies behind the operations before these, in an earlier drain of the same chain.
+    /// Bridge of earlier operations, from an earlier drain of the same chain.
     pub bridge: Vec<Committed<i64>>,
-    /// Up to which entry the log is in the bridge; the base of the chain, if nothing is.
+    /// Sequence of the last entry in the bridge; without a bridge, the base of the chain.
     pub through: i64,
-    /// Where the operations act, each on what the ones before it made.
+    /// Shapes of the operations, each on the result of the ones before it.
     pub shapes: Vec<Shape>,
-    /// Entries that the operations are carried past, all together, before the rest of them is left where it is.
+    /// Most steps of all operations together; operations beyond it are not moved.
     pub steps_max: usize,
 }
 
 /// A chain on its way.
 pub struct Course {
-    /// With all that is to be passed; with what came since, if the rest was passed ahead.
+    /// The chain with all operations to pass; if prepared, only those after the snapshot.
     chain: Chain<i64>,
     ids: Ids,
     lead: Option<Lead>,
 }
 
-/// Operations that were moved to where the log ended in a snapshot.
+/// Operations that were moved to the end of the log in a snapshot.
 pub(super) struct Ahead {
-    /// Where that was.
+    /// Sequence of that end.
     pub(super) through: i64,
-    /// What they had to pass up to there.
+    /// The entries that they passed.
     passed: Vec<Committed<i64>>,
     ids: Ids,
-    /// What happened to them, in their order; not of those for which there were no steps left.
+    /// The result of each operation, in order, without those beyond the limit of steps.
     moved: Vec<Result<Moved<i64>, Rejection>>,
-    /// What they passed, as it is behind all of them.
+    /// The passed entries after all of them.
     bridge: Vec<Committed<i64>>,
 }
 
-/// How far a transaction has come with what was moved ahead of it.
+/// The progress of a transaction in prepared operations.
 struct Lead {
     ahead: Arc<Ahead>,
-    /// The next operation.
+    /// Index of the next operation.
     next: usize,
-    /// Those that were applied, as they were made.
+    /// Applied operations, as they were made.
     applied: Vec<Shape>,
-    /// What came after the snapshot.
+    /// Entries after the snapshot.
     since: Vec<Committed<i64>>,
 }
 
 impl Start {
-    /// Operations that were made on the entry `base`.
+    /// Creates the start of operations that were made on the entry `base`.
     pub fn at(meeting: Id<Meeting>, base: i64, shapes: Vec<Shape>, steps_max: usize) -> Start {
         Start { meeting, bridge: Vec::new(), through: base, shapes, steps_max }
     }
 
-    /// Whether the way to the log's end at the entry `end` is too long for the writer.
+    /// Returns true if the way to the end of the log, the entry `end`, is too long for the writer.
     pub fn is_far(&self, end: i64) -> bool {
         let entries = size(end - self.through);
         let steps = (self.bridge.len() + entries).saturating_mul(self.shapes.len());
@@ -84,12 +84,12 @@ impl Start {
 }
 
 impl Course {
-    /// A chain at its start; `since` is what was committed after that.
+    /// Creates a chain at its start; `since` are the entries after it.
     pub(super) fn at(start: Start, since: Since) -> Course {
         Course { chain: Chain::new(start.bridge.into_iter().chain(since.entries)), ids: since.ids, lead: None }
     }
 
-    /// A chain that was moved ahead of the transaction; `since` is what was committed after that.
+    /// Creates a prepared chain; `since` are the entries after the snapshot.
     pub(super) fn led(ahead: Arc<Ahead>, since: Since) -> Course {
         let mut ids = ahead.ids.clone();
         ids.add(since.ids);
@@ -98,15 +98,16 @@ impl Course {
         Course { chain, ids, lead: Some(lead) }
     }
 
-    /// A chain on the log's end.
+    /// Creates a chain at the end of the log.
     pub fn at_the_end() -> Course {
         Course { chain: Chain::new([]), ids: Ids::default(), lead: None }
     }
 
-    /// The next operation at the log's end, where the document has `today` units. Has to be accepted or refused.
+    /// Transforms the next operation to the end of the log, if the document has `today` units. The result must be
+    /// accepted or rejected.
     ///
     /// # Errors
-    /// [`Rejection`] if its range is not in the document that the chain has made so far.
+    /// [`Rejection`]: its range is not in the document that the chain has made so far.
     pub fn walk(&mut self, shape: Shape, today: usize) -> Result<Walked<i64>, Rejection> {
         if self.is_spent() {
             self.rejoin();
@@ -129,8 +130,8 @@ impl Course {
         }
     }
 
-    /// The document refused the operation that was walked: for those after it there was none. Ahead of the transaction
-    /// they were moved as if there had been one, so the chain goes its way from its start.
+    /// Records that the document rejected the operation, so that later operations ignore it. The preparation included
+    /// it, so the chain continues from its start.
     pub fn refuse(&mut self) {
         let Some(lead) = self.lead.take() else { return };
         self.chain = Chain::new(lead.ahead.passed.iter().cloned().chain(lead.since));
@@ -140,27 +141,27 @@ impl Course {
         }
     }
 
-    /// How many entries the next operation has to pass, in and ahead of the transaction.
+    /// Returns the number of entries that the next operation must pass, in the transaction and before it.
     pub fn behind(&self) -> usize {
         self.lead.as_ref().map_or(0, |lead| lead.ahead.passed.len()) + self.chain.bridge().len()
     }
 
-    /// Whether the way was gone ahead of the transaction.
+    /// Returns true if the way was prepared before the transaction.
     pub fn is_led(&self) -> bool {
         self.lead.is_some()
     }
 
-    /// Whether nothing is left of what was moved ahead.
+    /// Returns true if no prepared operation is left.
     pub fn is_spent(&self) -> bool {
         self.lead.as_ref().is_some_and(|lead| lead.next == lead.ahead.moved.len())
     }
 
-    /// The ids of the entries that it passed, as far as they are at hand.
+    /// Returns the known ids of the entries that it passed.
     pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// What a later drain of the same chain goes on with.
+    /// Returns the bridge for a later drain of the same chain.
     pub fn into_bridge(mut self) -> Vec<Committed<i64>> {
         if self.is_spent() {
             self.rejoin()
@@ -170,7 +171,7 @@ impl Course {
         self.chain.bridge().to_vec()
     }
 
-    /// Behind all that was moved ahead: from here the chain goes on by itself.
+    /// Continues behind all prepared operations without preparation.
     fn rejoin(&mut self) {
         if let Some(lead) = self.lead.take() {
             self.chain = Chain::new(lead.ahead.bridge.iter().chain(self.chain.bridge()).cloned());
@@ -178,7 +179,7 @@ impl Course {
     }
 }
 
-/// Moves operations as far as the log goes in a snapshot.
+/// Moves operations to the end of the log in a snapshot.
 pub(super) fn go_ahead(ctx: &QueryCtx, start: &Start) -> Result<Ahead> {
     let (db, meeting) = (ctx.db(), start.meeting);
     let note = db.query(Note::by_meeting).eq(meeting).unique()?;

@@ -1,12 +1,12 @@
-//! The edit that leads from one text to another, for a rollback that only ever appends to the log.
+//! The edit between two texts, for a rollback, which only appends to the log.
 //!
-//! Keeps the common beginning and end. Owns no minimal difference: what lies between is deleted and inserted anew.
+//! Keeps the common prefix and suffix. The difference is not minimal: everything in between is deleted and inserted.
 
 use super::operation::Operation;
 use super::units::{cut, units};
 
-/// The operations that make `to` of `from`, to be applied one after the other: at most one delete, then inserts of at
-/// most `insert_units_max` units each. None where the texts are equal. `insert_units_max` is at least 2.
+/// Returns the operations that turn `from` into `to`, in order: at most one delete, then inserts of at most
+/// `insert_units_max` units each. Empty if the texts are equal. `insert_units_max` must be at least 2.
 pub fn difference(from: &str, to: &str, insert_units_max: usize) -> Vec<Operation> {
     let begin = common_beginning(from, to);
     let end = common_end(&from[begin..], &to[begin..]);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn letters_of_two_units_stay_whole() {
-        // The two letters share their first unit.
+        // The two characters share their first unit.
         let operations = difference("x😀y", "x😁y", 100);
 
         assert_eq!(operations, [Operation::delete(1, 2), Operation::insert(1, "😁")]);

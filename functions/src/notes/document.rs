@@ -1,7 +1,7 @@
-//! One meeting's notes within one transaction: opened, changed by operations, saved.
+//! The notes of one meeting within one transaction: opened, changed by operations, saved.
 //!
-//! Owns the row, the list of its pieces, and the log: what an operation is transformed past, and what is appended. All
-//! that happens between opening and saving is one version. Who may do it, and what is answered, is left to others.
+//! This module has the row, the list of pieces, and the log: the entries to transform past, and the appended ones.
+//! Everything between opening and saving is one version. Callers decide rights and responses.
 
 use convoke::prelude::*;
 use convoke::store::{Db, DbMut};
@@ -16,38 +16,38 @@ use super::operation::Operation;
 use super::pieces::{self, Piece};
 use super::texts::{Failure, Texts};
 
-/// The notes of a meeting, in the middle of a transaction.
+/// The notes of a meeting during a transaction.
 pub struct Document {
     row: Doc<Note>,
     pieces: Vec<Piece<Id<NotePiece>>>,
     texts: Texts,
-    /// The log's end, with what this transaction has appended.
+    /// Sequence of the last entry, including those of this transaction.
     sequence: i64,
 }
 
-/// Whose operation is appended, and by what a repetition of it is known.
+/// Author and identification of an appended operation.
 #[derive(Clone)]
 pub struct Signature {
     /// Its author.
     pub author: Id<User>,
-    /// The id that its author gave it.
+    /// Id from its author.
     pub operation_id: Option<OperationId>,
-    /// Of the operation as it was sent.
+    /// Fingerprint of the operation as it was sent.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// An operation that was applied.
+/// An applied operation.
 pub struct Applied {
-    /// The sequence of its last entry.
+    /// Sequence of its last entry.
     pub sequence: i64,
-    /// What was logged: one piece, or several of a delete that was split.
+    /// Logged pieces: several for a delete that was split.
     pub pieces: Vec<Operation>,
-    /// The sequences of the committed entries that changed it.
+    /// Sequences of the committed entries that changed it.
     pub conflicts: Vec<i64>,
 }
 
 impl Document {
-    /// The notes of `meeting`; empty ones are made for a meeting that has none.
+    /// Opens the notes of `meeting`; creates empty ones if there are none.
     ///
     /// # Errors
     /// A failure of the store.
@@ -61,17 +61,17 @@ impl Document {
         Ok(Document { row, pieces, texts: Texts::default(), sequence })
     }
 
-    /// The row as it was when the document was opened.
+    /// Returns the row at the time of opening.
     pub fn row(&self) -> &Note {
         &self.row
     }
 
-    /// The log's end now.
+    /// Returns the sequence of the last entry.
     pub fn sequence(&self) -> i64 {
         self.sequence
     }
 
-    /// The log's end when the document had the version `version`, which is not ahead of it.
+    /// Returns the sequence of the last entry of the version `version`, which must exist.
     ///
     /// # Errors
     /// A failure of the store.
@@ -88,7 +88,7 @@ impl Document {
         Ok(last.map_or(0, |entry| entry.sequence))
     }
 
-    /// Refuses a place of the log that lies too far behind its end, or behind the part of it that has its text.
+    /// Requires that a position of the log is near enough to its end and within the part that has its text.
     ///
     /// # Errors
     /// `CONFLICT`.
@@ -97,7 +97,7 @@ impl Document {
         if size(self.sequence - base) > quotas.note_entries_behind { Err(history::too_far_behind()) } else { Ok(()) }
     }
 
-    /// What was committed after the entry `base`, in order. One statement, none at the log's end.
+    /// Returns the entries after `base`, in order. One statement; none at the end of the log.
     ///
     /// # Errors
     /// A failure of the store.
@@ -105,10 +105,10 @@ impl Document {
         log::since(db, self.row.meeting_id, base, size(self.sequence - base))
     }
 
-    /// Sets out with a chain, to the log's end.
+    /// Starts a chain to the end of the log.
     ///
     /// # Errors
-    /// `CONFLICT` if the start lies too far behind; a failure of the store.
+    /// `CONFLICT`: the start is too far behind; a failure of the store.
     pub fn begin(&self, ctx: &mut MutationCtx, start: Start, quotas: &Quotas) -> Result<Course> {
         self.require_reach(start.through, quotas)?;
         if start.is_far(self.sequence) {
@@ -120,10 +120,10 @@ impl Document {
         Ok(Course::at(start, since))
     }
 
-    /// The next operation of a chain: walked, checked, applied and appended, as a whole or not at all.
+    /// Transforms, checks, applies and logs the next operation of a chain, completely or not at all.
     ///
     /// # Errors
-    /// [`Failure::Rejected`] if it does not fit the document; nothing is written then, and the chain is as before.
+    /// [`Failure::Rejected`]: it does not fit the document. Nothing is written then, and the chain does not move.
     pub fn apply(
         &mut self,
         db: &mut DbMut,
@@ -154,7 +154,7 @@ impl Document {
         Ok(Applied { sequence: self.sequence, pieces, conflicts })
     }
 
-    /// Checks the pieces of an operation against today's text.
+    /// Checks the pieces of an operation against the current text.
     fn check(&self, db: &mut DbMut, pieces: &[Operation], quotas: &Quotas) -> Result<(), Failure> {
         let length = pieces::length(&self.pieces);
         for piece in pieces {
@@ -166,7 +166,7 @@ impl Document {
 
     fn append(&mut self, db: &mut DbMut, pieces: &[Operation], conflicts: &[i64], signature: Signature) -> Result<()> {
         let Signature { author, mut operation_id, mut fingerprint } = signature;
-        // The first piece speaks for all of them: a long delete may be in thousands, and so may what changed it.
+        // The first piece has the conflicts of all: a long delete may have thousands of pieces and conflicts.
         let mut conflicts = log::changed_by(conflicts);
         for piece in pieces {
             self.sequence += 1;
@@ -188,7 +188,7 @@ impl Document {
         Ok(())
     }
 
-    /// Writes the document back and returns its version: one more if anything was appended, else as it was.
+    /// Saves the document and returns its version, which increases by one if anything was appended.
     ///
     /// # Errors
     /// A failure of the store.
@@ -215,7 +215,7 @@ impl Document {
     }
 }
 
-/// The notes that a meeting begins with.
+/// Returns the initial notes of a meeting.
 pub fn empty(meeting: Id<Meeting>, now: Millis) -> Note {
     Note {
         meeting_id: meeting,

@@ -1,7 +1,8 @@
-//! From a client's offline queue into the log: one transaction, one version, a bounded number of operations.
+//! Moves operations from a client's offline queue into the log: one transaction, one version, a limited number of
+//! operations.
 //!
-//! Owns what a chain is across drains and calls: which bridge a drain goes on with, and what it leaves for the next.
-//! The walk itself is `chain`'s, the rows of the queue are `queue`'s.
+//! This module defines a chain across drains and calls: the bridge with which a drain continues, and the one that it
+//! leaves. `chain` transforms operations; `queue` has the rows.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -22,39 +23,38 @@ use super::operation::{Kind, Shape};
 use super::queue::{self, Queue};
 use super::texts::Failure;
 
-/// Operations of one drain: it holds the writer some milliseconds.
+/// Operations per drain, which takes the writer some milliseconds.
 pub const OPERATIONS_PER_DRAIN: usize = 50;
 
-/// Entries that the operations of one call are carried past, all together: an operation far behind the log's end passes
-/// thousands of them.
+/// Most entries that the operations of one call pass together: an old operation passes thousands.
 const STEPS_PER_CALL: usize = 100_000;
 
-/// What one or several drains did.
+/// The result of one or several drains.
 #[derive(Default)]
 pub struct Drained {
-    /// Operations that are in the log now.
+    /// Number of operations that are now in the log.
     pub synced: i64,
-    /// Operations that were refused, and why.
+    /// Rejected operations with reasons.
     pub failed: Vec<(ClientToken, String)>,
-    /// The sequences of the entries of the log that changed one of them.
+    /// Sequences of the log entries that changed an operation.
     conflicts: BTreeSet<i64>,
     ids: Ids,
-    /// Entries that operations were carried past.
+    /// Number of passed entries.
     steps: usize,
-    /// Whether something of this call is in the log already: what is far behind it then is for the next call, since a
-    /// reader does not see what is not committed.
+    /// True if this call has written to the log. Old operations must then wait for the next call, since a reader does
+    /// not see uncommitted entries.
     has_written: bool,
-    /// Whether what is next is for another call.
+    /// True if the next operation must wait for another call.
     is_enough: bool,
 }
 
 impl Drained {
-    /// Whether what is left in the queue is for another call.
+    /// Returns true if the rest of the queue must wait for another call.
     pub fn is_enough(&self) -> bool {
         self.is_enough || self.steps >= STEPS_PER_CALL
     }
 
-    /// The entries of the log that changed one of the operations, none twice.
+    /// Returns the log entries that changed an operation, without duplicates.
     ///
     /// # Errors
     /// A failure of the store.
@@ -63,11 +63,11 @@ impl Drained {
     }
 }
 
-/// Takes the oldest pending operations of a queue, at most `operations_max`, and applies them; fewer if they lie far
-/// behind the log's end.
+/// Applies the oldest pending operations of a queue: at most `operations_max`, and fewer if they are far behind the end
+/// of the log.
 ///
-/// Without the right to write they all fail. One that does not fit the document its chain has made so far fails alone.
-/// One that is in the log already is not applied again.
+/// Without the right to write, all of them fail. An operation that does not fit the document of its chain fails alone.
+/// An operation that is already in the log is not applied again.
 ///
 /// # Errors
 /// A failure of the store.
@@ -112,7 +112,7 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
     Ok(())
 }
 
-/// Why nothing of this author may be applied now, if so.
+/// Returns the reason why the author may not write now, if there is one.
 fn missing_right(ctx: &impl Read, queue: &Queue) -> Result<Option<&'static str>> {
     let db = ctx.db();
     let author = db.get(queue.author)?.filter(|author| author.is_active);
@@ -125,7 +125,8 @@ fn missing_right(ctx: &impl Read, queue: &Queue) -> Result<Option<&'static str>>
     })
 }
 
-/// Those of a client's operations that are in the log: their rows were deleted when they were old, and they came again.
+/// Returns those of a client's operations that are in the log: their rows were deleted because of their age, and the
+/// client sent them again.
 ///
 /// # Errors
 /// A failure of the store.
@@ -144,7 +145,7 @@ fn operation_id(queue: &Queue, id: &ClientToken) -> OperationId {
     OperationId::offline(&queue.client, id)
 }
 
-/// A row's way, ended, or the reason why it failed.
+/// Marks a row as synced, or as failed with a reason.
 fn settle(
     db: &mut DbMut,
     row: Doc<OfflineOperation>,
@@ -172,7 +173,7 @@ fn settle(
     Ok(())
 }
 
-/// A drain under way.
+/// A drain in progress.
 struct Walk<'a> {
     queue: &'a Queue,
     quotas: &'a Quotas,
@@ -180,7 +181,7 @@ struct Walk<'a> {
     lane: Option<Lane>,
 }
 
-/// A chain that a drain is at.
+/// A chain in a drain.
 struct Lane {
     kind: LaneKind,
     base: i64,
@@ -189,20 +190,20 @@ struct Lane {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LaneKind {
-    /// The client's chain. Its bridge is kept, since a later drain or call may go on with it.
+    /// The client's chain. Its bridge is stored for later drains and calls.
     Client,
-    /// Operations that are retried, on the log's end as it was when that was asked for. Their bridge is kept apart, so
-    /// that they do not disturb the client's chain.
+    /// Retried operations, which are based on the end of the log at the time of the retry. They have their own bridge,
+    /// so that they do not affect the client's chain.
     Retried,
 }
 
-/// Whether the next operation can be applied.
+/// Result of moving a chain to the end of the log.
 enum Ready {
-    /// Its chain is at the log's end.
+    /// The chain is at the end of the log.
     Yes,
-    /// For this reason it never will.
+    /// The operation fails for this reason.
     Never(String),
-    /// It is far behind, and this call has done enough.
+    /// The operation is far behind, and this call has done enough.
     AnotherTime,
 }
 
@@ -213,7 +214,7 @@ impl LaneKind {
 }
 
 impl Walk<'_> {
-    /// Brings the chain of the first of these rows to the log's end, with all those after it that belong to it.
+    /// Moves the chain of the first of these rows to the end of the log, with all later rows of the same chain.
     fn set_out(
         &mut self,
         ctx: &mut MutationCtx,
@@ -222,7 +223,7 @@ impl Walk<'_> {
     ) -> Result<Ready> {
         let chain = |row: &OfflineOperation| (LaneKind::of(row), row.base_sequence);
         let (kind, base) = chain(&rows[0]);
-        // In a drain nobody else appends, so the chain it is at needs nothing more.
+        // During a drain no other client appends, so the current chain is still at the end.
         if let Some(lane) = self.lane.as_ref().filter(|lane| (lane.kind, lane.base) == (kind, base)) {
             return Ok(if lane.course.is_spent() { Ready::AnotherTime } else { Ready::Yes });
         }
@@ -239,13 +240,13 @@ impl Walk<'_> {
                 self.lane = Some(Lane { kind, base, course });
                 Ok(Ready::Yes)
             }
-            // Only the base of a chain can collide with what is stored: by lying too far behind.
+            // Only a base that is too far behind causes a conflict here.
             Err(error) if error.code() == Code::Conflict => Ok(Ready::Never(error.message().to_owned())),
             Err(error) => Err(error),
         }
     }
 
-    /// Where a chain sets out: where an earlier drain left it, or its base.
+    /// Returns the start of a chain: the end of an earlier drain, or its base.
     fn start(&self, db: &Db, kind: LaneKind, base: i64, shapes: Vec<Shape>) -> Result<Start> {
         let start = Start::at(self.queue.meeting, base, shapes, STEPS_PER_CALL);
         let Some(kept) = kept(db, self.queue)?.map(Doc::into_inner) else { return Ok(start) };
@@ -260,7 +261,7 @@ impl Walk<'_> {
         Ok(Start { bridge: bridge(db, &carried)?, through, ..start })
     }
 
-    /// Applies the operation of a row, whose chain is at the log's end, or says why it fails.
+    /// Applies the operation of a row, whose chain is at the end of the log, or returns the reason why it fails.
     fn apply(&mut self, db: &mut DbMut, row: &OfflineOperation, drained: &mut Drained) -> Result<Result<(), String>> {
         let (Some(edit), Some(lane)) = (row.operation.clone(), &mut self.lane) else {
             return Err(Error::internal("a pending offline operation has lost its content or its chain"));
@@ -284,12 +285,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether this drain has appended anything.
+    /// Returns true if this drain has appended an entry.
     fn has_written(&self) -> bool {
         self.document.sequence() > self.document.row().sequence
     }
 
-    /// Leaves the chain that the drain is at, and stores the bridge of a client's chain for the next drain.
+    /// Ends the current chain and stores the bridge of a client's chain for the next drain.
     fn end_lane(&mut self, db: &mut DbMut, now: Millis, drained: &mut Drained) -> Result<()> {
         let Some(Lane { kind, base, course }) = self.lane.take() else { return Ok(()) };
         if course.is_led() {
@@ -313,8 +314,8 @@ impl Walk<'_> {
     }
 }
 
-/// The entry of the log on which operations are retried from now on: its end, or, while others still wait that are
-/// retried, where those were: they are one chain.
+/// Returns the base of retried operations: the end of the log, or the base of operations that are still pending from an
+/// earlier retry, since they form one chain.
 ///
 /// # Errors
 /// A failure of the store.
@@ -352,7 +353,7 @@ fn change_kept(db: &mut DbMut, queue: &Queue, change: impl FnOnce(&mut OfflineCh
     Ok(())
 }
 
-/// How far the client's chain has come, if it has one.
+/// Returns the stored progress of the client's chain, if it has one.
 ///
 /// # Errors
 /// A failure of the store.
@@ -366,7 +367,7 @@ fn bridge_entry(carried: &Committed<i64>) -> BridgeEntry {
     BridgeEntry::Carried(carried.key, number(position), if kind == Kind::Delete { -length } else { length })
 }
 
-/// A bridge that a drain left.
+/// Reads a stored bridge.
 fn bridge(db: &Db, carried: &[BridgeEntry]) -> Result<Vec<Committed<i64>>> {
     let named = carried.iter().filter_map(|entry| match entry {
         BridgeEntry::Carried(..) => None,

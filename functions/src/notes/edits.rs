@@ -1,13 +1,14 @@
-//! Between an edit as it travels and as the rules see it, and what a refusal of the rules is to a client.
+//! Conversions between edits on the wire and operations of the rules, and the errors for rejected edits.
 //!
-//! Owns the two conversions and the words; what makes an edit valid is `operation`'s.
+//! `operation` defines which edits are valid.
 
 use convoke::prelude::*;
 use schema::{Fingerprint, Natural, NoteEdit, NoteEditInput, OperationType};
 
 use super::operation::{Kind, Operation, Rejection, Shape};
 
-/// What a client asks for. What its type does not need is left out: the content of a delete, the length of an insert.
+/// Returns the operation of a client's edit. Members that its type does not need are ignored: the content of a delete,
+/// the length of an insert.
 pub fn operation(kind: OperationType, position: Natural, content: Option<&str>, length: Option<Natural>) -> Operation {
     let position = position.size();
     let length = length.map_or(0, Natural::size);
@@ -18,22 +19,22 @@ pub fn operation(kind: OperationType, position: Natural, content: Option<&str>, 
     }
 }
 
-/// As [`operation`], of an edit sent online.
+/// Like [`operation`], for an edit that was sent online.
 pub fn sent(edit: &NoteEditInput) -> Operation {
     operation(edit.kind, edit.position, edit.content.as_deref(), edit.length)
 }
 
-/// The operation that a logged or queued edit is.
+/// Returns the operation of a logged or queued edit.
 pub fn logged(edit: NoteEdit) -> Operation {
     Operation { shape: shape(&edit), content: edit.content }
 }
 
-/// Where a logged edit acts, without its text.
+/// Returns the shape of a logged edit, without its text.
 pub fn shape(edit: &NoteEdit) -> Shape {
     shape_of(edit.kind, edit.position, edit.length)
 }
 
-/// A shape from the numbers of a row.
+/// Returns a shape from the numbers of a row.
 pub fn shape_of(kind: OperationType, position: i64, length: i64) -> Shape {
     let kind = match kind {
         OperationType::Insert => Kind::Insert,
@@ -43,7 +44,7 @@ pub fn shape_of(kind: OperationType, position: i64, length: i64) -> Shape {
     Shape { kind, position: size(position), length: size(length) }
 }
 
-/// The edit as it travels and is stored, always all four members.
+/// Returns the edit on the wire and in rows, with all four members.
 pub fn edit(operation: &Operation) -> NoteEdit {
     NoteEdit {
         kind: kind(operation.shape.kind),
@@ -53,7 +54,7 @@ pub fn edit(operation: &Operation) -> NoteEdit {
     }
 }
 
-/// What kind a row names.
+/// Returns the kind in a row.
 pub fn kind(kind: Kind) -> OperationType {
     match kind {
         Kind::Insert => OperationType::Insert,
@@ -62,14 +63,14 @@ pub fn kind(kind: Kind) -> OperationType {
     }
 }
 
-/// By which a repetition with the same content is told from one with another.
+/// Returns the fingerprint that detects a repeated id with different content.
 pub fn fingerprint(operation: &Operation) -> Fingerprint {
     Fingerprint::of(&edit(operation))
 }
 
-/// What the client reads of a refused edit that stands at `path` in its arguments.
+/// Returns the error of a rejected edit at `path` in the arguments.
 ///
-/// `INVALID_ARGUMENT` with the member at fault; `FAILED_PRECONDITION` where the document is full.
+/// `INVALID_ARGUMENT` with the invalid member; `FAILED_PRECONDITION` if the document is full.
 pub fn refusal(refused: Rejection, path: &str) -> Error {
     match refused.field() {
         Some(field) => Error::invalid_argument(format!("{path}.{field}"), refused.to_string()),
@@ -77,12 +78,12 @@ pub fn refusal(refused: Rejection, path: &str) -> Error {
     }
 }
 
-/// A count of the rules as a row holds it.
+/// Converts a count of the rules to a number in a row.
 pub fn number(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// A number of a row as a count. Rows hold no negative ones.
+/// Converts a number in a row to a count. Rows have no negative numbers.
 pub fn size(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }

@@ -1,8 +1,7 @@
-//! The whole text of notes: today's, and that at an earlier place of the log.
+//! The complete text of notes: the current one, and that at an earlier position of the log.
 //!
-//! A log is replayed from the nearest checkpoint before the place. Owns when a checkpoint is made, how many are kept, and
-//! how far back the log goes. What a rollback does with an earlier text is `index`'s, how old entries lose theirs is
-//! `thinning`'s.
+//! The log is replayed from the nearest checkpoint before the position. This module defines the creation and number of
+//! checkpoints, and the reach of the log. `index` implements rollbacks; `thinning` removes the text of old entries.
 
 use convoke::prelude::*;
 use convoke::store::{Db, DbMut};
@@ -13,16 +12,16 @@ use super::operation::Text;
 
 /// Entries between two checkpoints.
 pub const ENTRIES_PER_CHECKPOINT: i64 = 500;
-/// Checkpoints that are kept behind the first entry that has its text: together they reach as far back as the base of an
-/// operation may lie.
+/// Number of checkpoints behind the first entry with its text: together they cover every permitted base of an
+/// operation.
 pub const CHECKPOINTS_KEPT: u64 = 20;
-/// Entries that are replayed at most: two checkpoints lie less than so far from each other, unless one call added more.
+/// Most entries of a replay: checkpoints are closer than that, unless one call added more.
 pub const ENTRIES_REPLAYED_MAX: i64 = 1_000;
 
-/// Rows of the log that are read at a time, fewer if they are large: an entry may hold 300 KB.
+/// Rows of the log per read, and fewer if they are large: an entry may have 300 KB.
 const ENTRIES_AT_A_TIME: usize = 200;
 
-/// The text as it is now. One statement.
+/// Returns the current text. One statement.
 ///
 /// # Errors
 /// A failure of the store.
@@ -36,7 +35,7 @@ pub fn text(db: &Db, note: &Note) -> Result<String> {
     Ok(text)
 }
 
-/// The last checkpoint up to the entry `sequence`.
+/// Returns the last checkpoint up to the entry `sequence`.
 ///
 /// # Errors
 /// A failure of the store.
@@ -45,11 +44,11 @@ pub fn checkpoint_before(db: &Db, meeting: Id<Meeting>, sequence: i64) -> Result
     Ok(before.order(Order::Desc).first()?)
 }
 
-/// The text after an entry of the log, 0 for the empty document. Reads a checkpoint and at most 1,000 entries.
+/// Returns the text after a log entry; 0 is the empty document. Reads a checkpoint and at most 1,000 entries.
 ///
 /// # Errors
-/// `CONFLICT` if there is no checkpoint that near, or if entries behind the place have lost their text; a failure of the
-/// store.
+/// `CONFLICT`: there is no checkpoint near enough, or entries behind the position have lost their text; a failure of
+/// the store.
 pub fn text_of_snapshot(ctx: &QueryCtx, (meeting, sequence): &(Id<Meeting>, i64)) -> Result<String> {
     let (db, meeting, sequence) = (ctx.db(), *meeting, *sequence);
     if let Some(note) = db.query(Note::by_meeting).eq(meeting).unique()? {
@@ -61,10 +60,10 @@ pub fn text_of_snapshot(ctx: &QueryCtx, (meeting, sequence): &(Id<Meeting>, i64)
     }
 }
 
-/// The text after the entry `to`, where it was `content` after the entry `from`.
+/// Returns the text after the entry `to`, if it was `content` after the entry `from`.
 ///
 /// # Errors
-/// `CONFLICT` if there are more than 1,000 entries between the two; a failure of the store.
+/// `CONFLICT`: there are more than 1,000 entries between the two; a failure of the store.
 pub fn replay(db: &Db, meeting: Id<Meeting>, from: i64, content: &str, to: i64) -> Result<String> {
     if to - from > ENTRIES_REPLAYED_MAX {
         return Err(behind_the_history());
@@ -86,8 +85,8 @@ pub fn replay(db: &Db, meeting: Id<Meeting>, from: i64, content: &str, to: i64) 
     }
 }
 
-/// Keeps the text as it is now for later replays, and lets the oldest such checkpoint go when there are too many. The one
-/// from which the log has its text stays: without it nothing behind it could be replayed.
+/// Stores the current text as a checkpoint, and deletes the oldest one if there are too many. The checkpoint at the
+/// start of the available text stays, since every later replay needs it.
 ///
 /// # Errors
 /// A failure of the store.
@@ -105,7 +104,7 @@ pub fn make_checkpoint(db: &mut DbMut, note: &Note) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a place of the log behind which there are entries without their text.
+/// Requires that all entries after a position of the log have their text.
 ///
 /// # Errors
 /// `CONFLICT`.
@@ -116,12 +115,12 @@ pub fn require_kept(note: &Note, sequence: i64) -> Result<()> {
     Err(behind_the_history().with("firstSequence", note.first_sequence))
 }
 
-/// `CONFLICT` for a base that lies so far back that nobody reads all that came since.
+/// Returns `CONFLICT` for a base too old to read everything after it.
 pub fn too_far_behind() -> Error {
     Error::conflict("History is too far behind; reload the notes")
 }
 
-/// `CONFLICT` for a place of the log that cannot be reached any more.
+/// Returns `CONFLICT` for a position of the log that is no longer available.
 fn behind_the_history() -> Error {
     Error::conflict("History is too far behind")
 }

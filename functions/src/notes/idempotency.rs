@@ -1,8 +1,7 @@
-//! Operations that came before: a repetition is answered as the first time was, and nothing is applied twice.
+//! Repeated operations: a repetition gets the first response, and nothing is applied twice.
 //!
-//! The log knows the id that an author gave an operation, and the fingerprint of what was sent under it. What is read to
-//! answer it, beyond that one entry, is read before the transaction: a repetition writes nothing, and may be as long as
-//! what it repeats.
+//! The log has the id that an author gave an operation, and the fingerprint of its content. Further entries for the
+//! response are read before the transaction: a repetition writes nothing, and may be as long as the original.
 
 use convoke::prelude::*;
 use schema::{Meeting, NoteEdit, NoteOperation, OperationId, OperationType};
@@ -13,25 +12,25 @@ use super::edits::size;
 use super::log::{self, Entry, Ids};
 use super::operation::Operation;
 
-/// Entries of one version that are read to compare a batch: a hundred operations, each split many times.
+/// Most entries of one version that are read to compare a batch: a hundred operations, each split many times.
 const ENTRIES_OF_A_BATCH_MAX: usize = 10_000;
 
-/// An operation that is sent again, as it was applied the first time.
+/// The first application of a repeated operation.
 pub struct Repeated {
-    /// The sequence of its last entry in the log.
+    /// Sequence of its last entry in the log.
     pub sequence: i64,
-    /// The version that it made.
+    /// Version that it created.
     pub version: i64,
-    /// The entries that changed it.
+    /// Entries that changed it.
     pub conflicts: Vec<Entry>,
-    /// What was applied: at least one piece.
+    /// Applied edits: at least one piece.
     pub pieces: Vec<NoteEdit>,
 }
 
-/// The first application of an operation with this id of this author, if there was one.
+/// Returns the first application of an operation with this id of this author, if there was one.
 ///
 /// # Errors
-/// `CONFLICT` if it was another operation; a failure of the store.
+/// `CONFLICT`: it was a different operation; a failure of the store.
 pub fn of_one(
     ctx: &mut MutationCtx,
     meeting: Id<Meeting>,
@@ -58,10 +57,10 @@ pub fn of_one(
     Ok(repeated(entries, &ids, operation))
 }
 
-/// The first application of these operations as one batch, if they came as one.
+/// Returns the first application of these operations as one batch, if there was one.
 ///
 /// # Errors
-/// `CONFLICT` if one of their ids is known and the batch was another one; a failure of the store.
+/// `CONFLICT`: one of the ids is known from a different batch; a failure of the store.
 pub fn of_batch(
     ctx: &mut MutationCtx,
     meeting: Id<Meeting>,
@@ -98,19 +97,19 @@ pub fn of_batch(
     }
 }
 
-/// The entries of an operation that was split, from the first on.
+/// Returns the entries of an operation that was split, from the first one.
 fn pieces_of(ctx: &QueryCtx, (meeting, first, pieces): &(Id<Meeting>, i64, i64)) -> Result<Vec<Doc<NoteOperation>>> {
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(meeting).range(*first..first + pieces);
     committed(entries.take(size(*pieces))?)
 }
 
-/// The entries of a version.
+/// Returns the entries of a version.
 fn entries_of(ctx: &QueryCtx, (meeting, version): &(Id<Meeting>, i64)) -> Result<Vec<Doc<NoteOperation>>> {
     let entries = ctx.db().query(NoteOperation::by_meeting_version).eq(meeting).eq(version);
     committed(entries.take(ENTRIES_OF_A_BATCH_MAX)?)
 }
 
-/// Entries that the transaction knows and a reader does not were written by the transaction itself.
+/// Entries that only the transaction sees were written by the transaction itself.
 fn committed(entries: Vec<Doc<NoteOperation>>) -> Result<Vec<Doc<NoteOperation>>> {
     if entries.is_empty() {
         return Err(Error::internal("an operation was repeated within the transaction that applied it"));
@@ -118,7 +117,7 @@ fn committed(entries: Vec<Doc<NoteOperation>>) -> Result<Vec<Doc<NoteOperation>>
     Ok(entries)
 }
 
-/// The ids of the entries that changed these operations; read ahead of the transaction if they are many.
+/// Returns the ids of the entries that changed these operations; many ids are read before the transaction.
 fn ids(ctx: &mut MutationCtx, meeting: Id<Meeting>, operations: &[impl AsRef<[Doc<NoteOperation>]>]) -> Result<Ids> {
     let first = operations.iter().filter_map(|entries| entries.as_ref().first());
     let sequences = log::sequences(first.map(|first| &first.conflicts_with[..]));
@@ -130,7 +129,7 @@ fn ids(ctx: &mut MutationCtx, meeting: Id<Meeting>, operations: &[impl AsRef<[Do
     Ok((*ctx.prepared((meeting, sequences), read)?).clone())
 }
 
-/// The entries of one version, by the operations to which they belong.
+/// Groups the entries of one version by operation.
 fn operations(mut entries: &[Doc<NoteOperation>]) -> Vec<&[Doc<NoteOperation>]> {
     let mut operations = Vec::new();
     while let Some(first) = entries.first() {
@@ -141,8 +140,8 @@ fn operations(mut entries: &[Doc<NoteOperation>]) -> Vec<&[Doc<NoteOperation>]> 
     operations
 }
 
-/// The operation that these entries are, where it is sent again. The text of an insertion is the one that is
-/// sent: that of an old entry is gone, and their fingerprints are the same.
+/// Returns the repeated operation of these entries. The text of an insertion is that of the repetition: the entry may
+/// have lost it, and the fingerprints are equal.
 fn repeated(entries: &[Doc<NoteOperation>], ids: &Ids, sent: &Operation) -> Option<Repeated> {
     let (first, last) = (entries.first()?, entries.last()?);
     let edit = |entry: &Doc<NoteOperation>| match entry.operation.kind {

@@ -1,7 +1,7 @@
-//! Editing notes: one operation, a batch of them, and the way back to an earlier text.
+//! Editing notes: single operations, batches, and rollbacks to an earlier text.
 //!
-//! Owns who may edit, on which text an edit was made, and what is answered. How an edit passes those that came first is
-//! `chain`'s and `transform`'s, how it comes into the text and the log is `document`'s.
+//! This module checks rights, finds the base of an edit, and builds responses. `chain` and `transform` transform edits
+//! past earlier ones; `document` applies them to text and log.
 
 use convoke::prelude::*;
 use convoke::store::Db;
@@ -24,14 +24,14 @@ use super::texts::Failure;
 use crate::access::{self, Membership};
 use crate::audit;
 
-/// Operations of one batch: a paste with its formatting, and still one short transaction.
+/// Operations per batch: enough for a formatted paste, and still a short transaction.
 const BATCH_MAX: usize = 100;
 
-/// Entries that the operations of one batch are carried past, all together: each may be named in the result of each,
-/// and the results have to fit a response.
+/// Most entries that the operations of one batch pass together: each entry may be in each result, and the results must
+/// fit into a response.
 const BATCH_STEPS_MAX: usize = 200_000;
 
-/// What [`apply_note_operation`] takes.
+/// Arguments of [`apply_note_operation`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "clientSequence": 0, "expectedVersion": 0,
@@ -39,23 +39,23 @@ const BATCH_STEPS_MAX: usize = 200_000;
 /// ```
 #[args]
 pub struct ApplyNoteOperation {
-    /// The meeting whose notes change.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// The last sequence of the log that the client has seen: the base of the operation, unless `expectedVersion`
-    /// names it. One ahead of the log means the log's end.
+    /// The last log sequence that the client has seen: the base of the operation, unless `expectedVersion` is given. A
+    /// greater number than that of the log means the end of the log.
     pub client_sequence: Natural,
-    /// The version of the text on which the operation was made.
+    /// Version of the text on which the operation was made.
     pub expected_version: Option<Natural>,
-    /// What is to be done.
+    /// The edit.
     pub operation: NoteEditInput,
-    /// By what a repetition of the call is known.
+    /// Identifies a repetition of the call.
     pub operation_id: Option<ClientToken>,
-    /// Whether to refuse an operation made on an earlier version instead of transforming it.
+    /// True to reject an operation on an earlier version instead of transforming it.
     #[default(false)]
     pub strict: bool,
 }
 
-/// What happened to an operation.
+/// The result of an operation.
 ///
 /// ```json
 /// {"success": true, "serverSequence": 2, "newVersion": 2, "conflicts": ["noteop_01kdvws5r2a4n8w7k0q3d6m9vt"],
@@ -67,20 +67,20 @@ pub struct ApplyNoteOperation {
 pub struct NoteOperationApplied {
     /// Always true.
     pub success: bool,
-    /// The sequence of its last entry in the log.
+    /// Sequence of its last entry in the log.
     pub server_sequence: i64,
-    /// The version that it made.
+    /// Version that it created.
     pub new_version: i64,
-    /// The entries of the log that changed it.
+    /// Log entries that changed it.
     pub conflicts: Vec<Id<NoteOperation>>,
-    /// What was applied; of an operation that was split, its first piece.
+    /// The applied edit; of an operation that was split, its first piece.
     pub transformed_operation: NoteEdit,
-    /// All pieces, one after the other, if there are several.
+    /// All pieces in order, if there are several.
     pub transformed_operations: Option<Vec<NoteEdit>>,
 }
 
 impl NoteOperationApplied {
-    /// The answer to an operation that became these `pieces` (at least one), up to the entry `sequence`.
+    /// Creates the response for an operation that became these `pieces` (at least one), up to the entry `sequence`.
     fn new(sequence: i64, version: i64, conflicts: Vec<Entry>, pieces: Vec<NoteEdit>) -> Self {
         Self {
             success: true,
@@ -104,8 +104,8 @@ impl NoteOperationApplied {
 
 /// Applies one edit to a meeting's notes, transformed against everything that was committed since its base.
 ///
-/// Positions and lengths count UTF-16 code units. Costs the same in a long document with a long log as in a new one:
-/// read are the entries since the base, written are one or two pieces of the text.
+/// Positions and lengths are in UTF-16 code units. The cost does not depend on the length of document and log: it reads
+/// the entries since the base and writes one or two pieces of the text.
 ///
 /// # Errors
 /// - `FAILED_PRECONDITION`: the meeting is cancelled; "Document too large".
@@ -142,38 +142,38 @@ pub fn apply_note_operation(
     Ok(NoteOperationApplied::of(applied, version, conflicts))
 }
 
-/// What [`batch_apply_note_operations`] takes.
+/// Arguments of [`batch_apply_note_operations`].
 #[args]
 pub struct BatchApplyNoteOperations {
-    /// The meeting whose notes change.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// The version of the text on which the first operation was made; the newest if absent.
+    /// Version of the text on which the first operation was made. Absent: the current version.
     pub expected_version: Option<Natural>,
     /// The operations, each made after the one before it.
     pub operations: List<BatchedOperation, 1, BATCH_MAX>,
 }
 
-/// One operation of a batch.
+/// An operation of a batch.
 #[value]
 pub struct BatchedOperation {
-    /// What is to be done.
+    /// The edit.
     pub operation: NoteEditInput,
-    /// By what a repetition of the batch is known.
+    /// Identifies a repetition of the batch.
     pub operation_id: Option<ClientToken>,
 }
 
-/// What happened to a batch.
+/// The result of a batch.
 #[value(output)]
 pub struct NoteOperationsApplied {
     /// Always true.
     pub success: bool,
-    /// The version that the batch made.
+    /// Version that the batch created.
     pub new_version: i64,
-    /// What happened to each operation, in their order.
+    /// Result of each operation, in order.
     pub results: Vec<NoteOperationApplied>,
 }
 
-/// Applies edits that were made one after the other: all of them, as one version, or none.
+/// Applies edits that were made one after the other: all of them as one version, or none.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -199,7 +199,7 @@ pub fn batch_apply_note_operations(
         .iter()
         .zip(&operations)
         .map(|(sent, operation)| Signature {
-            // Also without an id: a repetition of the batch is compared operation by operation.
+            // Also without an id: a repeated batch is compared operation by operation.
             fingerprint: Some(edits::fingerprint(operation)),
             ..signature(author, sent.operation_id.clone(), operation)
         })
@@ -239,14 +239,14 @@ pub fn batch_apply_note_operations(
     Ok(NoteOperationsApplied { success: true, new_version, results })
 }
 
-/// What [`rollback_to_sequence`] takes.
+/// Arguments of [`rollback_to_sequence`].
 #[args]
 pub struct RollbackToSequence {
-    /// The meeting whose notes go back.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// The entry of the log after which the text was as it shall be again; 0 for the empty text.
+    /// Log entry after which the text was as wanted; 0 for the empty text.
     pub target_sequence: Natural,
-    /// Why, for the audit.
+    /// Reason for the audit log.
     pub reason: Option<RollbackReason>,
 }
 
@@ -255,12 +255,12 @@ pub struct RollbackToSequence {
 pub struct NotesRolledBack {
     /// Always true.
     pub success: bool,
-    /// The version now.
+    /// Current version.
     pub new_version: i64,
 }
 
-/// Makes the text what it was after an earlier entry of the log. The log only grows: what differs is deleted and
-/// inserted anew, as one version; nothing is appended if the texts are equal. Hosts only, and audited.
+/// Restores the text after an earlier log entry. The log only grows: the difference is deleted and inserted as one
+/// version, and nothing is appended if the texts are equal. Only for hosts; recorded in the audit log.
 ///
 /// # Errors
 /// - `FAILED_PRECONDITION`: the meeting is cancelled.
@@ -283,7 +283,7 @@ pub fn rollback_to_sequence(
         return Err(Error::invalid_argument("targetSequence", message));
     }
     history::require_kept(document.row(), target)?;
-    // What was there then does not change any more, so it is read before the transaction.
+    // The earlier text does not change any more, so it is read before the transaction.
     let wanted = ctx.prepared((args.meeting_id, target), history::text_of_snapshot)?;
     let db = ctx.db_mut();
     let current = history::text(db, document.row())?;
@@ -309,7 +309,7 @@ pub fn rollback_to_sequence(
     Ok(NotesRolledBack { success: true, new_version })
 }
 
-/// Refuses to change the notes of a meeting that will not take place.
+/// Requires that the meeting is not cancelled.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION`.
@@ -320,10 +320,10 @@ pub fn require_editable(meeting: &Meeting) -> Result<()> {
     }
 }
 
-/// The log's end when the document had the version that a client expects.
+/// Returns the sequence of the last entry of the version that a client expects.
 ///
 /// # Errors
-/// `CONFLICT` "Version mismatch: expected N, got M" if that is ahead, or behind and `strict`.
+/// `CONFLICT` "Version mismatch: expected N, got M": it is ahead, or behind and `strict`.
 pub fn base_of_version(db: &Db, document: &Document, expected: Natural, strict: bool) -> Result<i64> {
     let (expected, version) = (expected.get(), document.row().version);
     if expected > version || (strict && expected < version) {
@@ -334,7 +334,7 @@ pub fn base_of_version(db: &Db, document: &Document, expected: Natural, strict: 
     document.sequence_of_version(db, expected)
 }
 
-/// The operation has the right form, whatever the document is.
+/// Checks the form of the operation, independent of the document.
 fn formed(ctx: &impl Context, sent: &NoteEditInput) -> Result<()> {
     formed_at("operation", sent, &ctx.settings::<Quotas>())
 }

@@ -1,6 +1,6 @@
-//! Reading the log: what an operation has to pass, and which entries those were.
+//! Reading the log: the entries that an operation must pass, and their ids.
 //!
-//! Entries are told apart by their sequence. Their ids are for answers, and are looked up where they are not at hand.
+//! Entries are identified by their sequence. Ids are only for responses, and are read if they are not known.
 
 use convoke::prelude::*;
 use convoke::store::Db;
@@ -10,23 +10,23 @@ use super::chain::Committed;
 use super::edits::{self, size};
 use super::operation::Shape;
 
-/// The id of an entry of the log.
+/// The id of a log entry.
 pub type Entry = Id<NoteOperation>;
 
-/// A part of the log: what lies behind an entry.
+/// The part of the log after an entry.
 #[derive(Default)]
 pub struct Since {
-    /// Where its entries act, by their sequence.
+    /// Shapes of its entries, by sequence.
     pub entries: Vec<Committed<i64>>,
     /// Their ids.
     pub ids: Ids,
 }
 
-/// Ids of entries by their sequence.
+/// Ids of entries by sequence.
 #[derive(Clone, Default)]
 pub struct Ids(Vec<(i64, Entry)>);
 
-/// The entries of a log behind the entry `base`, at most `entries_max`. One statement, which reads an index: the texts may
+/// Returns the log entries after `base`, at most `entries_max`. One statement, which reads only an index: the texts may
 /// be hundreds of megabytes.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ pub fn since(db: &Db, meeting: Id<Meeting>, base: i64, entries_max: usize) -> Re
         since.entries.push(Committed { key: sequence, shape });
         since.ids.0.push((sequence, id));
     }
-    // Entries of earlier releases have their shape in the row only.
+    // Entries of earlier releases have their shape only in the row.
     let rows: Vec<Entry> = unknown.iter().map(|place| since.ids.0[*place].1).collect();
     for (place, row) in unknown.into_iter().zip(db.get_many(&rows)?) {
         let row = row.ok_or_else(|| Error::internal("an entry of the log is gone"))?;
@@ -60,7 +60,7 @@ pub fn since(db: &Db, meeting: Id<Meeting>, base: i64, entries_max: usize) -> Re
 }
 
 impl Ids {
-    /// Those of the entries with these sequences, which ascend. Reads an index once for each range of them.
+    /// Returns the ids of the entries with these ascending sequences. Reads an index once per range.
     ///
     /// # Errors
     /// A failure of the store.
@@ -74,7 +74,7 @@ impl Ids {
         Ok(Ids(ids))
     }
 
-    /// Adds others, all of later entries or all of earlier ones.
+    /// Adds ids of only later or only earlier entries.
     pub fn add(&mut self, mut others: Ids) {
         if others.0.first() < self.0.first() {
             std::mem::swap(&mut self.0, &mut others.0);
@@ -82,7 +82,7 @@ impl Ids {
         self.0.append(&mut others.0);
     }
 
-    /// The ids of the entries with these sequences, which ascend. What is not at hand is read.
+    /// Returns the ids of the entries with these ascending sequences. Unknown ids are read.
     ///
     /// # Errors
     /// A failure of the store.
@@ -93,7 +93,7 @@ impl Ids {
         sequences.iter().map(|sequence| known(*sequence).ok_or_else(|| gone(*sequence))).collect()
     }
 
-    /// The ids of the entries that a row names, as far as they are at hand.
+    /// Returns the known ids of the entries that a row names.
     pub fn named(&self, changed_by: &[ChangedBy]) -> Vec<Entry> {
         let mut named = Vec::new();
         for changed_by in changed_by {
@@ -107,7 +107,7 @@ impl Ids {
         named
     }
 
-    /// Those of the sequences whose ids are not at hand.
+    /// Returns the sequences whose ids are unknown.
     pub fn missing(&self, sequences: &[i64]) -> Vec<i64> {
         sequences.iter().copied().filter(|sequence| self.get(*sequence).is_none()).collect()
     }
@@ -118,7 +118,7 @@ impl Ids {
     }
 }
 
-/// The sequences of all entries that several rows name, ascending, none twice.
+/// Returns the ascending sequences of all entries that several rows name, without duplicates.
 pub fn sequences<'a>(rows: impl IntoIterator<Item = &'a [ChangedBy]>) -> Vec<i64> {
     let mut sequences: Vec<i64> = Vec::new();
     for changed_by in rows.into_iter().flatten() {
@@ -132,12 +132,12 @@ pub fn sequences<'a>(rows: impl IntoIterator<Item = &'a [ChangedBy]>) -> Vec<i64
     sequences
 }
 
-/// Ascending sequences as a row holds them.
+/// Returns ascending sequences in the form of a row.
 pub fn changed_by(sequences: &[i64]) -> Vec<ChangedBy> {
     ranges(sequences).into_iter().map(|(first, last)| ChangedBy::Entries(first, last)).collect()
 }
 
-/// Ascending numbers as ranges, both ends included.
+/// Returns ascending numbers as ranges with inclusive ends.
 fn ranges(numbers: &[i64]) -> Vec<(i64, i64)> {
     numbers.chunk_by(|one, next| one + 1 == *next).map(|run| (run[0], run[run.len() - 1])).collect()
 }

@@ -1,9 +1,9 @@
-//! Notes that several people edit at once.
+//! Notes that several participants edit concurrently.
 //!
-//! The first modules below know no context and no database: values in, values out. Reading order: what an operation
-//! is, how two of them pass each other, how a chain of them passes a log, how the text lies in pieces, how two texts
-//! differ. Then what lies in the database (a document and its history), the functions for editing and reading, and the
-//! offline queue with its functions.
+//! The first modules below are pure, without context and database. Reading order: operations, the transformation of two
+//! operations, the way of a chain through a log, the pieces of a text, and the difference of two texts. Then follow the
+//! database (a document and its history), the functions for editing and reading, and the offline queue with its
+//! functions.
 
 use std::time::Duration;
 
@@ -35,18 +35,18 @@ pub mod draining;
 pub mod offline;
 pub mod revocation;
 
-/// What [`drain`] takes: whose queue.
+/// Arguments of [`drain`]: a queue.
 #[args]
 pub struct DrainQueue {
-    /// Of which meeting's notes.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// Who wrote.
+    /// Author.
     pub author_id: Id<User>,
-    /// On which of their clients.
+    /// Client of the author.
     pub client_id: ClientToken,
 }
 
-/// Brings what a client did offline into the notes, 50 operations in a transaction, until nothing of it is pending.
+/// Applies a client's offline operations to the notes, 50 per transaction, until none is pending.
 ///
 /// # Errors
 /// A failure of the store.
@@ -64,7 +64,7 @@ pub fn drain(ctx: &mut MutationCtx, args: DrainQueue) -> Result<()> {
     schedule_drain(ctx, queue, Duration::ZERO)
 }
 
-/// Has a queue drained in the background, unless that is about to happen.
+/// Schedules a drain of a queue in the background, unless one is pending.
 ///
 /// # Errors
 /// A failure of the store.

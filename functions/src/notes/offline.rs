@@ -1,7 +1,7 @@
-//! The offline queue of a client: filled when it is back, drained into the log, looked at, cleared.
+//! The offline queue of a client: filling, draining, status and clearing.
 //!
-//! Owns what a client may send and what it is answered; every row belongs to the caller, a meeting and a client. The
-//! drain is `draining`'s.
+//! This module checks the arguments of clients and builds responses. Every row belongs to the caller, a meeting and a
+//! client. `draining` implements the drain.
 
 use std::time::Duration;
 
@@ -20,32 +20,33 @@ use super::queueing::{self, Base, Formed};
 use super::schedule_drain;
 use crate::access::{self, Membership};
 
-/// How long after queueing the drain begins: a client sends what it has in several calls.
+/// Delay of the drain after queueing: a client sends its operations in several calls.
 const DRAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// How old a synced operation is when it is cleared, unless a client says otherwise: an hour.
+/// Default age of a synced operation when it is cleared: an hour.
 const CLEARED_AFTER_MS: i64 = 60 * 60 * 1_000;
 
-/// Rows that one call clears or retries, fewer if they are large: some hundred milliseconds of writing.
+/// Rows that one call clears or retries, and fewer if they are large; some hundred milliseconds of writing.
 const ROWS_CHANGED_MAX: usize = 10_000;
 
-/// What [`queue_offline_operations`] takes.
+/// Arguments of [`queue_offline_operations`].
 #[args]
 pub struct QueueOfflineOperations {
-    /// On which of their clients the caller wrote.
+    /// Client of the caller.
     pub client_id: ClientToken,
-    /// The meeting whose notes they edited.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// The operations, 0 … 500. Each was made after the one before it, by `sequence`, then by place.
+    /// 0 to 500 operations. Each was made after the one before it, by `sequence`, then by position.
     pub operations: Vec<SentOfflineOperation>,
-    /// The version of the text on which the first of them was made.
+    /// Version of the text on which the first operation was made.
     pub base_version: Option<Natural>,
-    /// The same as a sequence of the log, if `baseVersion` is absent. One ahead of the log means the log's end.
+    /// The base as a log sequence, if `baseVersion` is absent. A greater number than that of the log means the end of
+    /// the log.
     pub base_sequence: Option<Natural>,
 }
 
-/// An operation as a client kept it while it was offline. What the client says of its author, its attempts and what it
-/// was transformed from is trusted nowhere.
+/// An operation that a client stored while it was offline. The author, the attempts and the transformations in it are
+/// not trusted.
 ///
 /// ```json
 /// {"id": "op-1", "clientId": "tab-1", "authorId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "attempts": 0, "position": 0,
@@ -54,49 +55,49 @@ pub struct QueueOfflineOperations {
 /// ```
 #[value]
 pub struct SentOfflineOperation {
-    /// The client's id of it.
+    /// Id from the client.
     pub id: ClientToken,
-    /// The client; that of the call.
+    /// Must be the client of the call.
     pub client_id: ClientToken,
-    /// Not used: the author is the caller.
+    /// Ignored: the author is the caller.
     pub author_id: String,
-    /// Not used.
+    /// Ignored.
     pub attempts: Natural,
-    /// Where, in UTF-16 code units from the beginning of the text.
+    /// Position in UTF-16 code units from the beginning of the text.
     pub position: Natural,
-    /// Not used: the row has the server's time.
+    /// Ignored: the row has the server's time.
     pub queued_at: Natural,
-    /// Its place among the client's operations.
+    /// Position among the client's operations.
     pub sequence: Natural,
-    /// Not used.
+    /// Ignored.
     pub timestamp: Natural,
-    /// `synced` if it is in the notes already; anything else is applied.
+    /// `synced` if it is in the notes already; any other operation is applied.
     pub status: OfflineStatus,
-    /// What it does.
+    /// Type of the edit.
     #[value(rename = "type")]
     pub kind: OperationType,
-    /// The text that an insert puts there: 1 … 100,000 units.
+    /// Text of an insert: 1 to 100,000 units.
     pub content: Option<String>,
-    /// Not used.
+    /// Ignored.
     pub error: Option<String>,
-    /// Not used.
+    /// Ignored.
     pub last_attempt: Option<Natural>,
-    /// How many units a delete takes away (at least 1) or a retain speaks of.
+    /// Number of units of a delete (at least 1) or a retain.
     pub length: Option<Natural>,
-    /// Not used.
+    /// Ignored.
     pub transformed_from: Option<Vec<String>>,
 }
 
-/// What happened to a call that queues.
+/// The result of queueing.
 ///
 /// ```json
 /// {"queueId": "0c7e6a405862e402eb76a70f8a26fc73", "queued": 2, "success": true}
 /// ```
 #[value(output)]
 pub struct OfflineOperationsQueued {
-    /// Names the call that brought the operations; a full repetition gets that of the first call.
+    /// Identifies the call that queued the operations; a complete repetition gets that of the first call.
     pub queue_id: String,
-    /// Rows newly stored.
+    /// Number of new rows.
     pub queued: i64,
     /// Always true.
     pub success: bool,
@@ -104,7 +105,7 @@ pub struct OfflineOperationsQueued {
 
 /// Queues edits that a client made to notes while it was offline; they are applied in the background a second later.
 ///
-/// Operations that were queued before are passed over, so that a call may be repeated. All are checked before any is
+/// Operations that were queued before are skipped, so that a call can be repeated. All are checked before any is
 /// stored.
 ///
 /// # Errors
@@ -134,53 +135,53 @@ pub fn queue_offline_operations(
     Ok(OfflineOperationsQueued { queue_id: queued.queue_id, queued: number(queued.stored), success: true })
 }
 
-/// What [`sync_offline_operations`] takes.
+/// Arguments of [`sync_offline_operations`].
 #[args]
 pub struct SyncOfflineOperations {
-    /// Which of the caller's clients.
+    /// Client of the caller.
     pub client_id: ClientToken,
-    /// The meeting whose notes it edited.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// How many operations at most.
+    /// Most operations of this call.
     #[default(Limit::default())]
     pub max_operations: Limit<50, 500>,
 }
 
-/// What a synchronization did.
+/// The result of a synchronization.
 #[value(output)]
 pub struct OfflineOperationsSynced {
-    /// Always true, also where operations failed.
+    /// Always true, also if operations failed.
     pub success: bool,
-    /// Operations that are in the notes now.
+    /// Number of operations applied to the notes.
     pub synced: i64,
-    /// Operations that were refused.
+    /// Number of rejected operations.
     pub failed: i64,
-    /// Operations that still wait.
+    /// Number of operations still pending.
     pub remaining_in_queue: i64,
-    /// The entries of the log that changed one of the synced.
+    /// Log entries that changed an applied operation.
     pub conflicts: Vec<Id<NoteOperation>>,
-    /// Why each of the failed was refused.
+    /// Reasons of the rejected operations.
     pub errors: Vec<OfflineOperationError>,
-    /// The version of the notes now.
+    /// Current version of the notes.
     pub new_version: i64,
 }
 
-/// Why an operation was refused.
+/// A rejected operation.
 #[value(output)]
 pub struct OfflineOperationError {
-    /// The client's id of it.
+    /// Id from the client.
     pub operation_id: ClientToken,
-    /// The reason.
+    /// Reason.
     pub error: String,
 }
 
-/// Drains the queue of one of the caller's clients now, instead of in the background.
+/// Drains the queue of one of the caller's clients immediately instead of in the background.
 ///
-/// Each 50 operations are one version of the notes; operations far behind the notes are fewer a call. Call it again
-/// while `remainingInQueue` is not 0.
+/// Every 50 operations are one version of the notes. A call applies fewer operations if they are far behind the notes.
+/// Call it again while `remainingInQueue` is not 0.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
 pub fn sync_offline_operations(
     ctx: &mut MutationCtx,
@@ -211,29 +212,29 @@ pub fn sync_offline_operations(
     })
 }
 
-/// What [`clear_synced_operations`] takes.
+/// Arguments of [`clear_synced_operations`].
 #[args]
 pub struct ClearSyncedOperations {
-    /// Which of the caller's clients.
+    /// Client of the caller.
     pub client_id: ClientToken,
-    /// The meeting whose notes it edited.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// Those are cleared that were queued at least so long ago; an hour if absent.
+    /// Minimum age of the cleared operations in milliseconds; an hour if absent.
     pub older_than_ms: Option<Natural>,
 }
 
-/// What was cleared.
+/// The result of clearing.
 #[value(output)]
 pub struct SyncedOperationsCleared {
-    /// Rows cleared now.
+    /// Number of rows cleared now.
     pub cleared: i64,
 }
 
-/// Deletes the content of synced operations, 10,000 at most in one call. Their ids stay known for some time, so that a
-/// late repetition is not applied again.
+/// Deletes the content of synced operations, at most 10,000 per call. Their ids are kept for some time, so that a late
+/// repetition is not applied again.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
 pub fn clear_synced_operations(
     ctx: &mut MutationCtx,
@@ -243,57 +244,57 @@ pub fn clear_synced_operations(
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let age_ms = args.older_than_ms.map_or(CLEARED_AFTER_MS, Natural::get);
     let until = Millis(ctx.now().0.saturating_sub(age_ms));
-    // Rows lie in the order in which they were queued, so the first that is too young ends the walk.
+    // Rows are in the order of queueing, so the first one that is too young ends the search.
     let is_old = |row: &OfflineOperation| row.queued_at <= until;
     let cleared = queue.change(ctx.db_mut(), OfflineStatus::Synced, ROWS_CHANGED_MAX, is_old, queue::clear)?;
     Ok(SyncedOperationsCleared { cleared: number(cleared) })
 }
 
-/// What [`get_offline_queue_status`] takes.
+/// Arguments of [`get_offline_queue_status`].
 #[args]
 pub struct GetOfflineQueueStatus {
-    /// Which of the caller's clients.
+    /// Client of the caller.
     pub client_id: ClientToken,
-    /// The meeting whose notes it edited.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
 }
 
-/// A client's offline queue in figures. Cleared operations are not in it.
+/// Statistics of a client's offline queue, without cleared operations.
 #[value(output)]
 pub struct OfflineQueueStatus {
-    /// Operations that wait.
+    /// Number of pending operations.
     pub pending: i64,
-    /// Always 0: taking and applying are one transaction.
+    /// Always 0: an operation is taken and applied in one transaction.
     pub syncing: i64,
-    /// Operations that are in the notes.
+    /// Number of operations applied to the notes.
     pub synced: i64,
-    /// Operations that were refused.
+    /// Number of rejected operations.
     pub failed: i64,
-    /// All of them.
+    /// Number of all operations.
     pub total_queued: i64,
-    /// When the first of the pending was queued.
+    /// Time when the oldest pending operation was queued.
     pub oldest_pending: Option<Millis>,
-    /// When the last of the pending was queued.
+    /// Time when the newest pending operation was queued.
     pub newest_pending: Option<Millis>,
-    /// Whether all is well with it.
+    /// Health of the queue.
     pub queue_health: QueueHealth,
 }
 
-/// How a queue is.
+/// The health of a queue.
 #[value]
 pub enum QueueHealth {
-    /// It is drained as it should be.
+    /// No problem.
     Healthy,
-    /// More than 50 wait, or one for more than a minute.
+    /// More than 50 are pending, or one for more than a minute.
     Warning,
-    /// More than 10 failed, or one waits for more than 5 minutes.
+    /// More than 10 failed, or one is pending for more than 5 minutes.
     Critical,
 }
 
-/// The status of the offline queue of one of the caller's clients.
+/// Returns the status of the offline queue of one of the caller's clients.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_offline_queue_status(
     ctx: &QueryCtx,
@@ -320,7 +321,7 @@ pub fn get_offline_queue_status(
 }
 
 impl QueueHealth {
-    /// That of a queue with so many pending and failed, whose oldest pending operation waits that long.
+    /// Returns the health of a queue with these numbers, whose oldest pending operation has waited that long.
     fn of(pending: i64, failed: i64, waits: Option<Duration>) -> Self {
         let waits = waits.unwrap_or_default();
         if failed > 10 || waits > Duration::from_secs(5 * 60) {
@@ -333,29 +334,28 @@ impl QueueHealth {
     }
 }
 
-/// What [`retry_failed_operations`] takes.
+/// Arguments of [`retry_failed_operations`].
 #[args]
 pub struct RetryFailedOperations {
-    /// Which of the caller's clients.
+    /// Client of the caller.
     pub client_id: ClientToken,
-    /// The meeting whose notes it edited.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
 }
 
-/// What is tried again.
+/// The result of a retry.
 #[value(output)]
 pub struct FailedOperationsRetried {
-    /// Operations that are pending again.
+    /// Number of operations that are pending again.
     pub retried: i64,
 }
 
 /// Makes the failed operations of one of the caller's clients pending again.
 ///
-/// They become a chain of its own on the notes as they are now; as many as the limit of pending operations leaves room
-/// for.
+/// They become a new chain on the current notes, as many as the limit of pending operations allows.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
 pub fn retry_failed_operations(
     ctx: &mut MutationCtx,
@@ -380,7 +380,7 @@ pub fn retry_failed_operations(
     Ok(FailedOperationsRetried { retried: number(retried) })
 }
 
-/// All operations of a call have the right form.
+/// Checks the form of all operations of a call.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: …" (its id) with the field.
@@ -416,7 +416,7 @@ impl From<SentOfflineOperation> for Formed {
         Self {
             id: sent.id,
             sequence: sent.sequence.get(),
-            // What a client calls pending, syncing or failed was not applied, as far as it knows.
+            // Operations that a client calls pending, syncing or failed were not applied as far as it knows.
             status: match sent.status {
                 OfflineStatus::Synced => OfflineStatus::Synced,
                 OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,

@@ -1,26 +1,26 @@
-//! What one edit of a note is, and when it may be applied.
+//! Edits of a note, and the conditions to apply them.
 //!
-//! Owns the three kinds of operation, their bounds against a document's length, and their effect on a whole text.
-//! How two of them pass each other is `transform`'s, where a long text keeps its parts `pieces`'. Wire forms are made elsewhere.
+//! This module defines the three kinds of operations, their bounds, and their effect on a whole text. `transform`
+//! transforms two of them, and `pieces` splits long texts. Wire forms are defined elsewhere.
 
 use super::units::units;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Puts text before the unit at its position.
+    /// Inserts text before the unit at its position.
     Insert,
-    /// Takes `length` units away, the first of them at its position.
+    /// Deletes `length` units from its position.
     Delete,
-    /// Changes nothing: a cursor, or what is left of a delete whose text was gone.
+    /// Changes nothing: a cursor, or the rest of a delete whose text is gone.
     Retain,
 }
 
-/// Where an operation acts and on how many units, without its text. All that another operation needs to pass it.
+/// Position and length of an operation, without its text: sufficient to transform another operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub kind: Kind,
-    /// UTF-16 units before the place, 0 at the document's beginning.
+    /// UTF-16 units before the position.
     pub position: usize,
     /// UTF-16 units inserted, deleted or retained.
     pub length: usize,
@@ -35,10 +35,10 @@ pub struct Operation {
     pub content: String,
 }
 
-/// Why an operation is not applied. Its `Display` is the sentence for the client.
+/// Reason why an operation is not applied. Its `Display` is the message for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// An insert without text or with too much, a delete of nothing, a retain behind the document's end.
+    /// An insert without text or with too much, a delete of nothing, or a retain behind the end of the document.
     #[error("Invalid operation format")]
     Format { field: &'static str },
     #[error("Invalid insert position: {position}")]
@@ -49,7 +49,7 @@ pub enum Rejection {
     DeleteLength,
     #[error("Position splits a surrogate pair")]
     SplitsPair { field: &'static str },
-    /// The only one that is not a fault of the argument but of the document's state.
+    /// The only reason that depends on the document rather than the argument.
     #[error("Document too large")]
     DocumentTooLarge,
 }
@@ -67,17 +67,17 @@ impl Shape {
         Shape { kind: Kind::Retain, position, length }
     }
 
-    /// The position behind the last unit this shape speaks of.
+    /// Returns the position behind the last unit of this shape.
     pub fn end(&self) -> usize {
         self.position.saturating_add(self.length)
     }
 
-    /// True if no text changes and no other operation is moved by this one.
+    /// Returns true if the operation changes no text and moves no other operation.
     pub fn is_idle(&self) -> bool {
         self.kind == Kind::Retain || self.length == 0
     }
 
-    /// The length of a document of `length` units after this operation.
+    /// Returns the length of a document of `length` units after this operation.
     pub fn length_after(&self, length: usize) -> usize {
         match self.kind {
             Kind::Insert => length + self.length,
@@ -88,10 +88,10 @@ impl Shape {
 
     /// Checks the range against a document of `length` units.
     ///
-    /// A retain is held to its position only: its length says nothing about the text, and what it spans may have gone.
+    /// Of a retain, only the position is checked: its length does not describe the text, which may have been deleted.
     ///
     /// # Errors
-    /// [`Rejection`], with the first bound that does not hold.
+    /// [`Rejection`] with the first violated bound.
     pub fn check_range(&self, length: usize) -> Result<(), Rejection> {
         let position = self.position;
         match self.kind {
@@ -118,10 +118,10 @@ impl Operation {
         Operation { shape: Shape::retain(position, length), content: String::new() }
     }
 
-    /// Checks what can be said without a document: an insert has 1 … `insert_units_max` units, a delete at least one.
+    /// Checks the form without a document: an insert has 1 … `insert_units_max` units, a delete at least one.
     ///
     /// # Errors
-    /// [`Rejection::Format`] with the field at fault.
+    /// [`Rejection::Format`] with the invalid field.
     pub fn check_form(&self, insert_units_max: usize) -> Result<(), Rejection> {
         match self.shape.kind {
             Kind::Insert if !(1..=insert_units_max).contains(&self.shape.length) => {
@@ -145,7 +145,7 @@ impl Operation {
 }
 
 impl Rejection {
-    /// The field of the operation at fault; none where the document, not the argument, is.
+    /// Returns the invalid field of the operation; none if the document is the reason.
     pub fn field(&self) -> Option<&'static str> {
         match self {
             Rejection::Format { field } | Rejection::SplitsPair { field } => Some(field),
@@ -156,14 +156,14 @@ impl Rejection {
     }
 }
 
-/// A whole text in UTF-16 units, for replaying a log from a checkpoint. It always holds well-formed text.
+/// A whole text in UTF-16 units, for replaying a log from a checkpoint. It is always well-formed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     units: Vec<u16>,
 }
 
 impl Text {
-    /// Its length in units.
+    /// Returns its length in units.
     pub fn len(&self) -> usize {
         self.units.len()
     }
@@ -172,7 +172,7 @@ impl Text {
         self.units.is_empty()
     }
 
-    /// True if `position` lies between the two halves of one letter.
+    /// Returns true if `position` is inside a surrogate pair.
     pub fn splits_pair(&self, position: usize) -> bool {
         let high = position.checked_sub(1).and_then(|before| self.units.get(before));
         let low = self.units.get(position);
@@ -182,7 +182,7 @@ impl Text {
     /// Applies one operation.
     ///
     /// # Errors
-    /// [`Rejection`] if its range is not in the text or cuts a surrogate pair; the text is then as before.
+    /// [`Rejection`]: its range is not in the text or cuts a surrogate pair. The text does not change then.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), Rejection> {
         let shape = operation.shape;
         shape.check_range(self.len())?;

@@ -1,30 +1,30 @@
 //! A long text in pieces, of which an operation rewrites one or two.
 //!
-//! The document knows the keys and lengths of its pieces in order; their texts lie in a store, one row each. Owns which
-//! pieces an operation touches, how one splits, and when two become one. Where the rows lie is the store's affair.
+//! The document has the keys and lengths of its pieces in order. Their texts are in a store, one row per piece. This
+//! module decides which pieces an operation changes, how a piece is split, and when two are merged.
 
 use std::ops::Range;
 
 use super::operation::{Kind, Operation, Rejection, Shape};
 use super::units::{byte_at, cut, units};
 
-/// About how long a piece is when it is made: short enough to rewrite at every key stroke, long enough that a document
-/// of 1,000,000 units has a few hundred.
+/// Approximate length of a new piece: short enough to rewrite it at every key stroke, long enough that a document of
+/// 1,000,000 units has a few hundred.
 pub const PIECE_UNITS_TARGET: usize = 4_096;
-/// How long a piece may grow before it is cut: twice the target, so that typing in one place cuts once in 4,096 units.
+/// Length above which a piece is split: twice the target, so that typing at one position splits once per 4,096 units.
 pub const PIECE_UNITS_MAX: usize = 8_192;
-/// Under this many units a piece that was just shortened joins a neighbour, if both together stay within the target.
-/// Far below the target, so that joining and cutting do not alternate.
+/// Length below which a shortened piece is merged with a neighbour, if both together are within the target. Much less
+/// than the target, so that merging and splitting do not alternate.
 pub const PIECE_UNITS_MIN: usize = 1_024;
 
-/// One piece in the document's list: its key in the store, and how many UTF-16 units its text has (at least one).
+/// A piece in the document's list: its key in the store, and the length of its text in UTF-16 units (at least one).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece<K> {
     pub key: K,
     pub units: usize,
 }
 
-/// Where the texts of pieces lie.
+/// The storage of the texts of pieces.
 pub trait Store {
     type Key: Clone;
     type Error: From<Rejection>;
@@ -35,23 +35,24 @@ pub trait Store {
     fn remove(&mut self, key: &Self::Key) -> Result<(), Self::Error>;
 }
 
-/// The length of the document in units.
+/// Returns the length of the document in units.
 pub fn length<K>(pieces: &[Piece<K>]) -> usize {
     pieces.iter().map(|piece| piece.units).sum()
 }
 
-/// Checks that operations can be applied one after the other: ranges, and no edge inside a surrogate pair.
+/// Checks that operations can be applied one after the other: their ranges, and that no edge is inside a surrogate
+/// pair.
 ///
-/// They are the pieces of one operation: a single shape, or deletes at ascending places. Reads the texts at the edges
-/// only and writes nothing, so that an operation in two pieces is applied as a whole or not at all.
+/// They are the pieces of one operation: a single shape, or deletes at ascending positions. Reads only the texts at the
+/// edges and writes nothing, so that an operation in two pieces is applied completely or not at all.
 ///
 /// # Errors
-/// [`Rejection`], or what the store says.
+/// [`Rejection`], or errors of the store.
 pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) -> Result<(), S::Error> {
     let total = length(pieces);
     let mut deleted = 0;
     for shape in shapes {
-        // The deletes before this one all lie before it, so what they took is added to find its place in today's text.
+        // All earlier deletes are before this one, so their lengths are added to find its position in the current text.
         let today = Shape { position: shape.position.saturating_add(deleted), ..*shape };
         today.check_range(total)?;
         match shape.kind {
@@ -67,11 +68,11 @@ pub fn check<S: Store>(pieces: &[Piece<S::Key>], store: &S, shapes: &[Shape]) ->
     Ok(())
 }
 
-/// Checks that a retain does not end inside a surrogate pair of the document that it was made on. Its length is not
-/// transformed, so it says nothing about a later document; nor does a length that reaches behind the end.
+/// Checks that a retain does not end inside a surrogate pair of the document on which it was made. Its length is not
+/// transformed, so it means nothing in a later document, and neither does a length behind the end.
 ///
 /// # Errors
-/// [`Rejection`], or what the store says.
+/// [`Rejection`], or errors of the store.
 pub fn check_retained<S: Store>(pieces: &[Piece<S::Key>], store: &S, shape: Shape) -> Result<(), S::Error> {
     match shape.kind {
         Kind::Retain => check_edge(pieces, store, shape.end(), "length"),
@@ -81,12 +82,12 @@ pub fn check_retained<S: Store>(pieces: &[Piece<S::Key>], store: &S, shape: Shap
 
 /// Applies one operation to the list and to the store.
 ///
-/// Rewrites the one or two pieces at its edges; pieces inside a deleted range are removed unread, and text longer than a
-/// piece makes new ones.
+/// Rewrites the one or two pieces at its edges. Pieces inside a deleted range are removed unread, and text longer than
+/// a piece makes new ones.
 ///
 /// # Errors
-/// [`Rejection`] if its range is not in the document or cuts a surrogate pair (list and store are then untouched), or what
-/// the store says (then the transaction has to be given up).
+/// [`Rejection`]: its range is not in the document or cuts a surrogate pair; list and store do not change. Errors of
+/// the store: the transaction must be rolled back.
 pub fn apply<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, operation: &Operation) -> Result<(), S::Error> {
     let shape = operation.shape;
     shape.check_range(length(pieces))?;
@@ -97,10 +98,10 @@ pub fn apply<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, operation
     }
 }
 
-/// Makes the pieces of a whole text, for a document that has none yet.
+/// Creates the pieces of a whole text, for an empty document.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn fill<S: Store>(store: &mut S, text: &str) -> Result<Vec<Piece<S::Key>>, S::Error> {
     cut(text, PIECE_UNITS_TARGET, PIECE_UNITS_MAX)
         .into_iter()
@@ -108,14 +109,14 @@ pub fn fill<S: Store>(store: &mut S, text: &str) -> Result<Vec<Piece<S::Key>>, S
         .collect()
 }
 
-/// A place in the list: the index of a piece, and how many of its units lie before the place.
+/// A position in the list: the index of a piece, and the number of its units before the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     index: usize,
     offset: usize,
 }
 
-/// The place of `position`. Between two pieces it is the end of the one before, so that typing goes on where it was.
+/// Returns the place of `position`. Between two pieces it is the end of the first one, so that typing continues there.
 fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> Place {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
@@ -127,7 +128,7 @@ fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> Place {
     Place { index: pieces.len(), offset: 0 }
 }
 
-/// The place of `position`. Between two pieces it is the beginning of the one after.
+/// Returns the place of `position`. Between two pieces it is the beginning of the second one.
 fn place_before<K>(pieces: &[Piece<K>], position: usize) -> Place {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
@@ -139,7 +140,7 @@ fn place_before<K>(pieces: &[Piece<K>], position: usize) -> Place {
     Place { index: pieces.len(), offset: 0 }
 }
 
-/// A piece holds whole letters, so only a place inside one can cut a pair.
+/// A piece contains whole characters, so only a position inside one can cut a pair.
 fn check_edge<S: Store>(
     pieces: &[Piece<S::Key>],
     store: &S,
@@ -178,7 +179,7 @@ fn insert<S: Store>(
     put(pieces, store, place.index..place.index + 1, &text)
 }
 
-/// Between two pieces, the one after takes the text if the one before would have to be cut for it and this one not.
+/// Between two pieces, returns the second one if the text would make the first one too long and not the second one.
 fn roomy<K>(pieces: &[Piece<K>], place: Place, added: usize) -> Place {
     let fits = |index: usize| pieces.get(index).is_some_and(|piece: &Piece<K>| piece.units + added <= PIECE_UNITS_MAX);
     let at_end = pieces.get(place.index).is_some_and(|piece| piece.units == place.offset);
@@ -195,7 +196,7 @@ fn delete<S: Store>(pieces: &mut Vec<Piece<S::Key>>, store: &mut S, shape: Shape
     let right = part(pieces, store, last, "length", Part::After)?;
     let touched = first.index..last.index + 1;
     let both = units(&left) + units(&right);
-    // What is left of two pieces stays in two, unless it is little enough for one.
+    // The rests of two pieces stay separate, unless they are short enough for one.
     if first.index != last.index && !left.is_empty() && !right.is_empty() && both > PIECE_UNITS_TARGET {
         put(pieces, store, last.index..last.index + 1, &right)?;
         return put(pieces, store, first.index..last.index, &left);
@@ -209,7 +210,7 @@ enum Part {
     After,
 }
 
-/// The text of a piece before or after a place; not read where nothing of it is asked for.
+/// Returns the text of a piece before or after a position; does not read the piece if nothing of it is needed.
 fn part<S: Store>(
     pieces: &[Piece<S::Key>],
     store: &S,
@@ -234,7 +235,7 @@ fn part<S: Store>(
     Ok(text)
 }
 
-/// A short rest together with the piece beside it, if they fit into one; else the rest alone.
+/// Merges a short rest with an adjacent piece if they fit into one; otherwise returns the rest alone.
 fn with_neighbour<S: Store>(
     pieces: &[Piece<S::Key>],
     store: &S,
@@ -257,7 +258,7 @@ fn with_neighbour<S: Store>(
     Ok((touched, rest))
 }
 
-/// Puts `text` in the place of the touched pieces: keys that stand there are used again, the others removed.
+/// Replaces the touched pieces by `text`: reuses their keys and removes the others.
 fn put<S: Store>(
     pieces: &mut Vec<Piece<S::Key>>,
     store: &mut S,

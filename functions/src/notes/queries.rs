@@ -1,4 +1,4 @@
-//! Reading notes: the text, and the log by which a client follows it.
+//! Queries of notes: the text, and the log for clients that follow it.
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -7,36 +7,37 @@ use schema::{Limit, Meeting, Natural, Note, NoteEdit, NoteOperation, OperationId
 use super::{document, history};
 use crate::access::{self, Membership};
 
-/// What [`get_meeting_notes`] takes.
+/// Arguments of [`get_meeting_notes`].
 #[args]
 pub struct GetMeetingNotes {
-    /// Of which meeting.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
 }
 
-/// The notes of a meeting as they are now.
+/// The current notes of a meeting.
 ///
 /// ```json
 /// {"content": "abXYhij", "version": 3, "sequence": 4, "firstSequence": 1, "updatedAt": 1767225600000}
 /// ```
 #[value(output)]
 pub struct MeetingNotes {
-    /// The text.
+    /// Text.
     pub content: String,
-    /// How often it was changed; 0 for notes that never were.
+    /// Number of changes; 0 for unchanged notes.
     pub version: i64,
-    /// The log's end.
+    /// Sequence of the last log entry.
     pub sequence: i64,
-    /// The first entry of the log that still has its text: 1 as long as none was folded. Behind the log's end if all were.
+    /// First log entry that still has its text: 1 until the log is thinned, and greater than `sequence` if all entries
+    /// were.
     pub first_sequence: i64,
-    /// When it was changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
-/// The notes of a meeting as they are now: the text, and where its log ends.
+/// Returns the current notes of a meeting and the end of their log.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_meeting_notes(ctx: &QueryCtx, membership: Membership, _: GetMeetingNotes) -> Result<MeetingNotes> {
     let note = row(ctx, &membership.meeting)?;
@@ -49,14 +50,14 @@ pub fn get_meeting_notes(ctx: &QueryCtx, membership: Membership, _: GetMeetingNo
     })
 }
 
-/// What [`list_note_operations`] takes.
+/// Arguments of [`list_note_operations`].
 #[args]
 pub struct ListNoteOperations {
-    /// Of which meeting.
+    /// Meeting of the notes.
     pub meeting_id: Id<Meeting>,
-    /// The first entry to be listed; 1 if absent.
+    /// First entry to list; 1 if absent.
     pub from_sequence: Option<Natural>,
-    /// How many entries at most.
+    /// Most entries to list.
     #[default(Limit::default())]
     pub limit: Limit<200, 1000>,
 }
@@ -66,36 +67,36 @@ pub struct ListNoteOperations {
 pub struct NoteOperations {
     /// The entries, in order.
     pub operations: Vec<LoggedOperation>,
-    /// The `fromSequence` that goes on where this part ends.
+    /// `fromSequence` of the next part.
     pub next_sequence: i64,
-    /// The version of the text now.
+    /// Current version of the text.
     pub version: i64,
-    /// The first entry of the log that still has its text: 1 as long as none was folded.
+    /// First log entry that still has its text: 1 until the log is thinned.
     pub first_sequence: i64,
 }
 
-/// An entry of the log: applied one after the other to the empty text, they make the text.
+/// A log entry. All entries, applied in order to the empty text, yield the text.
 #[value(output)]
 pub struct LoggedOperation {
     #[value(rename = "_id")]
     pub id: Id<NoteOperation>,
-    /// Its place in the log.
+    /// Its position in the log.
     pub sequence: i64,
-    /// The version to which it belongs.
+    /// Its version.
     pub version: i64,
-    /// Who did it.
+    /// Its author.
     pub author_id: Id<User>,
-    /// What was done, as it was applied.
+    /// The edit as it was applied.
     pub operation: NoteEdit,
-    /// The id that its author gave it: their own, or `<clientId>/<id>` if it was queued offline.
+    /// Id from its author, or `<clientId>/<id>` if it was queued offline.
     pub operation_id: Option<OperationId>,
     pub created_at: Millis,
 }
 
-/// The log of a meeting's notes from one entry on.
+/// Returns the log of a meeting's notes from one entry on.
 ///
-/// `limit` entries, or as many as fit a page. The text of old entries is folded into a checkpoint, and only those behind
-/// it are listed.
+/// Returns `limit` entries, or as many as fit into a page. The text of old entries is merged into a checkpoint, and
+/// only later entries are listed.
 ///
 /// # Errors
 /// - `CONFLICT`: the start lies before the first entry that has its text; `firstSequence` says which that is.
@@ -112,7 +113,7 @@ pub fn list_note_operations(
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).range(from..);
     let page = entries.page(None, args.limit.get())?;
     let operations: Vec<LoggedOperation> = page.items.into_iter().map(logged).collect();
-    // Who asks for entries that do not exist yet is sent to the first of them, so that it misses none.
+    // A client that requests entries in the future continues with the next one, so that it misses none.
     let next_sequence = operations.last().map_or(from.min(note.sequence + 1), |last| last.sequence + 1);
     Ok(NoteOperations { operations, next_sequence, version: note.version, first_sequence: note.first_sequence })
 }
@@ -131,7 +132,7 @@ fn logged(entry: Doc<NoteOperation>) -> LoggedOperation {
     }
 }
 
-/// The row of a meeting's notes; of a meeting without, the empty ones it was made with.
+/// Returns the row of a meeting's notes, or the initial one.
 fn row(ctx: &QueryCtx, meeting: &Doc<Meeting>) -> Result<Note> {
     let row = ctx.db().query(Note::by_meeting).eq(meeting.id()).unique()?;
     Ok(row.map_or_else(|| document::empty(meeting.id(), meeting.creation_time()), Doc::into_inner))

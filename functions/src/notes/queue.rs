@@ -1,41 +1,40 @@
-//! The rows of one client's offline queue: how they are found, ordered, told apart and settled.
+//! The rows of one client's offline queue: finding, ordering, and changing their state.
 //!
-//! Owns what `ordinal`, `attempts` and `cleared` mean. What is put into the queue is `offline`'s, how it comes into the
-//! log is `draining`'s.
+//! This module defines `ordinal`, `attempts` and `cleared`. `offline` fills the queue, and `draining` empties it.
 //!
-//! `ordinal` is the place in the queue, from 0 on, given once. A cleared row leaves the queue: its ordinal becomes
-//! negative, so that no walk over the queue meets it again, while its id stays known. A pending row that was attempted
-//! before is one that was asked to be retried: it does not belong to the client's chain any more.
+//! `ordinal` is the position in the queue, assigned once from 0. A cleared row leaves the queue: its ordinal becomes
+//! negative, so that reads of the queue skip it, while its id stays known. A pending row with an attempt is a retry and
+//! no longer belongs to the client's chain.
 
 use convoke::prelude::*;
 use convoke::store::{Db, DbMut};
 use schema::{ClientToken, Meeting, OfflineOperation, OfflineStatus, User};
 
-/// Whose queue: one client of one author, for the notes of one meeting.
+/// A queue: one client of one author, for the notes of one meeting.
 #[derive(Clone)]
 pub struct Queue {
-    /// Of which meeting's notes.
+    /// Meeting of the notes.
     pub meeting: Id<Meeting>,
-    /// Who wrote.
+    /// Author.
     pub author: Id<User>,
-    /// On which of their clients.
+    /// Client of the author.
     pub client: ClientToken,
 }
 
-/// Rows that are read at a time where a queue is changed.
+/// Rows per read when a queue is changed.
 const ROWS_AT_A_TIME: usize = 500;
 
-/// Rows that are read first: often there is nothing to change, and one row tells.
+/// Rows of the first read: often there is nothing to change.
 const ROWS_AT_FIRST: usize = 10;
 
-/// Bytes of content behind which no further rows are changed in one call: it is read and written in the writer.
+/// Bytes of content after which a call changes no further rows, because the writer reads and writes it.
 const BYTES_CHANGED_MAX: usize = 16 * 1024 * 1024;
 
-/// The statuses that rows are stored with.
+/// The stored statuses.
 const STORED: [OfflineStatus; 3] = [OfflineStatus::Pending, OfflineStatus::Synced, OfflineStatus::Failed];
 
 impl Queue {
-    /// The first `rows_max` rows that wait, in the order in which they were made.
+    /// Returns the first `rows_max` pending rows, in their order.
     ///
     /// # Errors
     /// A failure of the store.
@@ -43,7 +42,7 @@ impl Queue {
         self.page(db, OfflineStatus::Pending, 0, rows_max)
     }
 
-    /// The last row that waits.
+    /// Returns the last pending row.
     ///
     /// # Errors
     /// A failure of the store.
@@ -51,7 +50,7 @@ impl Queue {
         self.last(db, OfflineStatus::Pending)
     }
 
-    /// How many rows have a status, cleared ones not counted.
+    /// Counts the rows with a status, without cleared ones.
     ///
     /// # Errors
     /// A failure of the store.
@@ -61,7 +60,7 @@ impl Queue {
         Ok(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// The ordinal of the next new row: behind every row of the queue, whatever happened to it.
+    /// Returns the ordinal of the next new row, which is greater than all others.
     ///
     /// # Errors
     /// A failure of the store.
@@ -75,7 +74,7 @@ impl Queue {
         Ok(next)
     }
 
-    /// The rows with these ids of the client's, cleared ones too.
+    /// Returns the rows with these ids of the client, including cleared ones.
     ///
     /// # Errors
     /// A failure of the store.
@@ -88,8 +87,8 @@ impl Queue {
         Ok(rows.any(ids).take(usize::MAX)?)
     }
 
-    /// Changes the rows of a status, in their order, up to the first that is not `wanted` and at most `rows_max`; says
-    /// how many. Reads hardly more than it changes, and stops early where the rows are large: the next call goes on.
+    /// Changes the rows with a status, in their order, up to the first one that is not `wanted` and at most `rows_max`.
+    /// Returns their number. Stops early if the rows are large; the next call continues.
     ///
     /// # Errors
     /// A failure of the store.
@@ -132,23 +131,23 @@ impl Queue {
     }
 }
 
-/// Lets the content of a synced row go. Its id and fingerprint stay, so that a late repetition is known.
+/// Removes the content of a synced row. Its id and fingerprint stay, so that a late repetition is recognized.
 pub fn clear(row: &mut OfflineOperation) {
     row.operation = None;
     row.cleared = true;
     row.ordinal = -1 - row.ordinal;
 }
 
-/// Makes a failed row pending again, as an operation made on the entry `base`, apart from the client's chain.
+/// Makes a failed row pending again, on the base `base`, outside of the client's chain.
 pub fn retry(row: &mut OfflineOperation, base: i64) {
     row.status = OfflineStatus::Pending;
     row.error = None;
     row.base_sequence = base;
-    // A row that failed without an attempt, because the right to write went, is out of its chain all the same.
+    // A row that failed without an attempt, because of missing rights, leaves its chain too.
     row.attempts = row.attempts.max(1);
 }
 
-/// Whether a pending row waits for a second attempt.
+/// Returns true if a pending row is a retry.
 pub fn is_retried(row: &OfflineOperation) -> bool {
     row.attempts > 0
 }

@@ -1,7 +1,7 @@
-//! How what a client brings comes into its queue: told from what is known, put in order.
+//! Adding a client's operations to its queue: separated from known ones, and in order.
 //!
-//! Owns the base of a chain, which is the text on which its first operation was made. What a client is answered is
-//! `offline`'s, what happens to the rows is `draining`'s.
+//! This module determines the base of a chain: the text on which its first operation was made. `offline` builds
+//! responses, and `draining` processes the rows.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::index::base_of_version;
 use super::operation::Operation;
 use super::queue::{self, Queue};
 
-/// When a full queue is worth another try: a drain makes room about that often.
+/// Time after which a client should retry with a full queue: a drain makes room about that often.
 const ROOM_AFTER: Duration = Duration::from_secs(1);
 
-/// An operation whose form is right.
+/// An operation with a valid form.
 pub struct Formed {
     pub(super) id: ClientToken,
     pub(super) sequence: i64,
@@ -31,29 +31,29 @@ pub struct Formed {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// On which text the client says that the first operation was made.
+/// The base of the first operation, from the client.
 pub struct Base {
-    /// By version.
+    /// As a version.
     pub version: Option<Natural>,
-    /// By sequence of the log.
+    /// As a log sequence.
     pub sequence: Option<Natural>,
 }
 
-/// What a call brought.
+/// The result of a call.
 pub struct Queued {
-    /// The id of the call that brought the operations first.
+    /// Id of the call that first queued the operations.
     pub queue_id: String,
-    /// Rows newly stored.
+    /// Number of new rows.
     pub stored: usize,
-    /// Whether any of its operations waits for the drain.
+    /// True if an operation waits for the drain.
     pub waits: bool,
 }
 
-/// Stores those operations that are not known.
+/// Stores the operations that are not known.
 ///
 /// # Errors
-/// `CONFLICT` for a known id with other content, and for a base ahead of the notes or too far behind; `RATE_LIMITED`
-/// if too many would be pending. Nothing is stored then.
+/// `CONFLICT`: a known id has different content, or the base is ahead of the notes or too far behind; `RATE_LIMITED`:
+/// too many would be pending. Nothing is stored then.
 pub fn store(
     ctx: &mut MutationCtx,
     queue: &Queue,
@@ -89,7 +89,7 @@ pub fn store(
         let reach = base_of(db, queue, &document, &known, first, &base)?;
         let waiting = new.iter().filter(|operation| operation.status == OfflineStatus::Pending);
         match reach.require(&document, quotas) {
-            // What is in the log already passes nothing any more: it is known, however old it is.
+            // Operations that are in the log already pass nothing; they are known, however old they are.
             Err(_) if draining::logged(db, queue, waiting.map(|new| &new.id))?.len() == pending => reach.base,
             reached => reached.map(|()| reach.base)?,
         }
@@ -103,10 +103,10 @@ pub fn store(
     Ok(Queued { queue_id, stored, waits })
 }
 
-/// The operations that are not in the queue yet, in the order in which they were made.
+/// Returns the operations that are not in the queue yet, in the order in which they were made.
 ///
 /// # Errors
-/// `CONFLICT` if one has an id under which other content came, in an earlier call or in this one.
+/// `CONFLICT`: an id occurs with different content, in an earlier call or in this one.
 fn unknown(operations: Vec<Formed>, known: &[Doc<OfflineOperation>]) -> Result<Vec<Formed>> {
     let mut seen: HashMap<ClientToken, Fingerprint> =
         known.iter().map(|row| (row.operation_id.clone(), row.fingerprint.clone())).collect();
@@ -124,12 +124,12 @@ fn unknown(operations: Vec<Formed>, known: &[Doc<OfflineOperation>]) -> Result<V
             }
         }
     }
-    // Stable: of operations with one sequence, the earlier in the array is the earlier one.
+    // The sort is stable: operations with the same sequence keep their order in the array.
     new.sort_by_key(|operation| operation.sequence);
     Ok(new)
 }
 
-/// Refuses more pending operations than a client may have.
+/// Checks the limit of a client's pending operations.
 fn require_room(db: &Db, queue: &Queue, more: usize, quotas: &Quotas) -> Result<()> {
     let pending_max = quotas.pending_offline_operations_per_client;
     if size(queue.count(db, OfflineStatus::Pending)?) + more > pending_max {
@@ -140,18 +140,18 @@ fn require_room(db: &Db, queue: &Queue, more: usize, quotas: &Quotas) -> Result<
     Ok(())
 }
 
-/// How far back a chain has to go.
+/// The distance of a chain to the end of the log.
 struct Reach {
-    /// The entry of the log on which it was made.
+    /// Log entry on which it was made.
     base: i64,
-    /// Up to which entry an earlier drain has brought it.
+    /// Last entry that an earlier drain has passed.
     through: i64,
-    /// Entries in its bridge.
+    /// Number of entries in its bridge.
     in_bridge: usize,
 }
 
 impl Reach {
-    /// Refuses a chain that lies too far behind.
+    /// Requires that the chain is near enough.
     fn require(&self, document: &Document, quotas: &Quotas) -> Result<()> {
         require_kept(document.row(), self.through)?;
         let behind = self.in_bridge + size(document.sequence() - self.through);
@@ -159,10 +159,10 @@ impl Reach {
     }
 }
 
-/// On which entry of the log the chain of a call was made, whose first operation has the client's sequence `first`.
+/// Returns the log entry on which a call's chain was made, whose first operation has the client's sequence `first`.
 ///
 /// # Errors
-/// `CONFLICT` if it is ahead of the notes.
+/// `CONFLICT`: it is ahead of the notes.
 fn base_of(
     db: &Db,
     queue: &Queue,
@@ -178,7 +178,7 @@ fn base_of(
         (None, Some(sequence)) => sequence.get().min(end),
         (None, None) => {
             let pending = queue.last_pending(db)?.filter(|row| !queue::is_retried(row));
-            // A call that repeats operations of the chain and adds new ones goes on with it, drained or not.
+            // A call that repeats operations of the chain and adds new ones continues the chain, drained or not.
             let repeated = chain
                 .as_ref()
                 .map(|chain| chain.base_sequence)
@@ -213,7 +213,7 @@ fn row(queue: &Queue, queue_id: &str, new: Formed, base_sequence: i64, ordinal: 
     }
 }
 
-/// Names a call by the first operation that it brought: no other call can have brought it.
+/// Identifies a call by the first operation that it queued: no other call can have queued it.
 fn queue_id(queue: &Queue, first: Option<&ClientToken>) -> String {
     const DIGITS: usize = 32;
     let named = Fingerprint::of(&(queue.meeting, queue.author, &queue.client, first));

@@ -1,14 +1,14 @@
-//! Offline operations of somebody who lost the right to write: they fail at once and not only when they are drained.
+//! Fails offline operations of a user who lost the right to write, immediately rather than when they are drained.
 //!
-//! The drain checks the rights of their author in its own transaction as well, so what is left to it fails there.
+//! The drain checks the rights of the author in its own transaction too, so the remaining operations fail there.
 
 use convoke::prelude::*;
 use schema::{Meeting, OfflineOperation, OfflineStatus, User};
 
-/// Operations that one call fails, as far as they fit a page of rows; those beyond it the drain fails.
+/// Most operations that one call fails, if they fit into a page of rows; the drain fails the rest.
 const OPERATIONS_MAX: usize = 500;
 
-/// Fails what a user has pending for the notes of one meeting.
+/// Fails a user's pending operations for the notes of one meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -18,7 +18,7 @@ pub fn fail_pending_in(ctx: &mut MutationCtx, meeting: Id<Meeting>, author: Id<U
     fail(ctx, rows)
 }
 
-/// Fails what a user has pending anywhere.
+/// Fails all pending operations of a user.
 ///
 /// # Errors
 /// A failure of the store.

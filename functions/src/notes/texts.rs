@@ -1,7 +1,7 @@
-//! The texts of a document's pieces in the database, read once and written once in a transaction.
+//! The texts of a document's pieces, each read once and written once per transaction.
 //!
-//! An operation looks at a piece before it changes it, and fifty operations of a drain mostly change the same one: so
-//! what was read is kept, and what was changed is written when the document is saved.
+//! An operation reads a piece before it changes it, and fifty operations of a drain mostly change the same one. So read
+//! texts are cached, and changed ones are written when the document is saved.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,24 +13,24 @@ use schema::{Meeting, NotePiece};
 use super::operation::Rejection;
 use super::pieces::Store;
 
-/// The pieces that a transaction has touched so far.
+/// The pieces that a transaction has read or changed.
 #[derive(Default)]
 pub struct Texts {
     touched: RefCell<BTreeMap<Id<NotePiece>, Touched>>,
 }
 
-/// A piece as it stands in the database, and its text as it shall be, if that is another one.
+/// The stored text of a piece, and its new text if it changed.
 struct Touched {
     row: Doc<NotePiece>,
     changed: Option<String>,
 }
 
-/// Why an operation was not applied to the document.
+/// Reason why an operation was not applied to the document.
 #[derive(Debug)]
 pub enum Failure {
-    /// The rules refuse it; nothing was written.
+    /// The rules reject it; nothing was written.
     Rejected(Rejection),
-    /// The database failed; the transaction has to be given up.
+    /// The database failed; the transaction must be rolled back.
     Broken(Error),
 }
 
@@ -53,12 +53,12 @@ impl From<StoreError> for Failure {
 }
 
 impl Texts {
-    /// The texts of a meeting's notes, to read and change within the transaction of `db`.
+    /// Returns the texts of a meeting's notes within the transaction of `db`.
     pub fn within<'a>(&'a self, db: &'a mut DbMut, meeting: Id<Meeting>) -> Within<'a> {
         Within { texts: self, db, meeting }
     }
 
-    /// Writes what was changed.
+    /// Writes the changed texts.
     ///
     /// # Errors
     /// A failure of the store.
@@ -84,7 +84,7 @@ impl Texts {
     }
 }
 
-/// [`Texts`] with the transaction in which they lie.
+/// [`Texts`] with their transaction.
 pub struct Within<'a> {
     texts: &'a Texts,
     db: &'a mut DbMut,

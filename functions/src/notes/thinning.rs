@@ -1,9 +1,9 @@
-//! Old entries of the log lose their text. What they made of the notes is kept, once, in a checkpoint.
+//! Removes the text of old log entries. A checkpoint keeps the text that they produced.
 //!
-//! Ids, sequences, fingerprints and where each entry acted stay: a repetition is known for good and answered as the first
-//! time, and nothing is applied twice. Notes go a step at a time, each a transaction of some milliseconds: the text behind
-//! the old entries is made a checkpoint and the log counts as beginning there; then entry after entry loses its text; then
-//! the checkpoints before that one go. Every step leaves notes that are whole.
+//! Ids, sequences, fingerprints and shapes stay, so that a repetition is recognized forever and nothing is applied
+//! twice. Thinning runs in steps, each a transaction of some milliseconds: a checkpoint is made behind the old entries,
+//! and the log counts as beginning there; then the entries lose their texts one after the other; then earlier
+//! checkpoints are deleted. The notes are consistent after every step.
 
 use convoke::prelude::*;
 use schema::limits::{Retention, days};
@@ -12,30 +12,29 @@ use schema::{Meeting, Note, NoteCheckpoint, NoteOperation, OperationType};
 use super::edits::size;
 use super::history::{self, ENTRIES_REPLAYED_MAX};
 
-/// Entries of one step: to change one takes 20 to 40 µs.
+/// Entries per step; changing one takes 20 to 40 µs.
 const ENTRIES_MAX: usize = 100;
 
-/// Units of text that go in one step: a long text lies in hundreds of pages, each of which is freed.
+/// Units of text per step: a long text is in hundreds of pages, which are freed.
 const UNITS_MAX: usize = 200_000;
 
-/// Notes that are looked at in one step. All of them are done with at once if they are of an earlier release and nobody
-/// ever wrote in them.
+/// Notes per step. A step finishes all of them if they are of an earlier release and were never changed.
 const NOTES_MAX: usize = 20;
 
-/// Whether old entries are left that have their text.
+/// Returns if old entries with text are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thinned {
-    /// None is.
+    /// None are left.
     All,
-    /// There may be some.
+    /// There may be more.
     Part,
 }
 
-/// What is to be done with the log of some notes.
+/// The work on the log of some notes.
 enum Old {
-    /// Nothing: the first entry with a text is as old as this.
+    /// Nothing: the first entry with a text was made at this time.
     None { text_since: Millis },
-    /// It can begin behind this entry.
+    /// The log can begin behind this entry.
     Entries {
         through: i64,
         version: i64,
@@ -44,7 +43,7 @@ enum Old {
     },
 }
 
-/// One step of thinning the log of the notes whose text has been there for the longest time.
+/// Runs one step on the notes with the oldest text.
 ///
 /// # Errors
 /// A failure of the store.
@@ -70,7 +69,7 @@ pub fn thin(ctx: &mut MutationCtx) -> Result<Thinned> {
     Ok(Thinned::Part)
 }
 
-/// Lets the log of some notes begin behind its old entries, or says when there will be any.
+/// Makes the log of some notes begin behind its old entries, or records when the next ones become old.
 fn fold(ctx: &mut MutationCtx, note: Doc<Note>, before: Millis) -> Result<()> {
     let meeting_id = note.meeting_id;
     let old = ctx.prepared((meeting_id, note.first_sequence, before), find)?;
@@ -78,7 +77,7 @@ fn fold(ctx: &mut MutationCtx, note: Doc<Note>, before: Millis) -> Result<()> {
     let db = ctx.db_mut();
     match &*old {
         Old::None { text_since } => {
-            // Something may have been written since it was looked at.
+            // A write may have occurred since the search.
             let latest = if note.sequence < note.first_sequence { Millis::MAX } else { now };
             db.patch_doc(note, |note| note.text_since = latest.min(*text_since))?;
         }
@@ -87,7 +86,7 @@ fn fold(ctx: &mut MutationCtx, note: Doc<Note>, before: Millis) -> Result<()> {
             let there = at().count()? > 0;
             let row = |content| NoteCheckpoint { meeting_id, sequence: *through, version: *version, content };
             match content {
-                // One that was there has fallen to later ones: the next step looks again.
+                // The checkpoint was deleted in favour of later ones; the next step searches again.
                 None if !there => return Ok(()),
                 Some(content) if !there => {
                     db.insert(row(content.clone()))?;
@@ -100,8 +99,8 @@ fn fold(ctx: &mut MutationCtx, note: Doc<Note>, before: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Where the log of some notes can begin, that begins at the entry `first`: behind the entries made before `before`, and
-/// not more than a replay away from a checkpoint.
+/// Returns the entry at which a log that begins at `first` can begin: behind the entries made before `before`, within
+/// one replay of a checkpoint.
 fn find(ctx: &QueryCtx, (meeting, first, before): &(Id<Meeting>, i64, Millis)) -> Result<Old> {
     let (db, meeting, first) = (ctx.db(), *meeting, *first);
     let end = db.query(Note::by_meeting).eq(meeting).unique()?.map_or(0, |note| note.sequence);
@@ -109,7 +108,7 @@ fn find(ctx: &QueryCtx, (meeting, first, before): &(Id<Meeting>, i64, Millis)) -
         let entry = db.query(NoteOperation::by_meeting_sequence).eq(meeting).eq(sequence).unique()?;
         entry.ok_or_else(|| Error::internal(format!("entry {sequence} of the notes of {meeting} is gone")))
     };
-    // Entries come in the order of time, so the first young one is found by halves.
+    // Entries are in the order of time, so a binary search finds the first young one.
     let (mut young, mut behind) = (first, end + 1);
     while young < behind {
         let middle = young + (behind - young) / 2;
@@ -130,7 +129,7 @@ fn find(ctx: &QueryCtx, (meeting, first, before): &(Id<Meeting>, i64, Millis)) -
         true => match history::replay(db, meeting, from, &content, through) {
             Ok(content) => Some(content),
             Err(error) => {
-                // Others are not to wait for notes that are broken.
+                // Other notes must not wait for broken ones.
                 error!("The log of the notes of {meeting} cannot be thinned: {}", error.message());
                 return Ok(Old::None { text_since: ctx.now() });
             }
@@ -140,7 +139,7 @@ fn find(ctx: &QueryCtx, (meeting, first, before): &(Id<Meeting>, i64, Millis)) -
     Ok(Old::Entries { through, version: entry(through)?.version, content })
 }
 
-/// Takes their text from the next entries that do not count as having it.
+/// Removes the text of the next entries before the beginning of the log.
 fn clear(ctx: &mut MutationCtx, note: Doc<Note>) -> Result<()> {
     let db = ctx.db_mut();
     let entries = db.query(NoteOperation::by_meeting_passed).eq(note.meeting_id);
@@ -148,7 +147,7 @@ fn clear(ctx: &mut MutationCtx, note: Doc<Note>) -> Result<()> {
     let (mut units, mut cleared) = (0, note.cleared_sequence);
     for (id, keys) in entries {
         let (_, (sequence, (_, (_, (_, (kind, (_, (length, ())))))))) = keys;
-        // Entries of earlier releases have their kind in the row only.
+        // Entries of earlier releases have their kind only in the row.
         if kind.is_none_or(|kind| kind == OperationType::Insert) {
             let more = length.map_or(UNITS_MAX, size);
             if units > 0 && units + more > UNITS_MAX {
@@ -163,7 +162,7 @@ fn clear(ctx: &mut MutationCtx, note: Doc<Note>) -> Result<()> {
     Ok(())
 }
 
-/// A checkpoint that nothing is replayed from any more.
+/// Returns a checkpoint that no replay needs any more.
 fn former_checkpoint(ctx: &impl Read, note: &Note) -> Result<Option<Doc<NoteCheckpoint>>> {
     let former = ctx.db().query(NoteCheckpoint::by_meeting_sequence).eq(note.meeting_id);
     Ok(former.range(..note.first_sequence - 1).first()?)

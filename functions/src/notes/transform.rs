@@ -1,21 +1,21 @@
-//! How one operation passes another that the server put before it.
+//! The transformation of an operation past another one that the server ordered before it.
 //!
-//! One total order per document, given by the server, and at most one operation of a client in flight (the Jupiter and
-//! Google Wave family): so one property is enough, TP1, `apply(apply(d, a), T(b, a)) = apply(apply(d, b), T(a, b))`.
-//! Owns that table and nothing else; sequences of operations are `chain`'s.
+//! The server defines one total order per document, and a client has at most one operation in flight (as in Jupiter and
+//! Google Wave). So one property is sufficient, TP1: `apply(apply(d, a), T(b, a)) = apply(apply(d, b), T(a, b))`.
+//! `chain` transforms sequences of operations.
 
 use super::operation::{Kind, Shape};
 
-/// Which of the two an operation is. It decides between two insertions at one place, and nothing else.
+/// The role of an operation. It only decides the order of two insertions at the same position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Not in the log yet: its text goes to the right of text already inserted at the same place.
+    /// Not in the log yet: its text goes to the right of text inserted at the same position.
     Incoming,
-    /// In the log already: its text keeps its place, to the left.
+    /// In the log: its text stays on the left.
     Committed,
 }
 
-/// What happens to one operation: itself moved, or, of a delete with an insertion inside its range, two deletes.
+/// The result for one operation: the moved operation, or, for a delete with an insertion inside its range, two deletes.
 ///
 /// They are applied one after the other; the second's position is that after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,10 @@ impl Pieces {
     }
 }
 
-/// `a` as it has to be after `b`, where both were made on the same document and `a` is the `side` of the two.
+/// Transforms `a` past `b`, where both were made on the same document and `a` has the role `side`.
 ///
-/// Text is deleted once; an insertion inside a deleted range survives, and so does one at either edge.
-/// A delete whose text is all gone becomes a retain of 0 where the text was.
+/// Text is deleted once. An insertion inside a deleted range, or at its edge, survives. A delete whose text is
+/// completely gone becomes a retain of 0 at its position.
 pub fn transform(a: Shape, b: Shape, side: Side) -> Pieces {
     match b.kind {
         Kind::Insert => past_insert(a, b, side),
@@ -46,9 +46,9 @@ pub fn transform(a: Shape, b: Shape, side: Side) -> Pieces {
     }
 }
 
-/// Two sequences made on the same document, each carried past the other: `(ours past theirs, theirs past ours)`.
+/// Transforms two sequences made on the same document past each other: `(ours past theirs, theirs past ours)`.
 ///
-/// `ours` is a sequence of incoming operations (the pieces of one, or a chain), `theirs` one committed operation.
+/// `ours` are incoming operations (the pieces of one, or a chain), `theirs` is one committed operation.
 pub fn cross(ours: &[Shape], theirs: Shape) -> (Vec<Shape>, Vec<Shape>) {
     if let [only] = ours {
         let moved = transform(*only, theirs, Side::Incoming);
@@ -113,7 +113,7 @@ mod tests {
     use super::super::operation::{Operation, Text};
     use super::*;
 
-    /// The text after `a` and then `b` as it has to be after `a`, which arrived first.
+    /// Returns the text after `first` and then `second`, transformed past it.
     fn both(text: &str, first: &Operation, second: &Operation) -> String {
         let mut text = Text::from(text);
         text.apply(first).unwrap();

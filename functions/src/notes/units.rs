@@ -1,9 +1,9 @@
-//! Counting text as browsers do, in UTF-16 code units.
+//! Counting text in UTF-16 code units, as browsers do.
 //!
-//! Owns the step from a unit offset to a byte offset, and the word for a position that cuts a surrogate pair.
-//! Rust strings hold no half pair, so text cut here is always well formed.
+//! Converts offsets in units to byte offsets, and detects positions inside a surrogate pair. Rust strings have no half
+//! pairs, so text cut here is always well-formed.
 
-/// How many UTF-16 code units `text` has.
+/// Returns the number of UTF-16 code units of `text`.
 pub fn units(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -11,9 +11,9 @@ pub fn units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// The byte at which the `offset`-th unit of `text` begins; the text's length in bytes for the offset at its end.
+/// Returns the byte offset of the unit at `offset`; the length in bytes for the offset at the end.
 ///
-/// `None` where the offset lies between the two halves of a surrogate pair, or behind the end.
+/// `None`: the offset is inside a surrogate pair, or behind the end.
 pub fn byte_at(text: &str, offset: usize) -> Option<usize> {
     if text.is_ascii() {
         return (offset <= text.len()).then_some(offset);
@@ -28,9 +28,9 @@ pub fn byte_at(text: &str, offset: usize) -> Option<usize> {
     (seen == offset).then_some(text.len())
 }
 
-/// Cuts `text` into parts of about `target` units each, as equal as pairs allow, none empty, none longer than `max`.
+/// Cuts `text` into parts of about `target` units, as equal as pairs allow: none empty, none longer than `max`.
 ///
-/// A text within `max` is one part, the empty text none. `target` is at least 1 and `max` at least 2 and `target`.
+/// A text within `max` is one part, and the empty text none. `target` is at least 1, and `max` at least 2 and `target`.
 pub fn cut(text: &str, target: usize, max: usize) -> Vec<&str> {
     let total = units(text);
     if total == 0 {
@@ -39,7 +39,7 @@ pub fn cut(text: &str, target: usize, max: usize) -> Vec<&str> {
     if total <= max {
         return vec![text];
     }
-    // One unit less than allowed: a part that would end inside a pair takes the pair's other half as well.
+    // One unit less than allowed, because a part that would end inside a pair includes the whole pair.
     let count = total.div_ceil(max - 1).max((total + target / 2) / target);
     let mut cuts = Vec::with_capacity(count);
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! What a client needs to find its way to the others: the media server's address, or servers that help it through
-//! routers and firewalls.
+//! Connection information for clients: the address of the media server, or STUN and TURN servers for direct
+//! connections.
 
 use convoke::prelude::*;
 use convoke::value;
@@ -12,7 +12,7 @@ use crate::access::Membership;
 use crate::meetings::creation::Features;
 use crate::meetings::provider::LiveKit;
 
-/// What [`crate::meetings::lifecycle::get_meeting_connection_info`] returns.
+/// The result of [`crate::meetings::lifecycle::get_meeting_connection_info`].
 ///
 /// ```json
 /// {"videoProvider": "webrtc", "roomId": "3f0c…", "iceServers": [{"urls": ["stun:stun.example.org:3478"]},
@@ -22,35 +22,35 @@ use crate::meetings::provider::LiveKit;
 /// ```
 #[value(output)]
 pub struct ConnectionInfo {
-    /// What carries sound and picture.
+    /// Media provider.
     pub video_provider: VideoProvider,
-    /// The room at the provider.
+    /// Id of the room at the media provider.
     pub room_id: String,
-    /// Where the media server is, if the meeting has one.
+    /// Address of the media server, if the meeting uses one.
     pub server_url: Option<String>,
-    /// Servers that help clients find each other, as `RTCPeerConnection` takes them.
+    /// STUN and TURN servers, in the form of `RTCPeerConnection`.
     pub ice_servers: Vec<IceServer>,
-    /// Until when the credentials are good.
+    /// Expiry of the credentials.
     pub expires_at: Millis,
-    /// What the meeting can do.
+    /// Features of the meeting.
     pub features: Features,
 }
 
-/// A server that helps connections come about, as `RTCPeerConnection` takes it.
+/// A STUN or TURN server, in the form of `RTCPeerConnection`.
 #[value(output)]
 pub struct IceServer {
-    /// Its addresses, such as `turn:turn.example.org:3478`.
+    /// URLs, such as `turn:turn.example.org:3478`.
     pub urls: Vec<String>,
-    /// The user of a TURN server.
+    /// User name for a TURN server.
     pub username: Option<String>,
-    /// The password of a TURN server, good until `expiresAt`.
+    /// Password for a TURN server, valid until `expiresAt`.
     pub credential: Option<String>,
 }
 
-/// How the caller connects to a meeting.
+/// Returns the connection information for the caller.
 ///
 /// # Errors
-/// `PROVIDER_ERROR`: its media server is not configured any more.
+/// `PROVIDER_ERROR`: the media server of the meeting is no longer configured.
 pub fn info(ctx: &ActionCtx, membership: &Membership) -> Result<ConnectionInfo> {
     let Membership { user, meeting, .. } = membership;
     let server_url = match meeting.video_provider {
@@ -78,7 +78,7 @@ fn ice_servers(ctx: &ActionCtx, user: Id<User>, now_s: i64, is_over: bool) -> Re
         servers.push(IceServer { urls: stun, username: None, credential: None });
     }
     let relays: Vec<String> = ctx.settings::<Turn>().urls.iter().map(|url| url.as_str().to_owned()).collect();
-    // Relaying costs: what is over gives nobody an account with the relay.
+    // Relaying costs bandwidth, so a meeting that has ended gives no credentials.
     if !relays.is_empty() && !is_over {
         let made = turn_credentials(ctx.secret(TURN_SECRET)?.expose(), &user.to_string(), now_s);
         servers.push(IceServer { urls: relays, username: Some(made.username), credential: Some(made.credential) });

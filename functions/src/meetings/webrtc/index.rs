@@ -1,4 +1,4 @@
-//! What clients report of their media sessions.
+//! Reports of clients about their media sessions.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
@@ -7,7 +7,7 @@ use schema::{ClientToken, MediaSession, Meeting, Metadata, SessionState};
 use super::session::{self, Report, ReportedSession};
 use crate::audit;
 
-/// What [`update_session_state`] takes.
+/// Arguments of [`update_session_state`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "sessionId": "tab-1", "state": "connected",
@@ -16,16 +16,16 @@ use crate::audit;
 #[args]
 pub struct UpdateSessionState {
     pub meeting_id: Id<Meeting>,
-    /// The client's own name of the session. One that is not known is made, if it connects.
+    /// Id of the session, chosen by the client. A connecting session is created if it does not exist.
     pub session_id: ClientToken,
     pub state: SessionState,
-    /// Laid over what is there, key by key. `packetLoss` (%), `latency` (ms), `jitter` (ms) and `bitrate` (bit/s) are
-    /// rated; a `connectionQuality` in it is believed.
+    /// Merged into the existing metadata, key by key. `packetLoss` (%), `latency` (ms), `jitter` (ms) and `bitrate`
+    /// (bit/s) determine the quality; a valid `connectionQuality` takes precedence.
     pub metadata: Option<Metadata>,
 }
 
-/// Records the state and the quality of a media session. One that is connected means that its owner has joined. Returns
-/// the record's id. A host may close anybody's.
+/// Records the state and quality of a media session. A connected session makes its owner join. Returns the id of the
+/// record. A host may close any session.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting; "Requires host role" to close somebody else's session.

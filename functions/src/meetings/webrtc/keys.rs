@@ -1,7 +1,7 @@
-//! The keys that room tokens are signed with.
+//! The keys for signing room tokens.
 //!
-//! Rooms of the built-in provider have a key of this installation, made when the first token is; those of a LiveKit
-//! server have the server's.
+//! Rooms of the built-in provider use a key of this installation, created with the first token. Rooms of a LiveKit
+//! server use the server's key.
 
 use convoke::prelude::*;
 use schema::VideoProvider;
@@ -9,16 +9,15 @@ use schema::VideoProvider;
 use super::tokens::RoomKey;
 use crate::meetings::provider::{API_SECRET, LiveKit, PREVIOUS_API_SECRET, Server};
 
-/// The name of the installation's own key, which stands in the tokens as their issuer.
+/// Name of the installation's key, which is the issuer of its tokens.
 const OWN_KEY: &str = "convoke";
-/// Its secret.
+/// Name of its secret.
 const OWN_SECRET: &str = "ROOM_KEY";
 
-/// The key for tokens to a room of this provider.
+/// Returns the key for tokens of this provider.
 ///
 /// # Errors
-/// `INTERNAL` if it cannot be read; `PROVIDER_ERROR` if the server that the meeting was made for is not configured any
-/// more.
+/// `INTERNAL`: it cannot be read; `PROVIDER_ERROR`: the server of the meeting is no longer configured.
 pub fn room_key(ctx: &ActionCtx, provider: VideoProvider) -> Result<RoomKey> {
     match provider {
         VideoProvider::WebRtc => Ok(key(OWN_KEY, ctx.own_secret(OWN_SECRET)?.expose())),
@@ -30,10 +29,10 @@ pub fn room_key(ctx: &ActionCtx, provider: VideoProvider) -> Result<RoomKey> {
     }
 }
 
-/// The keys that a LiveKit server may take, the one to try first first.
+/// Returns the keys that a LiveKit server may accept, in the order to try.
 ///
 /// # Errors
-/// `INTERNAL` if one cannot be read.
+/// `INTERNAL`: a key cannot be read.
 pub fn server_keys(ctx: &ActionCtx, server: &Server) -> Result<Vec<RoomKey>> {
     let mut keys = vec![key(&server.api_key, ctx.secret(API_SECRET)?.expose())];
     if let Some(previous) = &server.previous_api_key
@@ -44,7 +43,7 @@ pub fn server_keys(ctx: &ActionCtx, server: &Server) -> Result<Vec<RoomKey>> {
     Ok(keys)
 }
 
-/// `PROVIDER_ERROR`: a meeting was made for a server that is gone.
+/// Returns `PROVIDER_ERROR`: the server of the meeting is no longer configured.
 pub fn no_server() -> Error {
     Error::provider("The media server of this meeting is not configured")
 }

@@ -1,6 +1,6 @@
-//! Having a LiveKit server brought in line, asked for in the transaction that changes the rows.
+//! Schedules updates of a LiveKit server in the transaction that changes the rows.
 //!
-//! `meetings/mediaServer` does it afterwards, as often as it takes. Rooms of the built-in provider need none of this.
+//! `meetings/mediaServer` executes them with retries. Rooms of the built-in provider need no updates.
 
 use convoke::When;
 use convoke::prelude::*;
@@ -10,7 +10,7 @@ use super::room_service::MediaServer;
 use crate::events::Event;
 use crate::meetings::media_server;
 
-/// Lets the server follow what happened to these sessions.
+/// Schedules an update of the server for these sessions.
 ///
 /// # Errors
 /// A failure of the store.
@@ -27,13 +27,13 @@ pub fn follow_up(
     Ok(())
 }
 
-/// Puts a user out of the room: with the sessions that were `closed` just now, and with every other client of theirs that
-/// the server has in it, whatever its session says of itself: a client may be in without telling.
+/// Ejects a user from the room, with the sessions that were just `closed` and every other client of the user on the
+/// server. A client may be connected without reporting it.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>, closed: Vec<ClientToken>) -> Result<()> {
-    // Nobody is in the room of a meeting that has not begun, or is over.
+    // The room of a meeting that has not started or has ended is empty.
     let may_be_in = meeting.state == MeetingState::Active || !closed.is_empty();
     if meeting.video_provider == VideoProvider::LiveKit && may_be_in {
         let args = MediaServer { meeting_id: meeting.id(), session_ids: closed, evicted: Some(user) };
@@ -44,7 +44,7 @@ pub fn evict(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, user: Id<User>, clos
 
 crate::listener!(hear);
 
-/// Ends the room of a meeting that is over.
+/// Ends the room of a meeting that has ended.
 fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
     if event == Event::Concluded && meeting.video_provider == VideoProvider::LiveKit {
         let args = MediaServer { meeting_id: meeting.id(), session_ids: Vec::new(), evicted: None };

@@ -1,8 +1,7 @@
-//! Media sessions: tokens for the room, signals between clients, servers to relay through, and how good the connection
-//! is.
+//! Media sessions: room tokens, signals between clients, relay servers, and connection quality.
 //!
-//! `quality`, `tokens` and `turn` are plain rules; `session` makes the moves of a session; `room_service` speaks to a
-//! LiveKit server, and `media_server` has it do so. The rest is what clients call.
+//! `quality`, `tokens` and `turn` are pure rules. `session` implements the transitions of a session. `room_service`
+//! calls a LiveKit server, and `media_server` schedules the calls. The other modules are functions for clients.
 
 pub mod quality;
 pub mod tokens;

@@ -1,22 +1,22 @@
-//! How good a connection is, from the figures a client reports.
+//! The quality of a connection, from the metrics of a client.
 //!
-//! Owns the thresholds. Which metadata keys carry the figures, and that a rating sent by the client wins, is the
-//! session's business.
+//! This module defines the thresholds. `session` defines the metadata keys of the metrics and the precedence of the
+//! client's own rating.
 
-/// The figures of one report. An absent one does not count, nor does one that is negative or not finite.
+/// The metrics of one report. Absent, negative and infinite values are ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Metrics {
-    /// Lost packets, percent.
+    /// Packet loss, percent.
     pub packet_loss: Option<f64>,
-    /// Round trip, ms.
+    /// Round-trip time, ms.
     pub latency: Option<f64>,
-    /// Variation of the delay, ms.
+    /// Jitter, ms.
     pub jitter: Option<f64>,
-    /// bit/s.
+    /// Bitrate, bit/s.
     pub bitrate: Option<f64>,
 }
 
-/// A rating, best last, so that `min` of two is the worse one.
+/// A rating, from worst to best, so that `min` of two is the worse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quality {
     Poor,
@@ -26,7 +26,7 @@ pub enum Quality {
 }
 
 impl Quality {
-    /// The rating as it goes over the wire.
+    /// Returns the rating on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,16 +38,16 @@ impl Quality {
     }
 }
 
-/// Below this a picture cannot be more than fair, however few packets get lost, bit/s.
+/// Bitrate below which a connection is at most fair, bit/s.
 const BITRATE_MIN: f64 = 100_000.0;
 
-/// Rates the figures that are there: the worst of them decides. None when there is no usable figure.
+/// Returns the worst rating of the metrics. None: there is no usable metric.
 #[must_use]
 pub fn rate(metrics: &Metrics) -> Option<Quality> {
     [
         usable(metrics.packet_loss).map(|loss| graded(loss, [0.5, 2.0, 5.0])),
         usable(metrics.latency).map(|latency_ms| graded(latency_ms, [100.0, 150.0, 300.0])),
-        // Jitter has no step between good and fair: up to 30 ms the receiver's buffer hides it.
+        // Jitter of up to 30 ms is hidden by the receiver's buffer, so it has no step between good and fair.
         usable(metrics.jitter).map(|jitter_ms| graded(jitter_ms, [f64::INFINITY, 30.0, 50.0])),
         usable(metrics.bitrate).map(|bitrate| if bitrate < BITRATE_MIN { Quality::Fair } else { Quality::Excellent }),
     ]
@@ -60,7 +60,7 @@ fn usable(figure: Option<f64>) -> Option<f64> {
     figure.filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-/// The grade of a figure, from the values it must exceed to be good, fair and poor.
+/// Returns the rating of a value, from the thresholds above which it is good, fair and poor.
 fn graded(figure: f64, [good, fair, poor]: [f64; 3]) -> Quality {
     if figure > poor {
         Quality::Poor

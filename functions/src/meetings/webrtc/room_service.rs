@@ -1,7 +1,7 @@
-//! Bringing a LiveKit server in line with what the rows say: who is out, who may do what, which room is over.
+//! Updates a LiveKit server from the rows: ejected users, permissions, and ended rooms.
 //!
-//! `media_server` asks for it in the transaction that changes the rows; `meetings/mediaServer` does it afterwards, as often
-//! as it takes. It goes by the rows as they are then, so that doing it twice, or in another order, ends the same.
+//! `media_server` schedules an update in the transaction that changes the rows, and `meetings/mediaServer` runs it with
+//! retries. An update uses the current rows, so that repeated or reordered updates have the same result.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,22 +18,22 @@ use super::tokens::{self, Admission, Recording, RoomKey, ServerRight, Validity};
 use crate::meetings::provider::{LiveKit, Server};
 use crate::meetings::{participants, sessions};
 
-/// Bytes of the server's list of who is in a room: some kilobytes for each of its people.
+/// Largest list of participants from the server, in bytes: a few kilobytes per participant.
 const INSIDE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How long one call of the server may take.
+/// Timeout of one call to the server.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What `meetings/mediaServer` takes.
+/// Arguments of `meetings/mediaServer`.
 #[args]
 pub struct MediaServer {
     pub meeting_id: Id<Meeting>,
-    /// Whose place in the room is to be brought in line; with none, only the room itself is.
+    /// Sessions whose place in the room is updated; without any, only the room itself is.
     pub session_ids: Vec<ClientToken>,
-    /// Who is put out with every client that the server has in the room, whatever happened to its session.
+    /// User to eject, with every client in the room.
     pub evicted: Option<Id<User>>,
 }
 
-/// A room as the rows have it.
+/// A room according to the rows.
 #[value]
 pub struct Room {
     pub room_id: String,
@@ -43,22 +43,22 @@ pub struct Room {
     pub places: Vec<Place>,
 }
 
-/// A session's place in a room.
+/// The place of a session in a room.
 #[value]
 pub struct Place {
     pub session_id: ClientToken,
-    /// Whose it is and as what; none if it has no place any more.
+    /// Its owner and role; none if it no longer has a place.
     pub holder: Option<Holder>,
 }
 
-/// Who holds a place in a room.
+/// The owner of a place in a room.
 #[value]
 pub struct Holder {
     pub user_id: Id<User>,
     pub role: Role,
 }
 
-/// How the rows have the room of a meeting and the places of these sessions in it; none without a meeting.
+/// Returns the room of a meeting and the places of these sessions according to the rows; none without a meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -81,7 +81,7 @@ pub fn room(ctx: &QueryCtx, args: MediaServer) -> Result<Option<Room>> {
 
 fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<Option<Holder>> {
     let session = sessions::find(ctx, meeting, session_id)?;
-    // One that has failed may come back, and one that is closed may not.
+    // A failed session may reconnect; a closed one may not.
     let Some(session) = session.filter(|session| session.state != SessionState::Closed) else { return Ok(None) };
     let participant = participants::find(ctx, meeting, session.user_id)?;
     let is_active = ctx.db().get(session.user_id)?.is_some_and(|user| user.is_active);
@@ -92,11 +92,11 @@ fn holder(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Re
 #[value]
 pub struct Client {
     pub session_id: ClientToken,
-    /// Whose it is by its token; a session's row says it too, as long as it is kept.
+    /// User in its token; the row of its session has it too while it exists.
     pub user_id: Option<Id<User>>,
 }
 
-/// What [`places_of`] takes.
+/// Arguments of [`places_of`].
 #[args]
 pub struct PlacesOf {
     pub meeting_id: Id<Meeting>,
@@ -104,7 +104,7 @@ pub struct PlacesOf {
     pub inside: Vec<Client>,
 }
 
-/// Which of the clients in a room are a user's, and how the rows have their places.
+/// Returns the places, according to the rows, of a user's clients in a room.
 ///
 /// # Errors
 /// A failure of the store.
@@ -122,11 +122,11 @@ pub fn places_of(ctx: &QueryCtx, args: PlacesOf) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Tells the server. Of somebody who is put out it is asked first which clients it has: it alone knows those that are in
-/// although their session was closed long ago.
+/// Updates the server. Before it ejects a user, it requests the list of clients, since only the server knows clients
+/// whose session was closed long ago.
 ///
 /// # Errors
-/// `PROVIDER_ERROR`, `TIMEOUT` if it does not take it; `INTERNAL` without its secret.
+/// `PROVIDER_ERROR`, `TIMEOUT`: the server does not accept the update; `INTERNAL`: its secret is missing.
 pub async fn bring_in_line(
     ctx: &ActionCtx,
     meeting_id: Id<Meeting>,
@@ -159,7 +159,7 @@ pub async fn bring_in_line(
     Ok(())
 }
 
-/// The interface of a server, for one room.
+/// The API of a server, for one room.
 struct RoomService<'a> {
     ctx: &'a ActionCtx,
     server: &'a Server,
@@ -174,7 +174,7 @@ impl RoomService<'_> {
         Ok(())
     }
 
-    /// The clients that the server has in the room, without those that no token of ours let in.
+    /// Returns the clients in the room, except those without a token of this installation.
     async fn inside(&self) -> Result<Vec<Client>> {
         let body = json!({"room": self.room});
         let Some(answer) = self.call("ListParticipants", ServerRight::AdministerRoom, &body).await? else {
@@ -184,7 +184,7 @@ impl RoomService<'_> {
         Ok(participants.into_iter().filter_map(Client::of).collect())
     }
 
-    /// What the participant may do now, which the token that they came with does not know.
+    /// Sends the participant's current permissions, which the token does not have.
     async fn update(&self, meeting_id: Id<Meeting>, room: &Room, place: &Place, holder: &Holder) -> Result<()> {
         let admission = Admission {
             participant_id: &place.session_id,
@@ -206,7 +206,7 @@ impl RoomService<'_> {
                 "canSubscribe": now.video.can_subscribe,
                 "canPublish": now.video.can_publish,
                 "canPublishData": now.video.can_publish_data,
-                // Constants of an enumeration here, lower-case names in a token.
+                // The API has enum constants; a token has lower-case names.
                 "canPublishSources":
                     now.video.can_publish_sources.iter().map(|source| source.to_uppercase()).collect::<Vec<_>>(),
             },
@@ -215,8 +215,8 @@ impl RoomService<'_> {
         Ok(())
     }
 
-    /// One call, by the first key that the server takes; its answer. A room or participant that is not there is no
-    /// failure, and has none: that is how it was to be.
+    /// Makes a call with the first key that the server accepts. Returns none, without an error, if the room or
+    /// participant does not exist, because that is the wanted state.
     async fn call(&self, method: &str, right: ServerRight, body: &Value) -> Result<Option<Reply>> {
         let url = format!("{}/twirp/livekit.RoomService/{method}", self.server.url.http());
         let mut answer = None;
@@ -252,7 +252,7 @@ impl RoomService<'_> {
     }
 }
 
-/// The server's list of who is in a room, as far as it is read.
+/// The server's list of participants; only the used part.
 #[derive(Deserialize)]
 struct Inside {
     #[serde(default)]
@@ -267,7 +267,7 @@ struct Participant {
 }
 
 impl Client {
-    /// A client by what the server says of it; none for one that is no session, such as a recorder.
+    /// Reads a client; none for other participants, such as a recorder.
     fn of(participant: Participant) -> Option<Self> {
         let session_id = ClientToken::new(participant.identity).ok()?;
         let user_id = participant.attributes.get("userId").and_then(|id| id.parse().ok());
@@ -275,7 +275,7 @@ impl Client {
     }
 }
 
-/// Whether an answer says that the room or participant is not there, and not that the address is wrong.
+/// Returns true if the response means that the room or participant does not exist, rather than a wrong address.
 fn is_not_found(body: &str) -> bool {
     let code = serde_json::from_str::<Value>(body).ok().and_then(|body| body.get("code").cloned());
     code.is_some_and(|code| code == "not_found")

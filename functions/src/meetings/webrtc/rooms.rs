@@ -1,4 +1,4 @@
-//! The way into a room: a token for one participant.
+//! Access tokens for media rooms.
 
 use aws_lc_rs::rand;
 use convoke::prelude::*;
@@ -12,15 +12,15 @@ use crate::access::{self, Membership};
 use crate::meetings::{presence, state};
 use crate::{audit, names};
 
-/// What [`generate_participant_access_token`] takes.
+/// Arguments of [`generate_participant_access_token`].
 #[args]
 pub struct GenerateParticipantAccessToken {
     pub meeting_id: Id<Meeting>,
-    /// The client's own name of its session, one a tab or device. Absent: a new one.
+    /// Id of the session, chosen by the client: one per tab or device. Absent: a new one.
     pub session_id: Option<ClientToken>,
 }
 
-/// A way into a room.
+/// Access to a room.
 ///
 /// ```json
 /// {"token": "eyJ…", "provider": "webrtc", "roomId": "3f0c…", "participantId": "tab-1",
@@ -28,24 +28,24 @@ pub struct GenerateParticipantAccessToken {
 /// ```
 #[value(output)]
 pub struct AccessGrant {
-    /// For the room, in LiveKit's format.
+    /// Token for the room, in LiveKit's format.
     pub token: String,
-    /// What carries sound and picture.
+    /// Media provider.
     pub provider: VideoProvider,
-    /// The room at the provider.
+    /// Id of the room at the media provider.
     pub room_id: String,
-    /// The caller's identity in the room, and the id of their session.
+    /// Identity of the caller in the room, which is the id of the session.
     pub participant_id: ClientToken,
-    /// What the caller may do in the room.
+    /// Permissions of the caller in the room.
     pub permissions: Permissions,
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
 }
 
 /// Issues an access token for the meeting's media room.
 ///
-/// Makes or renews their session and mints a token for it, another one each time. A host's first request starts a
-/// scheduled meeting.
+/// Creates or renews the caller's session and issues a new token for it. The first request of a host starts a scheduled
+/// meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -93,18 +93,18 @@ pub async fn generate_participant_access_token(
     })
 }
 
-/// What [`admit`] takes.
+/// Arguments of [`admit`].
 #[args]
 pub struct Admit {
     pub meeting_id: Id<Meeting>,
     pub session_id: ClientToken,
 }
 
-/// Somebody who may go in, and what their token says.
+/// An admitted participant, with the content of the token.
 #[value]
 pub struct Admitted {
     pub user_id: Id<User>,
-    /// The name that others see.
+    /// Display name.
     pub name: String,
     pub role: Role,
     pub provider: VideoProvider,
@@ -113,8 +113,8 @@ pub struct Admitted {
     pub recording_enabled: bool,
 }
 
-/// The part of [`generate_participant_access_token`] that is a transaction: begins the meeting, and makes the session.
-/// Its rights are checked again, since the caller may have lost them since the action began.
+/// The transaction of [`generate_participant_access_token`]: starts the meeting and creates the session. It checks the
+/// rights again, since the caller may have lost them after the action started.
 ///
 /// # Errors
 /// As there.
@@ -136,7 +136,7 @@ pub fn admit(ctx: &mut MutationCtx, mut membership: Membership, args: Admit) -> 
     })
 }
 
-/// The meeting, which a host begins by asking for a token.
+/// Returns the meeting; the first token request of a host starts it.
 fn going_on(ctx: &mut MutationCtx, membership: &Membership) -> Result<Doc<Meeting>> {
     match membership.meeting.state {
         MeetingState::Active => Ok(membership.meeting.clone()),
@@ -150,7 +150,7 @@ fn going_on(ctx: &mut MutationCtx, membership: &Membership) -> Result<Doc<Meetin
     }
 }
 
-/// 128 random bits in hex.
+/// Returns 128 random bits in hex.
 fn random_id() -> Result<String> {
     let mut bytes = [0; 16];
     rand::fill(&mut bytes).map_err(|_| Error::internal("the system has no random bytes"))?;

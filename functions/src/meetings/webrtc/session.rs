@@ -18,18 +18,18 @@ use crate::audit;
 use crate::meetings::presence::{moves, register};
 use crate::meetings::{sessions, state};
 
-/// A session of the caller's.
+/// A session of the caller.
 pub struct OwnSession {
-    /// The caller's place in the meeting.
+    /// The caller's participation.
     pub membership: Membership,
-    /// The row.
+    /// The row of the session.
     pub session: Doc<MediaSession>,
 }
 
-/// The caller's own session of this id.
+/// Returns the caller's session with this id.
 ///
 /// # Errors
-/// Those of [`access::participant`]; `NOT_FOUND` "Media session not found", also for another user's.
+/// Errors of [`access::participant`]; `NOT_FOUND` "Media session not found", also for another user's session.
 pub fn own_session(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<OwnSession> {
     let membership = access::participant(ctx, meeting)?;
     let session = sessions::find(ctx, meeting, session_id)?;
@@ -37,18 +37,18 @@ pub fn own_session(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientTok
     Ok(OwnSession { membership, session })
 }
 
-/// A session that the caller reports on.
+/// A session in a report of the caller.
 pub struct ReportedSession {
-    /// The caller's place in the meeting.
+    /// The caller's participation.
     pub membership: Membership,
-    /// The row; none for a new session.
+    /// The session; none if it is new.
     pub session: Option<Doc<MediaSession>>,
 }
 
-/// The session of this id that the caller moves `to` a state. Only a host closes another user's.
+/// Returns the session with this id that the caller moves to state `to`. Only a host may close another user's session.
 ///
 /// # Errors
-/// Those of [`access::participant`]; `FORBIDDEN` "Requires host role".
+/// Errors of [`access::participant`]; `FORBIDDEN` "Requires host role".
 pub fn reported_session(
     ctx: &impl Read,
     meeting: Id<Meeting>,
@@ -64,11 +64,11 @@ pub fn reported_session(
     Ok(ReportedSession { membership, session })
 }
 
-/// Starts an attempt: the caller's session of this id is connecting now, whether it is new, was closed or had failed.
-/// One that is open stays as it is.
+/// Starts a connection attempt: the caller's session with this id becomes connecting, whether it is new, was closed or
+/// had failed. An open session does not change.
 ///
 /// # Errors
-/// `CONFLICT` "Session ID is already in use" by somebody else; `FAILED_PRECONDITION` "Too many open sessions".
+/// `CONFLICT` "Session ID is already in use" by another user; `FAILED_PRECONDITION` "Too many open sessions".
 pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
     let now = ctx.now();
     match sessions::find(ctx, membership.meeting.id(), session_id)? {
@@ -92,8 +92,8 @@ pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientT
     }
 }
 
-/// Takes what a client says of its own session: where the connection is, and how good. `session` is the one that
-/// stands there, if any. One that is connected means that its owner is there.
+/// Records a client's report on its own session: connection state and quality. `session` is the existing one, if any. A
+/// connected session makes its owner join.
 ///
 /// # Errors
 /// `NOT_FOUND` "Media session not found", if it does not begin with connecting or connected; `FAILED_PRECONDITION`
@@ -141,18 +141,18 @@ pub fn report(
     Ok(session)
 }
 
-/// What a client reports.
+/// The report of a client.
 pub struct Report {
-    /// Where the connection is.
+    /// State of the connection.
     pub state: SessionState,
-    /// Figures and labels, to be laid over those that stand there.
+    /// Metrics and labels to merge into the existing ones.
     pub metadata: Option<Metadata>,
 }
 
-/// Closes another user's session, as a host: see [`reported_session`].
+/// Closes another user's session, for a host; see [`reported_session`].
 ///
 /// # Errors
-/// `CONFLICT` "Session ID is already in use" for any other move.
+/// `CONFLICT` "Session ID is already in use" for any other state.
 pub fn close_foreign(
     ctx: &mut MutationCtx,
     membership: &Membership,
@@ -173,7 +173,7 @@ pub fn close_foreign(
     Ok(session)
 }
 
-/// Closes a session; one that is closed stays as it is.
+/// Closes a session; a closed one does not change.
 ///
 /// # Errors
 /// A failure of the store.
@@ -193,10 +193,10 @@ pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<Me
     Ok(session)
 }
 
-/// Makes room for one more session of the caller: at the limit their oldest one that is not connected is closed.
+/// Makes room for another session of the caller: at the limit, closes the oldest one that is not connected.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` "Too many open sessions", where all are connected.
+/// `FAILED_PRECONDITION` "Too many open sessions": all are connected.
 fn make_room(ctx: &mut MutationCtx, membership: &Membership) -> Result<()> {
     let most = ctx.settings::<Quotas>().open_sessions_per_user;
     let open = sessions::open_of(ctx, membership.meeting.id(), membership.user.id())?;
@@ -247,13 +247,13 @@ fn write(ctx: &mut MutationCtx, session: Doc<MediaSession>, report: Report) -> R
     Ok(session)
 }
 
-/// Whether a connection that stands changes where its owner is, or begins the meeting that they host.
+/// Returns true if a connected session changes its owner's presence, or starts a meeting that the owner hosts.
 fn brings_in(membership: &Membership) -> bool {
     let begins = membership.participant.role == Role::Host && membership.meeting.state == MeetingState::Scheduled;
     membership.participant.presence != Presence::Joined || begins
 }
 
-/// How good the connection is by what a client sent: its own rating if that is one, else what its figures give.
+/// Returns the quality from a report: the client's own rating if it is valid, otherwise that of the metrics.
 fn rating(metadata: &Metadata) -> Option<ConnectionQuality> {
     let own = metadata.text("connectionQuality").and_then(|text| text.parse().ok());
     own.or_else(|| {
@@ -276,7 +276,7 @@ fn not_found() -> Error {
     Error::not_found("Media session not found")
 }
 
-/// `FAILED_PRECONDITION`: nothing more can happen in a session.
+/// Returns `FAILED_PRECONDITION`: the session has ended.
 pub fn closed() -> Error {
     Error::failed_precondition("Session is closed")
 }

@@ -1,4 +1,4 @@
-//! What an installation decides about media: how long tokens last, and the servers that help clients find each other.
+//! Settings of media: lifetime of tokens, and STUN and TURN servers.
 
 use convoke::settings::Section;
 use convoke::value;
@@ -11,12 +11,12 @@ use super::tokens::VALID_S;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rooms {
-    /// How long a token opens its room, in seconds: 60 … 21,600, a quarter of an hour by default. A client asks for
-    /// a new one to connect again; who is in stays in.
+    /// Lifetime of a room token in seconds: 60 to 21,600; 15 minutes by default. A client requests a new token to
+    /// reconnect; connected clients stay connected.
     pub token_valid_s: TokenValidity,
 }
 
-/// How long a token opens its room, in seconds: a minute to six hours.
+/// Lifetime of a room token in seconds: a minute to six hours.
 #[value(integer, min = 60, max = 21_600)]
 pub struct TokenValidity(i64);
 
@@ -26,16 +26,16 @@ impl Default for TokenValidity {
     }
 }
 
-/// Servers that tell a client its public address.
+/// STUN servers, which tell clients their public address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stun {
-    /// Their addresses. By default a public one, so that clients behind different routers find each other at once;
-    /// `[]` for none, and an address of one's own where nobody outside may learn who connects.
+    /// URLs. The default is a public server, so that clients behind different routers can connect. Use `[]` for none,
+    /// or your own server to keep the addresses of users private.
     pub urls: Vec<StunUrl>,
 }
 
-/// The address of a STUN server: `stun:host:port`.
+/// URL of a STUN server: `stun:host:port`.
 #[value(text, trim, max = 255, pattern = "^stuns?:[^/]+$", expected = "an address such as stun:stun.example.org:3478")]
 pub struct StunUrl(String);
 
@@ -45,20 +45,20 @@ impl Default for Stun {
     }
 }
 
-/// Servers that relay what finds no way of its own. They share the secret `TURN_SECRET` with this
+/// TURN servers, which relay media if no direct connection is possible. They share the secret `TURN_SECRET` with this
 /// installation: `use-auth-secret` and `static-auth-secret` of coturn.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Turn {
-    /// Their addresses; none by default.
+    /// URLs; none by default.
     #[schemars(example = ["turn:turn.example.org:3478"])]
     pub urls: Vec<TurnUrl>,
 }
 
-/// The secret that the relays know as well.
+/// Name of the secret shared with the relays.
 pub const TURN_SECRET: &str = "TURN_SECRET";
 
-/// The address of a TURN server: `turn:host:port`, `turns:host:port?transport=tcp`.
+/// URL of a TURN server: `turn:host:port`, `turns:host:port?transport=tcp`.
 #[value(text, trim, max = 255, pattern = "^turns?:[^/]+$", expected = "an address such as turn:turn.example.org:3478")]
 pub struct TurnUrl(String);
 

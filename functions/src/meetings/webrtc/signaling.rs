@@ -1,4 +1,4 @@
-//! Sessions as clients see each other's, and the signals by which they find a way to each other.
+//! Sessions of other participants, and signals to connect to them.
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
@@ -16,7 +16,7 @@ use crate::meetings::{participants, presence, sessions, state};
 use crate::names::{self, Person};
 use crate::paging;
 
-/// A media session as lists show one.
+/// A media session in a list.
 ///
 /// ```json
 /// {"_id": "session_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000,
@@ -34,25 +34,25 @@ pub struct ListedSession {
     #[value(rename = "_creationTime")]
     pub creation_time: Millis,
     pub meeting_id: Id<Meeting>,
-    /// The client's own name of it.
+    /// Id from the client.
     pub session_id: ClientToken,
     pub user_id: Id<User>,
     pub state: SessionState,
     pub created_at: Millis,
     pub updated_at: Millis,
     pub user: Person,
-    /// By the last figures.
+    /// Quality from the last metrics.
     pub connection_quality: Option<ConnectionQuality>,
-    /// When figures came last.
+    /// Time of the last metrics.
     pub last_metrics_at: Option<Millis>,
-    /// What the client reported. Absent where it did not, and behind 4 MiB of metadata in one list.
+    /// Metadata of the client. Absent if there is none, and after 4 MiB of metadata in one list.
     pub metadata: Option<Metadata>,
 }
 
-/// The open sessions of a meeting: connecting, connected or disconnected, oldest first.
+/// Returns the open sessions of a meeting (connecting, connected or disconnected), oldest first.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in it.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_active_sessions(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<Vec<ListedSession>> {
     let open = sessions::open(ctx, membership.meeting.id())?;
@@ -83,15 +83,15 @@ pub fn get_active_sessions(ctx: &QueryCtx, membership: Membership, _: OneMeeting
     Ok(open.into_iter().filter_map(listed).collect())
 }
 
-/// A session of a meeting: what [`create_session`] and [`close_session`] take.
+/// A session of a meeting: arguments of [`create_session`] and [`close_session`].
 #[args]
 pub struct OneSession {
     pub meeting_id: Id<Meeting>,
-    /// The client's own name of it.
+    /// Id from the client.
     pub session_id: ClientToken,
 }
 
-/// What [`create_session`] returns.
+/// The result of [`create_session`].
 ///
 /// ```json
 /// {"sessionId": "tab-1"}
@@ -101,7 +101,7 @@ pub struct SessionCreated {
     pub session_id: ClientToken,
 }
 
-/// Starts a session, or a new attempt under the id of one that was closed or has failed. One that is open stays open.
+/// Starts a session, or a new attempt with the id of a closed or failed one. An open session does not change.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -116,7 +116,7 @@ pub fn create_session(ctx: &mut MutationCtx, membership: Membership, args: OneSe
     Ok(SessionCreated { session_id: session.session_id.clone() })
 }
 
-/// Ends a session of the caller's, in any state of the meeting.
+/// Ends a session of the caller, in any state of the meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -127,7 +127,7 @@ pub fn close_session(ctx: &mut MutationCtx, own: OwnSession, _: OneSession) -> R
     audit::by_key(ctx, &own.membership.user)
 }
 
-/// What [`send_signal`] takes.
+/// Arguments of [`send_signal`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "sessionId": "tab-1", "kind": "ice",
@@ -136,30 +136,31 @@ pub fn close_session(ctx: &mut MutationCtx, own: OwnSession, _: OneSession) -> R
 #[args]
 pub struct SendSignal {
     pub meeting_id: Id<Meeting>,
-    /// The open session of the caller's that it comes from.
+    /// The sending session: an open session of the caller.
     pub session_id: ClientToken,
-    /// For whom: an id, or the `sub` of a token of the caller's issuer. Absent: for everybody else who has joined.
+    /// Recipient: an id, or the `sub` of a token of the caller's issuer. Absent: all other joined participants.
     pub to_user_id: Option<UserRef>,
     pub kind: SignalKind,
-    /// What is passed on as it is: any object of at most 64 KiB.
+    /// Passed on unchanged: any object of at most 64 KiB.
     pub payload: SignalPayload,
 }
 
-/// What [`send_signal`] returns.
+/// The result of [`send_signal`].
 ///
 /// ```json
 /// {"delivered": 1}
 /// ```
 #[value]
 pub struct SignalSent {
-    /// How many people it lies ready for.
+    /// Number of recipients.
     pub delivered: usize,
 }
 
-/// Sends a session description or candidate to another participant, or to all who have joined. It lies ready until it
-/// is acknowledged, a day at most.
+/// Sends a session description or candidate to another participant, or to all joined participants. The signal is stored
+/// until it is acknowledged, for at most a day.
 ///
-/// Somebody who takes no signals is left out of those for all, so that one dead client does not silence a meeting.
+/// A signal to all skips recipients with too many unacknowledged signals, so that one dead client does not block a
+/// meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -206,7 +207,7 @@ fn recipients(ctx: &impl Read, membership: &Membership, named: Option<&UserRef>)
         return Ok(vec![participant.user_id]);
     }
     let most = ctx.settings::<Quotas>().broadcast_recipients;
-    // The sender and one too many show that there are too many.
+    // One more than the limit and the sender shows that there are too many.
     let joined = ctx.db().query(Participant::by_meeting_presence).eq(meeting).eq(Presence::Joined).take(most + 2)?;
     let others: Vec<Id<User>> = joined.iter().map(|row| row.user_id).filter(|id| *id != membership.user.id()).collect();
     if others.len() > most {
@@ -215,13 +216,13 @@ fn recipients(ctx: &impl Read, membership: &Membership, named: Option<&UserRef>)
     Ok(others)
 }
 
-/// How many signals somebody has not acknowledged, counted up to `most`.
+/// Counts a user's unacknowledged signals, up to `most`.
 fn waiting(ctx: &impl Read, user: Id<User>, most: usize) -> Result<usize> {
     let count = ctx.db().query(Signal::by_recipient).eq(user).count()?;
     Ok(usize::try_from(count).unwrap_or(usize::MAX).min(most))
 }
 
-/// What [`list_signals`] takes.
+/// Arguments of [`list_signals`].
 #[args]
 pub struct ListSignals {
     pub meeting_id: Id<Meeting>,
@@ -229,7 +230,7 @@ pub struct ListSignals {
     pub limit: Limit<100, 200>,
 }
 
-/// A signal as its recipient sees it.
+/// A signal from the recipient's point of view.
 ///
 /// ```json
 /// {"_id": "signal_01jgfjs5r2a4n8w7k0q3d6m9vt", "_creationTime": 1767225600000, "createdAt": 1767225600000,
@@ -251,11 +252,11 @@ pub struct ListedSignal {
     pub payload: SignalPayload,
 }
 
-/// The signals for the caller that they have not acknowledged, in the order in which they were sent. Fewer than asked for
-/// where they would not fit one answer.
+/// Returns the caller's unacknowledged signals in the order in which they were sent; fewer than requested if they would
+/// not fit into one response.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn list_signals(ctx: &QueryCtx, membership: Membership, args: ListSignals) -> Result<Vec<ListedSignal>> {
     let own = ctx.db().query(Signal::by_recipient).eq(membership.user.id()).eq(membership.meeting.id());
@@ -277,28 +278,28 @@ pub fn list_signals(ctx: &QueryCtx, membership: Membership, args: ListSignals) -
     Ok(page.items.into_iter().map(listed).collect())
 }
 
-/// What [`acknowledge_signals`] takes.
+/// Arguments of [`acknowledge_signals`].
 #[args]
 pub struct AcknowledgeSignals {
-    /// Those that have arrived, by the `_id` of each.
+    /// Ids of received signals.
     pub signal_ids: List<Id<Signal>, 0, 1_000>,
 }
 
-/// What [`acknowledge_signals`] returns.
+/// The result of [`acknowledge_signals`].
 ///
 /// ```json
 /// {"acknowledged": 2}
 /// ```
 #[value]
 pub struct SignalsAcknowledged {
-    /// Those that lay ready for the caller and are gone now.
+    /// Number of deleted signals.
     pub acknowledged: usize,
 }
 
-/// Deletes signals that the caller has received. Ids of others, and of signals that are gone, are passed over.
+/// Deletes signals that the caller has received. Ids of other users' or deleted signals are ignored.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[mutation(rights = access::user)]
 pub fn acknowledge_signals(
     ctx: &mut MutationCtx,

@@ -1,8 +1,8 @@
-//! Tokens that open one room for one participant, and what a participant may do there.
+//! Room tokens, and the permissions of participants in a room.
 //!
-//! Owns the rights table of a meeting and the claims. The format is LiveKit's, so that its server takes the tokens
-//! as they are, and a client of the built-in provider reads the same. Whether a token may be minted at all (the
-//! meeting's state, its size) is decided by the caller.
+//! This module defines the permissions per role, and the claims. The format is LiveKit's: its server accepts the
+//! tokens, and clients of the built-in provider read the same format. The caller decides if a token may be issued
+//! (state and size of the meeting).
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use schema::{MeetingType, Role};
 use serde::{Deserialize, Serialize};
 
-/// Lifetime of a token where no setting says otherwise, s.
+/// Default lifetime of a token, s.
 pub const VALID_S: i64 = 15 * 60;
-/// The shortest lifetime a setting may ask for, s.
+/// Shortest lifetime in the settings, s.
 pub const VALID_S_MIN: i64 = 60;
-/// The longest lifetime a setting may ask for, s.
+/// Longest lifetime in the settings, s.
 pub const VALID_S_MAX: i64 = 6 * 3600;
 
-/// A participant's place in the rights table.
+/// The role of a participant in a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoomRole {
     Host,
     Participant,
-    /// A participant of a webinar who is no host: subscribes and sends data, publishes no media.
+    /// A participant of a webinar who is not a host: subscribes and sends data, publishes no media.
     Viewer,
 }
 
 impl RoomRole {
-    /// The room_role of somebody with this role in a meeting of this type.
+    /// Returns the room role of a meeting role in a meeting of this type.
     #[must_use]
     pub fn of(role: Role, meeting_type: MeetingType) -> Self {
         match (role, meeting_type) {
@@ -40,7 +40,7 @@ impl RoomRole {
         }
     }
 
-    /// The role this room_role is of, as it goes over the wire.
+    /// Returns the meeting role on the wire.
     #[must_use]
     pub fn role(self) -> &'static str {
         match self {
@@ -50,14 +50,14 @@ impl RoomRole {
     }
 }
 
-/// Whether the meeting was made with recording.
+/// True if the meeting has recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recording {
     Enabled,
     Disabled,
 }
 
-/// What somebody may do in a meeting.
+/// Permissions in a meeting.
 #[value(output)]
 #[derive(Copy, PartialEq, Eq)]
 pub struct Permissions {
@@ -71,7 +71,7 @@ pub struct Permissions {
     pub can_share: bool,
 }
 
-/// The rights of a room_role.
+/// Returns the permissions of a room role.
 #[must_use]
 pub fn permissions(room_role: RoomRole, recording: Recording) -> Permissions {
     let host = room_role == RoomRole::Host;
@@ -83,10 +83,10 @@ pub fn permissions(room_role: RoomRole, recording: Recording) -> Permissions {
     }
 }
 
-/// A key that room tokens are signed with.
+/// A key for signing room tokens.
 #[derive(Clone)]
 pub struct RoomKey {
-    /// Goes into `iss`: how a server with several keys (rotation) finds the right one.
+    /// The `iss` claim: a server with several keys (rotation) selects the key by it.
     pub id: String,
     pub secret: Vec<u8>,
 }
@@ -97,12 +97,13 @@ impl std::fmt::Debug for RoomKey {
     }
 }
 
-/// Whom a token is for, and for which room.
+/// The participant and room of a token.
 #[derive(Debug, Clone, Copy)]
 pub struct Admission<'a> {
-    /// The identity in the room. The media server drops an older connection of the same identity, hence one a session.
+    /// Identity in the room. The media server drops an older connection with the same identity, so each session has its
+    /// own.
     pub participant_id: &'a str,
-    /// The name that others see.
+    /// Display name.
     pub name: &'a str,
     pub room_id: &'a str,
     pub meeting_id: &'a str,
@@ -112,12 +113,12 @@ pub struct Admission<'a> {
     pub recording: Recording,
 }
 
-/// When a token begins and how long it is good for.
+/// Start and lifetime of a token.
 #[derive(Debug, Clone, Copy)]
 pub struct Validity<'a> {
     /// s since the epoch.
     pub now_s: i64,
-    /// Held to [`VALID_S_MIN`] … [`VALID_S_MAX`].
+    /// Clamped to [`VALID_S_MIN`] … [`VALID_S_MAX`].
     pub valid_s: i64,
     /// Unique for every token.
     pub jti: &'a str,
@@ -141,14 +142,14 @@ pub struct Claims {
     pub nbf: i64,
     pub exp: i64,
     pub jti: String,
-    /// JSON text, because the media server hands it on as an opaque string.
+    /// JSON text, because the media server passes it on as an opaque string.
     pub metadata: String,
     pub attributes: BTreeMap<String, String>,
     pub video: VideoGrant,
 }
 
-/// What the media server lets the bearer do. There is no field for roomRecord, roomCreate, roomList or ingressAdmin:
-/// the server does not bind those to one room, so no participant ever gets them.
+/// Permissions on the media server. roomRecord, roomCreate, roomList and ingressAdmin are missing on purpose: they are
+/// not limited to one room, so no participant gets them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VideoGrant {
@@ -157,10 +158,10 @@ pub struct VideoGrant {
     pub can_subscribe: bool,
     pub can_publish_data: bool,
     pub can_publish: bool,
-    /// Absent for those who may not publish: a list would win over `canPublish`.
+    /// Absent for participants who may not publish: a list would override `canPublish`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub can_publish_sources: Vec<String>,
-    /// Present and true for hosts only.
+    /// Present and true only for hosts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub room_admin: bool,
 }
@@ -174,7 +175,7 @@ struct Metadata<'a> {
     role: &'a str,
 }
 
-/// The claims of a token for one admission, issued under the key of the given id.
+/// Returns the claims of a token for one participant, issued with the key of the given id.
 ///
 /// # Panics
 /// Never: the metadata consists of texts.
