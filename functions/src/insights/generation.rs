@@ -1,7 +1,7 @@
-//! From the material of a meeting to the insights of its participants.
+//! Generation of the insights of a meeting's participants.
 //!
-//! The material is understood, and a model asked, outside of transactions; what is made is written some readers at a
-//! time, so that a call that is cut off leaves what it had.
+//! The analysis and the requests to a model run outside of transactions. Results are written for some readers at a
+//! time, so that an interrupted call leaves the finished ones.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,27 +22,27 @@ use super::single_flight::Flight;
 use crate::generation::{self, Pass};
 use reading::material::{Material, Person};
 
-/// Readers of one transaction.
+/// Readers per transaction.
 const WRITTEN_AT_ONCE: usize = 50;
-/// Readers for whom a model is asked at the same time.
+/// Concurrent requests to a model.
 const ASKED_AT_ONCE: usize = 4;
-/// Bytes of a model's answer: the longest insights are a few thousand.
+/// Most bytes of a model's response; the longest insights have a few thousand.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
-/// What happened to a meeting's insights.
+/// The result of a generation.
 #[value(output)]
 pub struct Outcome {
-    /// How many were made or made again.
+    /// Number of new or replaced insights.
     pub generated: i64,
-    /// All, in order of their readers' places in the meeting.
+    /// Ids of all insights, in the order of their readers in the meeting.
     pub ids: Vec<Id<Insight>>,
 }
 
-/// Makes the insights of a meeting's participants, as far as they are asked for.
+/// Generates the requested insights of a meeting's participants.
 ///
 /// # Errors
-/// `UNAVAILABLE` if others generate for 25 s; `PROVIDER_ERROR`, `TIMEOUT` if a model is configured without
-/// fallback and fails; `CONFLICT` if this node was not heard of, and another one may generate instead.
+/// `UNAVAILABLE`: other generators run for 25 s; `PROVIDER_ERROR`, `TIMEOUT`: a model is configured without fallback
+/// and fails; `CONFLICT`: this node lost its turn, and another one may generate instead.
 pub async fn generate(ctx: &ActionCtx, meeting_id: Id<Meeting>, demand: Demand) -> Result<Outcome> {
     let settings = ctx.settings::<InsightProvider>();
     let model = settings.model();
@@ -81,18 +81,17 @@ async fn make(
         let insights = built_in(&material, &ids);
         (material, insights)
     });
-    // A model is asked without the pass: it may take minutes, and no core.
+    // A request to a model needs no pass: it may take minutes, but uses no core.
     let (material, insights) = understood.await?;
     let work: Vec<Work> = readers.into_iter().zip(insights).collect();
     let mut keeping = Keeping { ctx, meeting_id, origin: &origin, generated: HashSet::new() };
-    // A model may take its time, fail or never answer. So anyone who can do with those of the built-in generator has them
-    // before it is asked, and not only when it is their turn.
+    // A model may be slow, fail or never respond. So readers who accept built-in insights get them first.
     let (first, others): (Vec<Work>, Vec<Work>) = work
         .into_iter()
         .partition(|(reader, _)| model.is_none_or(|model| can_do_with_built_in(reader, model, &origin)));
     let written = keeping.built_in(&first).await?;
     if let Some(model) = model {
-        // Who got others meanwhile, or has no place any more, is not asked for.
+        // Readers who got other insights in the meantime, or left the meeting, are skipped.
         let served = first.into_iter().filter(|(reader, _)| reader.asks_model).filter_map(|(reader, insights)| {
             let before = written.get(&reader.user_id)?.clone();
             Some((Reader { before: Some(before), ..reader }, insights))
@@ -111,8 +110,8 @@ fn built_in(material: &Material, ids: &[String]) -> Vec<Insights> {
     ids.iter().map(|id| analysis.insights_for(id)).collect()
 }
 
-/// Whether a reader gets those of the built-in generator to begin with: not if the call is to fail with the model, nor
-/// if they have the model's of the same material, which are better until there are others.
+/// Returns true if a reader first gets built-in insights: not if the call must fail with the model, and not if the
+/// reader has the model's insights of the same material, which are better.
 fn can_do_with_built_in(reader: &Reader, model: &Model, origin: &Origin) -> bool {
     let has_the_models = || {
         let hash = origin.hash(&exchange::generator(model.name.as_str()));
@@ -121,10 +120,10 @@ fn can_do_with_built_in(reader: &Reader, model: &Model, origin: &Origin) -> bool
     !reader.asks_model || (model.fallback == Fallback::BuiltIn && !has_the_models())
 }
 
-/// A reader, and what the built-in generator makes for them.
+/// A reader with the built-in insights.
 type Work = (Reader, Insights);
 
-/// Writes what is made, and counts for whom.
+/// Writes insights and counts their readers.
 struct Keeping<'a> {
     ctx: &'a ActionCtx,
     meeting_id: Id<Meeting>,
@@ -133,7 +132,7 @@ struct Keeping<'a> {
 }
 
 impl Keeping<'_> {
-    /// Writes those of the built-in generator; returns what the readers have now.
+    /// Writes built-in insights and returns the readers' current versions.
     async fn built_in(&mut self, work: &[Work]) -> Result<HashMap<Id<User>, Version>> {
         let hash = self.origin.hash(GENERATOR);
         let made = |(reader, insights): &Work| {
@@ -146,8 +145,8 @@ impl Keeping<'_> {
         Ok(written)
     }
 
-    /// Asks the model for some readers at a time. One that does not answer at all is not asked for the others: each
-    /// would wait as long as the first.
+    /// Requests insights of some readers at a time from the model. If it does not respond, the other readers are
+    /// skipped, since each would wait as long.
     async fn modelled(&mut self, asked: &Asked<'_>, mut asking: &[Work]) -> Result<()> {
         let built_in = self.origin.hash(GENERATOR);
         while !asking.is_empty() {
@@ -168,7 +167,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// Writes what there is, also where one of them failed.
+    /// Writes the successful results, also if one of them failed.
     async fn answers(&mut self, answers: Vec<Result<Answer>>) -> Result<()> {
         let (made, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         self.keep(made.into_iter().flatten().filter_map(|answer| answer.made).collect()).await?;
@@ -188,15 +187,15 @@ impl Keeping<'_> {
     }
 }
 
-/// What asking for one reader brought.
+/// The result of a request for one reader.
 struct Answer {
-    /// What is to be written; nothing if they have it already.
+    /// Insights to write; none if the reader has them already.
     made: Option<Made>,
-    /// Whether the model did not answer at all.
+    /// True if the model did not respond.
     is_silent: bool,
 }
 
-/// A model, asked about one meeting.
+/// A model with the material of one meeting.
 struct Asked<'a> {
     endpoint: Service<'a>,
     model: &'a Model,
@@ -217,7 +216,7 @@ impl Asked<'_> {
         }
         let is_silent = matches!(generated.failure, Some(ProviderError::TimedOut | ProviderError::Unreachable));
         let hash = self.origin.hash(&generated.generator);
-        // What stands in for the model's they were given before it was asked.
+        // The reader got the substitute before the request.
         let has_it =
             generated.failure.is_some() && reader.before.as_ref().is_some_and(|before| before.source_hash == hash);
         let made = (!has_it)
@@ -235,7 +234,7 @@ fn refusal(failure: ProviderError) -> Error {
     }
 }
 
-/// The way to a configured model.
+/// The connection to a configured model.
 struct Service<'a> {
     ctx: &'a ActionCtx,
     http: Http,
@@ -250,7 +249,7 @@ impl<'a> Service<'a> {
         Ok(Self { ctx, http, url: model.url(), key, timeout: model.timeout })
     }
 
-    /// The time now, for dates that the service names.
+    /// Returns the current time, for dates from the service.
     fn time(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.ctx.now().get().max(0).unsigned_abs())
     }
@@ -259,7 +258,7 @@ impl<'a> Service<'a> {
 impl Endpoint for Service<'_> {
     async fn post(&self, body: Vec<u8>, timeout: Duration) -> Reply {
         let request = self.http.post(&self.url).header("content-type", "application/json").body(body);
-        // How often it is asked again is for `exchange` to say.
+        // `exchange` decides about retries.
         let request = request.timeout(timeout.min(self.timeout)).retries(0).body_bytes_max(ANSWER_BYTES_MAX);
         let request = match &self.key {
             Some(key) => request.bearer(key),
@@ -285,7 +284,7 @@ impl Endpoint for Service<'_> {
 
     fn random(&self) -> f64 {
         let mut bytes = [0; 4];
-        // Without chance the pause is its shortest, which is still one.
+        // Without a random number, the pause has its minimum length.
         match aws_lc_rs::rand::fill(&mut bytes) {
             Ok(()) => f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),
             Err(_) => 0.0,

@@ -1,4 +1,4 @@
-//! Making insights, for everybody in a meeting.
+//! Generation of insights for all participants.
 
 use convoke::prelude::*;
 use convoke::{action, args, value};
@@ -8,16 +8,16 @@ use super::generation;
 use super::inputs::Demand;
 use crate::access::{self, Membership};
 
-/// What [`generate_insights`] takes.
+/// Arguments of [`generate_insights`].
 #[args]
 pub struct GenerateInsights {
     pub meeting_id: Id<Meeting>,
-    /// Makes those anew that are up to date. Within a minute of the last time it changes nothing.
+    /// True to replace current insights too. Has no effect within a minute of the last time.
     #[default(false)]
     pub force_regenerate: bool,
 }
 
-/// What [`generate_insights`] returns.
+/// The result of [`generate_insights`].
 ///
 /// ```json
 /// {"success": true, "insightsGenerated": 2, "participantInsights": ["insight_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -25,16 +25,17 @@ pub struct GenerateInsights {
 /// ```
 #[value(output)]
 pub struct InsightsGenerated {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
-    /// How many were made, or made again, by this call.
+    /// Number of insights that this call created or replaced.
     pub insights_generated: i64,
-    /// The insights of all, in the order in which they were added to the meeting. Each is read by its own reader only.
+    /// Ids of the insights of all participants, in the order in which they were added. Only its reader can read an
+    /// insight.
     pub participant_insights: Vec<Id<Insight>>,
 }
 
-/// Makes the insights of everybody in a meeting from its transcript and notes. Those that were made from the same stay
-/// as they are. Without a word said or written, and before the meeting begins, nothing is made.
+/// Generates the insights of all participants of a meeting from its transcript and notes. Insights of the same material
+/// stay. Without transcript and notes, and before the meeting starts, none are generated.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.

@@ -1,7 +1,7 @@
-//! The material of insights, as the rows have it, and who still needs some.
+//! The material of insights from the database, and the readers who need new ones.
 //!
-//! Owns what counts as up to date: an insight carries the hash of what it was made from. Everything is read in one
-//! snapshot and belongs to the one meeting.
+//! An insight is current if it has the hash of the present material. Everything is read on one snapshot and belongs to
+//! one meeting.
 
 use std::collections::HashMap;
 
@@ -18,53 +18,53 @@ use crate::transcripts::{transcript, window};
 use crate::{names, people};
 use reading::material::{Chunk, Material, Person};
 
-/// Which meeting.
+/// A meeting.
 #[args(name = "InsightsOfMeeting")]
 pub struct OfMeeting {
     pub meeting_id: Id<Meeting>,
 }
 
-/// Whose insights are made.
+/// The readers whose insights are generated.
 #[value]
 pub enum Demand {
-    /// Of those whose insights were made from something else, or are not there.
+    /// Readers whose insights are missing or not current.
     Current,
-    /// Of all.
+    /// All readers.
     Anew,
-    /// As [`Demand::Current`]; what the built-in generator made in place of a model that failed is good enough.
+    /// Like [`Demand::Current`], but accepts built-in insights in place of those of a failed model.
     AsMade,
 }
 
-/// What [`gather`] takes.
+/// Arguments of [`gather`].
 #[args]
 pub struct Gather {
     pub meeting_id: Id<Meeting>,
     pub demand: Demand,
-    /// The name of the configured model's insights.
+    /// Name of the configured model.
     pub model: Option<String>,
 }
 
-/// A meeting, as far as its insights need making.
+/// A meeting with the readers who need insights.
 #[value(output)]
 pub struct Gathered {
-    /// Those whose insights are to be made, in order of creation.
+    /// The readers, in order of creation.
     pub readers: Vec<Reader>,
-    /// What they are made from.
+    /// The material.
     pub evidence: Evidence,
     pub origin: Origin,
 }
 
-/// Somebody whose insights are to be made.
+/// A reader who needs insights.
 #[value(output)]
 pub struct Reader {
     pub user_id: Id<User>,
-    /// Whether a model may be asked for theirs: in a meeting that is going on, only if they were there.
+    /// True if a model may be used: in an active meeting, only for readers who joined it.
     pub asks_model: bool,
-    /// Their insights as they were.
+    /// The reader's previous insights.
     pub before: Option<Version>,
 }
 
-/// Which insights of a reader: others have another time, or another origin.
+/// The version of a reader's insights: it changes with their time or origin.
 #[value]
 pub struct Version {
     pub id: Id<Insight>,
@@ -73,41 +73,41 @@ pub struct Version {
 }
 
 impl Version {
-    /// The version of this row.
+    /// Returns the version of this row.
     pub fn of(row: &Doc<Insight>) -> Self {
         Self { id: row.id(), source_hash: row.source_hash.clone(), updated_at: row.updated_at }
     }
 }
 
-/// What insights are made from: all that tells whether they are up to date, but the generator.
+/// The inputs of insights, without the generator; they decide if insights are current.
 #[value]
 pub struct Origin {
-    /// The last chunk's.
+    /// Sequence of the last chunk.
     pub transcript_sequence: i64,
-    /// The last entry's of the notes.
+    /// Sequence of the last log entry of the notes.
     pub note_sequence: i64,
-    /// In order of creation.
+    /// Participants, in order of creation.
     pub people: Vec<Id<User>>,
 }
 
 impl Origin {
-    /// The hash of what this generator makes insights from.
+    /// Returns the hash of the inputs with this generator.
     pub fn hash(&self, generator: &str) -> Fingerprint {
         Fingerprint::of(&(self.transcript_sequence, self.note_sequence, &self.people, generator))
     }
 }
 
-/// What was said and written, as far as the window reaches back, and the people.
+/// Transcript and notes, as far as the window reaches, and the participants.
 #[value(output)]
 pub struct Evidence {
     pub said: Vec<Said>,
     pub notes: String,
     pub people: Vec<Attendee>,
-    /// When the meeting began.
+    /// Start of the meeting.
     pub started_at: Option<Millis>,
 }
 
-/// A participant, as far as others may see them.
+/// A participant, as far as visible to the others.
 #[value(output)]
 pub struct Attendee {
     pub id: Id<User>,
@@ -128,8 +128,8 @@ impl From<Evidence> for Material {
     }
 }
 
-/// Whose insights of a meeting are to be made, and from what; nothing if there is nobody, or the meeting has not begun
-/// or was called off.
+/// Returns the readers who need insights, and the material; none if there are no such readers, or the meeting has not
+/// started or was cancelled.
 ///
 /// # Errors
 /// A failure of the store.
@@ -190,7 +190,7 @@ fn readers(
     Ok(participants.iter().filter_map(reader).collect())
 }
 
-/// The insights of a meeting, by reader.
+/// Returns the insights of a meeting by reader.
 ///
 /// # Errors
 /// A failure of the store.

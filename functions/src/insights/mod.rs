@@ -1,8 +1,8 @@
-//! What a meeting meant to one of its participants: summary, action items, recommendations, links.
+//! Insights of a participant from a meeting: summary, action items, recommendations and links.
 //!
-//! `generator` and `provider` know no context and no database: material in, insights out. Then what an installation
-//! decides (`settings`), who is at work (`single_flight`), what lies in the database (`inputs` reads the material, `repository` the
-//! insights), how one becomes the other (`generation`), when by itself (`scheduling`), and the functions.
+//! `generator` and `provider` are pure, without context and database. Then follow the settings, `single_flight` for
+//! exclusive work, `inputs` for the material and `repository` for insights in the database, `generation` to create
+//! them, `scheduling` for the automatic start, and the functions.
 
 use convoke::action;
 use convoke::prelude::*;
@@ -21,11 +21,11 @@ pub mod index;
 pub mod queries;
 pub mod mutations;
 
-/// Makes the insights of a meeting that is over, of those who have none yet or older ones. Tried again for an hour or two:
-/// where many meetings end at once, some find others at it.
+/// Generates missing and outdated insights of a concluded meeting. Retries for an hour or two, since many meetings may
+/// end at the same time.
 ///
 /// # Errors
-/// Those of [`generation::generate`].
+/// Errors of [`generation::generate`].
 #[action(internal, tries = 8)]
 pub async fn after_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
     generation::generate(ctx, args.meeting_id, inputs::Demand::Current).await.map(drop)

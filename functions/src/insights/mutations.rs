@@ -1,4 +1,4 @@
-//! Doing without insights.
+//! Deleting insights.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
@@ -6,14 +6,14 @@ use schema::{Insight, User};
 
 use crate::{access, audit};
 
-/// What [`delete_insight`] takes.
+/// Arguments of [`delete_insight`].
 #[args]
 pub struct DeleteInsight {
-    /// One of the caller's own.
+    /// Insights of the caller.
     pub insight_id: Id<Insight>,
 }
 
-/// Deletes the caller's insights of a meeting. Anyone who has the meeting's insights made again gets them new ones.
+/// Deletes the caller's insights of a meeting. The next generation for the meeting creates new ones.
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such insights.
@@ -23,11 +23,11 @@ pub fn delete_insight(ctx: &mut MutationCtx, own: InsightOfCaller, _: DeleteInsi
     audit::by_key(ctx, &own.reader)
 }
 
-/// Insights of the caller's.
+/// Insights of the caller.
 pub struct InsightOfCaller {
     /// The caller.
     pub reader: Doc<User>,
-    /// The row.
+    /// The row of the insights.
     pub insight: Doc<Insight>,
 }
 

@@ -1,4 +1,4 @@
-//! Reading one's insights.
+//! Queries of the caller's insights.
 
 use convoke::prelude::*;
 use convoke::store::Cursor;
@@ -8,7 +8,7 @@ use schema::{ActionItemDetail, Insight, InsightLink, Limit, Meeting, Recommendat
 use super::inputs::OfMeeting;
 use crate::access::{self, Membership};
 
-/// What the caller takes from one meeting.
+/// The caller's insights of one meeting.
 ///
 /// ```json
 /// {"_id": "insight_01jgfjs5r2a4n8w7k0q3d6m9vt", "userId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -28,49 +28,49 @@ pub struct OwnInsight {
     pub id: Id<Insight>,
     pub user_id: Id<User>,
     pub meeting_id: Id<Meeting>,
-    /// What the meeting was about, for them, in a few sentences.
+    /// Summary of the meeting in a few sentences.
     pub summary: String,
-    /// The caller's own first, each as `owner: task (time)` in at most 25 words.
+    /// Action items as `owner: task (time)`, at most 25 words each; the caller's own come first.
     pub action_items: Vec<String>,
-    /// The same in their parts, in the same order, with the day until when where it was said; empty in insights of former
+    /// The action items in parts, in the same order, with the due date if it was said; empty in insights of former
     /// releases.
     pub action_item_details: Vec<ActionItemDetail>,
-    /// What they could do next, the surest first.
+    /// Recommendations, most confident first.
     pub recommendations: Vec<Recommendation>,
-    /// Where what it says comes from.
+    /// Links from the meeting.
     pub links: Vec<InsightLink>,
-    /// What made it, with its version.
+    /// Generator and version.
     pub generator: String,
     pub created_at: Millis,
-    /// When it was made last.
+    /// Time of the last generation.
     pub updated_at: Millis,
 }
 
-/// The caller's insights of a meeting; null before there are any.
+/// Returns the caller's insights of a meeting; null if there are none.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_meeting_insights(ctx: &QueryCtx, membership: Membership, _: OfMeeting) -> Result<Option<OwnInsight>> {
     let row = ctx.db().query(Insight::by_meeting_user).eq(membership.meeting.id()).eq(membership.user.id()).unique()?;
     Ok(row.map(shown))
 }
 
-/// What [`list_user_insights`] takes.
+/// Arguments of [`list_user_insights`].
 #[args]
 pub struct ListUserInsights {
     #[default(Limit::default())]
     pub limit: Limit<50, 100>,
-    /// The page after the one that returned this.
+    /// Cursor of the previous page.
     pub cursor: Option<Cursor>,
 }
 
-/// The caller's insights of all meetings, oldest first.
+/// Returns the caller's insights of all meetings, oldest first.
 ///
-/// Also of meetings that they were removed from since, whose insights stay theirs.
+/// Includes insights of meetings from which the caller was removed later.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user)]
 pub fn list_user_insights(ctx: &QueryCtx, user: Doc<User>, args: ListUserInsights) -> Result<Page<OwnInsight>> {
     let rows = ctx.db().query(Insight::by_user).eq(user.id());

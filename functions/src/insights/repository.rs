@@ -1,4 +1,4 @@
-//! The insights of a meeting in the database: writing them, and naming them.
+//! Writing the insights of a meeting, and listing their ids.
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
@@ -12,22 +12,22 @@ use super::inputs::{self, OfMeeting, Version};
 use crate::meetings::participants;
 use reading::action_items::item::ActionItem;
 
-/// What [`keep`] takes: insights of some readers of one meeting.
+/// Arguments of [`keep`]: insights of some readers of one meeting.
 #[args]
 pub struct Keep {
     pub meeting_id: Id<Meeting>,
     pub made: Vec<Made>,
 }
 
-/// The insights of one reader, as they were made.
+/// The generated insights of one reader.
 #[value]
 pub struct Made {
     pub user_id: Id<User>,
-    /// What they had when these were begun.
+    /// Version of the reader's insights at the start of the generation.
     pub before: Option<Version>,
     pub summary: String,
     pub action_items: Vec<String>,
-    /// The same in their parts, in the same order.
+    /// The action items in parts, in the same order.
     pub action_item_details: Vec<ActionItemDetail>,
     pub recommendations: Vec<Recommendation>,
     pub links: Vec<InsightLink>,
@@ -36,7 +36,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// What a generator made, as rows hold it.
+    /// Converts the result of a generator to the stored form.
     pub fn new(
         user_id: Id<User>,
         before: Option<Version>,
@@ -92,12 +92,12 @@ fn link(one: generated::Link) -> InsightLink {
 #[value]
 pub struct Written {
     pub user_id: Id<User>,
-    /// What they have now.
+    /// The new version.
     pub version: Version,
 }
 
-/// Writes insights, each under the id that its reader's had before, and returns which. Not written are those of
-/// somebody who has no place in the meeting any more, and those of a reader who got others since these were begun.
+/// Writes insights under the ids of the previous ones, and returns the written ones. Skips readers who are no longer in
+/// the meeting, or whose insights have changed since the start of the generation.
 ///
 /// # Errors
 /// A failure of the store.
@@ -109,7 +109,7 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
             continue;
         }
         let row = ctx.db().query(Insight::by_meeting_user).eq(args.meeting_id).eq(made.user_id).unique()?;
-        // One that they deleted meanwhile is no newer one.
+        // Deleted insights do not count as newer.
         let is_newer = row.as_ref().is_some_and(|row| made.before.as_ref() != Some(&Version::of(row)));
         if is_newer {
             continue;
@@ -141,7 +141,7 @@ fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight
     Ok(Version { id, source_hash, updated_at })
 }
 
-/// The ids of all insights of a meeting's participants, in order of the participants' creation.
+/// Returns the ids of the insights of a meeting's participants, in order of the participants' creation.
 ///
 /// # Errors
 /// A failure of the store.

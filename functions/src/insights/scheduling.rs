@@ -1,4 +1,4 @@
-//! When insights are made by themselves.
+//! Automatic generation of insights.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use super::after_meeting;
 use super::inputs::OfMeeting;
 use crate::events::Event;
 
-/// How long after its end: the last words of a transcript come late.
+/// Delay after the end of a meeting, because the last part of a transcript arrives late.
 const SETTLED: Duration = Duration::from_secs(30);
 
 crate::listener!(hear);
 
-/// Has the insights of a meeting made that is over now.
+/// Schedules the insights of a concluded meeting.
 fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
     if event == Event::Concluded {
         ctx.schedule::<after_meeting>(SETTLED, OfMeeting { meeting_id: meeting.id() })?;

@@ -1,4 +1,4 @@
-//! The language model that makes insights, if an installation has one.
+//! Settings of the language model for insights.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::provider::exchange::{Fallback, TIMEOUT};
 
-/// A service with the interface of OpenAI (`[insights]` in `convoke.toml`). Without one, and wherever it fails, the
-/// built-in generator makes the insights.
+/// A service with an OpenAI-compatible API (`[insights]` in `convoke.toml`). Without one, and whenever it fails, the
+/// built-in generator creates the insights.
 ///
 /// ```toml
 /// [insights]
@@ -20,7 +20,7 @@ use super::provider::exchange::{Fallback, TIMEOUT};
 /// timeout_s = 30       # optional: 1 … 30, for each request
 /// ```
 ///
-/// Its key is the secret `INSIGHTS_API_KEY`; a service that asks for none needs none.
+/// The API key is the secret `INSIGHTS_API_KEY`; a service without authentication needs none.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(try_from = "Table")]
 #[schemars(into = "Table")]
@@ -33,13 +33,13 @@ pub struct InsightProvider {
 pub struct Model {
     pub base_url: BaseUrl,
     pub name: ModelName,
-    /// What happens when it fails.
+    /// Reaction to a failure.
     pub fallback: Fallback,
-    /// How long one request may take.
+    /// Timeout of one request.
     pub timeout: Duration,
 }
 
-/// The address that `/chat/completions` is added to.
+/// Base URL, to which `/chat/completions` is added.
 #[value(
     text,
     trim,
@@ -53,11 +53,11 @@ pub struct BaseUrl(String);
 #[value(text, trim, min = 1, max = 200)]
 pub struct ModelName(String);
 
-/// How long one request may take, in seconds.
+/// Timeout of one request in seconds.
 #[value(integer, min = 1, max = 30)]
 pub struct TimeoutS(i64);
 
-/// The secret that the service knows callers by.
+/// Name of the secret with the API key.
 pub const API_KEY: &str = "INSIGHTS_API_KEY";
 
 impl Section for InsightProvider {
@@ -65,21 +65,21 @@ impl Section for InsightProvider {
 }
 convoke::section!(InsightProvider);
 
-/// A language model with the interface of OpenAI, whose key is the secret INSIGHTS_API_KEY. Without one, and wherever
-/// it fails, the built-in generator makes the insights.
+/// A language model with an OpenAI-compatible API, whose key is the secret INSIGHTS_API_KEY. Without one, and whenever
+/// it fails, the built-in generator creates the insights.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// Where it is asked: `/chat/completions` is added.
+    /// Base URL, to which `/chat/completions` is added.
     #[schemars(example = "https://models.example.org/v1")]
     base_url: Option<BaseUrl>,
-    /// The model's name there.
+    /// Name of the model.
     #[schemars(example = "small-1")]
     model: Option<ModelName>,
-    /// Whether the built-in generator steps in when the model fails; it does by default.
+    /// True to use the built-in generator if the model fails; the default.
     #[schemars(example = true)]
     fallback: Option<bool>,
-    /// How long one request may take, in seconds, 1 to 30; 30 by default.
+    /// Timeout of one request in seconds, 1 to 30; the default is 30.
     #[schemars(example = 30)]
     timeout_s: Option<TimeoutS>,
 }
@@ -102,14 +102,14 @@ impl TryFrom<Table> for InsightProvider {
 }
 
 impl InsightProvider {
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> Option<&Model> {
         self.model.as_ref()
     }
 }
 
 impl Model {
-    /// Where it is asked.
+    /// Returns the URL of requests.
     pub fn url(&self) -> String {
         format!("{}/chat/completions", self.base_url.as_str().trim_end_matches('/'))
     }

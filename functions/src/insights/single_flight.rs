@@ -1,6 +1,6 @@
-//! One generation a meeting at a time, at whichever node: the others wait for it and read what it made.
+//! Runs one generation per meeting at a time, over all nodes. Others wait and read its result.
 //!
-//! Nothing rests on it but work that is not done twice: what is written is checked again in its own transaction.
+//! This only avoids repeated work: every write is checked again in its transaction.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ use serde_json::json;
 
 use super::inputs::Demand;
 
-/// How far apart two generations by force are.
+/// Minimum time between two forced generations.
 const FORCED_APART: Duration = Duration::from_secs(60);
 
-/// What the last one in a meeting left.
+/// The state that the last generation of a meeting left.
 #[derive(Default, Serialize, Deserialize)]
 struct Last {
-    /// When the last one by force began, if it came to its end.
+    /// Start of the last forced generation, if it was completed.
     forced: Option<Millis>,
-    /// Whether the last one came to its end.
+    /// True if the last generation was completed.
     is_done: bool,
 }
 
 impl Last {
     fn left_with(turn: &Turn) -> Self {
-        // One that another release has left tells nothing.
+        // The state of another release is ignored.
         let last: Last = turn.left().and_then(|left| serde_json::from_str(left).ok()).unwrap_or_default();
         Self { is_done: last.is_done && !turn.is_interrupted(), ..last }
     }
 
-    /// Whether one by force at `now` reads what the last one made.
+    /// Returns true if a forced generation at `now` reads the last result instead.
     fn is_fresh(&self, now: Millis) -> bool {
         self.forced.is_some_and(|forced| now < forced + FORCED_APART)
     }
 
     fn leave(&self, turn: &mut Turn) {
-        // Whoever forces too soon is to know it.
+        // A caller that forces too soon gets the last result.
         let until = self.forced.map_or(Millis(0), |forced| forced + FORCED_APART);
         turn.leave(json!(self).to_string(), until);
     }
@@ -45,9 +45,9 @@ impl Last {
 
 /// The right to work on a meeting, until it is dropped.
 pub struct Flight {
-    /// What nobody else has.
+    /// The exclusive turn.
     pub turn: Turn,
-    /// What is left to do.
+    /// The remaining work.
     pub demand: Demand,
     last: Last,
     began: Millis,
@@ -55,11 +55,11 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Waits for the right to work on a meeting, as long as it takes. Anyone who had to wait for somebody who came to the
-    /// end, or forces soon after somebody else did, is left with what that one made.
+    /// Waits without a timeout for the right to work on a meeting. A caller that waited for a completed generation, or
+    /// that forces soon after another one, only reads its result.
     ///
     /// # Errors
-    /// `UNAVAILABLE` if other nodes cannot be asked.
+    /// `UNAVAILABLE`: other nodes cannot be reached.
     pub async fn take(turns: &Turns, meeting: Id<Meeting>, demand: Demand, now: Millis) -> Result<Self> {
         let mut turn = turns.take("insights", meeting.to_string(), now).await?;
         let last = Last::left_with(&turn);
@@ -70,7 +70,7 @@ impl Flight {
         Ok(Self { turn, last, demand, began: now, is_forced: demand == Demand::Anew })
     }
 
-    /// Says that the work came to its end.
+    /// Records that the work was completed.
     pub async fn done(mut self) {
         let forced = if self.is_forced { Some(self.began) } else { self.last.forced };
         Last { is_done: true, forced }.leave(&mut self.turn);

@@ -1,4 +1,4 @@
-//! Making prompts: for the caller, and for everybody by the clock.
+//! Generation of prompts: for the caller, and for all participants by schedule.
 
 use convoke::prelude::*;
 use convoke::{action, args};
@@ -12,18 +12,18 @@ use crate::generation::{self, Pass};
 use crate::meetings::state;
 use reading::material::{Chunk, Person};
 
-/// What [`generate_prompts`] takes.
+/// Arguments of [`generate_prompts`].
 #[args]
 pub struct GeneratePrompts {
     pub meeting_id: Id<Meeting>,
     pub kind: PromptKind,
-    /// Makes those anew that the caller said nothing about; else they stay, and only what is new is added.
+    /// True to replace prompts without feedback. Otherwise all stay, and only new ones are added.
     #[default(false)]
     pub force_regenerate: bool,
 }
 
-/// Makes prompts for the caller. `generated` counts the new ones; `promptIds` are all that they have now, best first,
-/// without those that they dismissed.
+/// Generates prompts for the caller. `generated` is the number of new ones; `promptIds` are all current ones without
+/// dismissed ones, best first.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
@@ -56,10 +56,10 @@ pub async fn generate_prompts(ctx: &ActionCtx, membership: Membership, args: Gen
     ctx.run::<repository::keep>(Keep { meeting_id, user_id, kind, found, older }).await
 }
 
-/// Makes the pre-call prompts of everybody in a scheduled meeting.
+/// Generates the pre-call prompts of all participants of a scheduled meeting.
 ///
 /// # Errors
-/// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
+/// `UNAVAILABLE`: other generators run for 25 s; a failure of the store.
 pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
     let (kind, older) = (PromptKind::PreCall, Older::Stay);
     for user_id in ctx.run::<inputs::expected>(OfMeeting { meeting_id }).await? {
@@ -69,11 +69,11 @@ pub async fn for_everybody_before(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> R
     Ok(())
 }
 
-/// Makes in-call prompts for everybody who is there, if nobody has spoken for half a minute. What there is to say is the
-/// same for all; what each has of it already is not.
+/// Generates in-call prompts for all present participants if there was silence for half a minute. The evidence is the
+/// same for all participants; the existing prompts are not.
 ///
 /// # Errors
-/// `UNAVAILABLE` if others generate for 25 s; a failure of the store.
+/// `UNAVAILABLE`: other generators run for 25 s; a failure of the store.
 pub async fn for_everybody_in(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<()> {
     let pass = pass(ctx, meeting_id).await?;
     let Some(evidence) = ctx.run::<inputs::during>(OfMeeting { meeting_id }).await? else { return Ok(()) };

@@ -1,7 +1,7 @@
-//! Prompts: what a participant could bring up before a call, and when it falls silent.
+//! Suggestions for a participant before a call, and during a silence in it.
 //!
-//! Owns which evidence makes which prompt and how relevant it is. Every prompt names what it rests on, in its words and
-//! in its tags; without evidence there is none. Whose earlier meetings may be looked at is the caller's to decide.
+//! This module defines the evidence for prompts and their relevance. Every prompt names its evidence in its text and
+//! tags; without evidence there is no prompt. The caller decides which earlier meetings may be used.
 
 use std::collections::HashSet;
 
@@ -15,84 +15,85 @@ use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
 use reading::text::sentences::{Text, normalized};
 use reading::topics::topics;
 
-/// The most prompts of one user, meeting and kind.
+/// Most prompts per user, meeting and kind.
 pub const PROMPTS_MAX: usize = 10;
-/// Silence after which a call may want a prompt, ms.
+/// Silence after which prompts are useful, ms.
 pub const LULL_MS: i64 = 30_000;
-/// How far back prompts in a call look, ms.
+/// Time window of the evidence during a call, ms.
 pub const RECENT_MS: i64 = 5 * 60_000;
 
-/// Interests that one prompt names.
+/// Most interests in one prompt.
 const INTERESTS_MAX: usize = 3;
-/// Topics of the title and description, or of the last minutes, that get a prompt.
+/// Most topics of the title and description, or of the last minutes, with a prompt.
 const TOPICS_MAX: usize = 3;
-/// Topics of the last minutes among which those are looked for that came up again.
+/// Topics of the last minutes in which recurring ones are searched.
 const TOPICS_LOOKED_AT: usize = 8;
-/// Action items of one earlier meeting that get a prompt.
+/// Most action items of one earlier meeting with a prompt.
 const ITEMS_MAX: usize = 3;
-/// The longest tag, characters.
+/// Longest tag, in characters.
 const TAG_CHARS_MAX: usize = 64;
-/// Open questions that get a prompt, the latest.
+/// Most open questions with a prompt, the latest first.
 const QUESTIONS_MAX: usize = 4;
 
-/// A prompt, ready to be kept.
+/// A prompt to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     pub content: String,
     /// 0 … 1.
     pub relevance: f64,
-    /// Why it is made, in kebab case, the kind of evidence first.
+    /// Reasons, in kebab case; the kind of evidence comes first.
     pub tags: Vec<String>,
 }
 
-/// Somebody who is invited, as far as the others may see them.
+/// An invited user, as far as visible to the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guest {
     pub person: Person,
-    /// "mentor", "founder", …, whatever they say of themselves.
+    /// Roles in the user's own words, such as "mentor" or "founder".
     pub roles: Vec<String>,
 }
 
-/// An earlier meeting in which the reader took part.
+/// An earlier meeting of the reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EarlierMeeting {
     pub title: String,
-    /// Ids of those who took part.
+    /// Ids of the participants.
     pub people: Vec<String>,
-    /// The action items of the reader's own insights, as lines, their own first.
+    /// Action items of the reader's insights, as lines; the reader's own come first.
     pub action_items: Vec<String>,
 }
 
-/// What prompts before a call rest on.
+/// The evidence of prompts before a call.
 #[derive(Debug, Clone, Copy)]
 pub struct PreCall<'a> {
     pub reader: &'a Guest,
     /// The other participants.
     pub others: &'a [Guest],
     pub title: &'a str,
-    /// Empty when there is none.
+    /// Empty if there is none.
     pub description: &'a str,
-    /// The latest first. Those without any of the others are passed over.
+    /// Latest first. Meetings without any of the others are skipped.
     pub earlier: &'a [EarlierMeeting],
-    /// Contents of the pre-call prompts that the reader has of this meeting already.
+    /// Contents of the reader's existing pre-call prompts of this meeting.
     pub existing: &'a [String],
 }
 
-/// What prompts in a call rest on.
+/// The evidence of prompts during a call.
 #[derive(Debug, Clone, Copy)]
 pub struct InCall<'a> {
-    /// The transcript; only its last five minutes are looked at.
+    /// The transcript; only its last five minutes are used.
     pub chunks: &'a [Chunk],
     /// The participants.
     pub people: &'a [Person],
-    /// Contents of the in-call prompts that the reader has of this meeting already.
+    /// Contents of the reader's existing in-call prompts of this meeting.
     pub existing: &'a [String],
 }
 
-/// New prompts before a call, the most relevant first; with the existing ones ten at most, none twice.
+/// Returns new prompts before a call, most relevant first. With the existing ones there are at most ten, without
+/// duplicates.
 #[must_use]
 pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
-    // A description is written text: it is cut like notes. Its language is the meeting's, as far as that can be told.
+    // A description is written text and is split like notes. Its language is taken as that of the meeting.
     let written = if call.description.trim().is_empty() { call.title } else { call.description };
     let language = Text::of(&Material { notes: written.to_owned(), ..Material::default() });
     let frames = &language.phrases().frames;
@@ -103,7 +104,8 @@ pub fn pre_call(call: &PreCall<'_>) -> Vec<Prompt> {
     chosen(found, call.existing)
 }
 
-/// New prompts for a silence, the most relevant first; with the existing ones ten at most, none twice.
+/// Returns new prompts for a silence, most relevant first. With the existing ones there are at most ten, without
+/// duplicates.
 #[must_use]
 pub fn in_call(call: &InCall<'_>) -> Vec<Prompt> {
     let material = Material { chunks: recent(call.chunks), people: call.people.to_vec(), ..Material::default() };
@@ -122,13 +124,13 @@ pub fn in_call(call: &InCall<'_>) -> Vec<Prompt> {
     chosen(found, call.existing)
 }
 
-/// Whether an active meeting has fallen silent: nobody spoke for 30 s and at least two are there to speak.
+/// Returns true if an active meeting has fallen silent: 30 s without speech, and at least two participants are present.
 #[must_use]
 pub fn is_lull(last_spoken_ms: i64, now_ms: i64, joined: usize) -> bool {
     joined >= 2 && now_ms.saturating_sub(last_spoken_ms) >= LULL_MS
 }
 
-/// The chunks of the last five minutes of talk.
+/// Returns the chunks of the last five minutes of talk.
 fn recent(chunks: &[Chunk]) -> Vec<Chunk> {
     let end_ms = chunks.iter().map(|chunk| chunk.end_ms).max().unwrap_or(0);
     chunks.iter().filter(|chunk| chunk.end_ms > end_ms.saturating_sub(RECENT_MS)).cloned().collect()
@@ -142,10 +144,10 @@ fn made(content: &str, relevance: f64, tags: &[&str]) -> Prompt {
     }
 }
 
-/// The most relevant of those found that do not exist yet, as many as there is room for.
+/// Returns the most relevant new prompts, as many as there is room for.
 fn chosen(mut found: Vec<Prompt>, existing: &[String]) -> Vec<Prompt> {
     let mut seen: HashSet<String> = existing.iter().map(|content| normalized(content)).collect();
-    // A stable order: of equals the one found first.
+    // The sort is stable: of equals, the first one found comes first.
     found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
     found.retain(|prompt| seen.insert(normalized(&prompt.content)));
     found.truncate(PROMPTS_MAX.saturating_sub(existing.len()));
@@ -160,7 +162,7 @@ fn from_earlier(call: &PreCall<'_>, frames: &Frames) -> Vec<Prompt> {
         if names.is_empty() {
             continue;
         }
-        // What was said last is what people remember.
+        // People remember what was said last.
         let faded = 0.05 * age as f64;
         for item in meeting.action_items.iter().take(ITEMS_MAX) {
             let content = filled(&frames.earlier_item, &[("meeting", &meeting.title), ("item", item)]);
@@ -214,7 +216,7 @@ fn from_agenda(title: &str, description: &str, frames: &Frames) -> Vec<Prompt> {
     found
 }
 
-/// A text as a tag: its letters and digits, in whatever script, in lower case, with hyphens between.
+/// Converts a text to a tag: its letters and digits of any script, in lower case, separated by hyphens.
 fn tag(text: &str) -> String {
     let lower = text.to_lowercase();
     let parts: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();

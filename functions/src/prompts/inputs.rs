@@ -1,7 +1,7 @@
-//! The evidence of prompts, as the rows have it.
+//! The evidence of prompts from the database.
 //!
-//! Owns whose rows may become a prompt for whom: a reader's earlier meetings are those that they joined, and somebody
-//! else's roles are those of their profile, or of a match with the reader.
+//! This module decides which rows may appear in whose prompts. A reader's earlier meetings are those that the reader
+//! joined. Another user's roles are those of the profile, or of a match with the reader.
 
 use std::collections::HashSet;
 
@@ -19,24 +19,24 @@ use crate::transcripts::said::Said;
 use crate::transcripts::window;
 use reading::material::Person;
 
-/// Others whom a reader's prompts may name: in a larger meeting nobody is introduced by a prompt.
+/// Most other participants in a reader's prompts: in a larger meeting, prompts introduce no one.
 const OTHERS_MAX: usize = 50;
-/// The reader's newest meetings that are looked at.
+/// Most of the reader's meetings to read, newest first.
 const MEETINGS_MAX: usize = 200;
-/// Of those that are over, the newest that are searched for the same people.
+/// Most concluded meetings to search for the same participants, newest first.
 const SEARCHED_MAX: usize = 30;
-/// Earlier meetings that make prompts.
+/// Most earlier meetings with prompts.
 const EARLIER_MAX: usize = 5;
-/// Queue entries of the people of a meeting that are looked at.
+/// Most queue entries of participants to read.
 const ENTRIES_MAX: usize = 5_000;
 
-/// What the jobs take: which meeting.
+/// Arguments of the jobs: a meeting.
 #[args(name = "PromptsOfMeeting")]
 pub struct OfMeeting {
     pub meeting_id: Id<Meeting>,
 }
 
-/// The people of a scheduled meeting; nobody for one in another state.
+/// Returns the participants of a scheduled meeting; empty in another state.
 ///
 /// # Errors
 /// A failure of the store.
@@ -49,7 +49,7 @@ pub fn expected(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<User>>> {
     Ok(participants::all(ctx, args.meeting_id)?.iter().map(|participant| participant.user_id).collect())
 }
 
-/// What [`before`] and [`existing`] take.
+/// Arguments of [`before`] and [`existing`].
 #[args]
 pub struct OfReader {
     pub meeting_id: Id<Meeting>,
@@ -58,7 +58,7 @@ pub struct OfReader {
     pub older: Older,
 }
 
-/// What prompts before a call rest on, as rows have it.
+/// The evidence of prompts before a call.
 #[value(output)]
 pub struct Before {
     pub reader: Invitee,
@@ -66,11 +66,11 @@ pub struct Before {
     pub title: String,
     pub description: String,
     pub earlier: Vec<Earlier>,
-    /// Contents of the prompts that the reader keeps.
+    /// Contents of the reader's existing prompts.
     pub existing: Vec<String>,
 }
 
-/// Somebody who is invited.
+/// An invited user.
 #[value(output)]
 pub struct Invitee {
     pub id: Id<User>,
@@ -101,7 +101,7 @@ impl From<Earlier> for EarlierMeeting {
     }
 }
 
-/// The evidence of one reader before a call; nothing if they have no place in the meeting.
+/// Returns the evidence for one reader before a call; none if the reader is not in the meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -127,7 +127,7 @@ pub fn before(ctx: &QueryCtx, args: OfReader) -> Result<Option<Before>> {
     }))
 }
 
-/// The contents of the prompts that a reader keeps.
+/// Returns the contents of a reader's existing prompts.
 ///
 /// # Errors
 /// A failure of the store.
@@ -140,7 +140,7 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
     let entries = ctx.db().query(QueueEntry::by_user_status).any(ids).take(ENTRIES_MAX)?;
     let matched: HashSet<Id<Match>> =
         entries.iter().filter(|entry| entry.user_id == reader).filter_map(|entry| entry.match_id).collect();
-    // What somebody looks for in the queue is for those only with whom they were matched.
+    // Wishes in the queue are visible only to matched users.
     let is_told =
         |entry: &&Doc<QueueEntry>| entry.user_id == reader || entry.match_id.is_some_and(|of| matched.contains(&of));
     let roles = |person: &PersonRecord| -> Vec<String> {
@@ -159,7 +159,7 @@ fn invitees(ctx: &impl Read, reader: Id<User>, ids: &[Id<User>]) -> Result<Vec<I
     Ok(people::of(ctx, ids)?.iter().map(invitee).collect())
 }
 
-/// The latest meetings that the reader joined and that are over, with those of the others who had joined too.
+/// Returns the latest concluded meetings that the reader joined, with those of the others who joined too.
 fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &[Id<User>]) -> Result<Vec<Earlier>> {
     let places = ctx.db().query(Participant::by_user_meeting).eq(reader).order(Order::Desc).take(MEETINGS_MAX)?;
     let joined = places.iter().filter(|place| place.joined_at.is_some() && place.meeting_id != upcoming.id());
@@ -192,17 +192,17 @@ fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &
     Ok(found)
 }
 
-/// What was said last in a meeting.
+/// The last part of the talk in a meeting.
 #[value(output)]
 pub struct During {
     pub said: Vec<Said>,
-    /// Those who are there.
+    /// Present participants.
     pub people: Vec<names::Person>,
-    /// Whether nobody has spoken for half a minute while at least two are there.
+    /// True if there was silence for half a minute while at least two participants are present.
     pub is_lull: bool,
 }
 
-/// The evidence of prompts in a call; nothing if the meeting is not going on.
+/// Returns the evidence of prompts during a call; none if the meeting is not active.
 ///
 /// # Errors
 /// A failure of the store.
@@ -216,7 +216,7 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     let there = ctx.db().query(Participant::by_meeting_presence).eq(args.meeting_id).eq(Presence::Joined);
     let there: Vec<Id<User>> =
         there.take(participants::PARTICIPANTS_MAX)?.iter().map(|participant| participant.user_id).collect();
-    // What a client says of the time may be another clock's; when it came is ours.
+    // The times in a chunk may come from another clock; the creation time is the server's.
     let spoken = chunks.last().map_or(ctx.now(), Doc::creation_time);
     let is_lull = is_lull(spoken.get(), ctx.now().get(), there.len());
     let mut ids: Vec<Id<User>> = chunks.iter().map(|chunk| chunk.speaker_id).collect();
@@ -229,7 +229,7 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     Ok(Some(During { said, people, is_lull }))
 }
 
-/// The contents of the prompts that a reader keeps: what a new one must not repeat.
+/// Returns the contents of a reader's existing prompts, which new ones must not repeat.
 ///
 /// # Errors
 /// A failure of the store.

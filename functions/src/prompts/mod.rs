@@ -1,7 +1,8 @@
-//! Prompts: what a participant could say before a call, and when it falls silent.
+//! Prompts: suggestions for a participant before a call, and during a silence in it.
 //!
-//! `generator` knows no context and no database: evidence in, prompts out. Then what lies in the database (`inputs`
-//! reads the evidence, `repository` the prompts), when prompts are made by themselves (`scheduling`), and the functions.
+//! `generator` is pure, without context and database: evidence in, prompts out. `inputs` reads the evidence,
+//! `repository` reads and writes prompts, and `scheduling` generates them automatically. The other modules are
+//! functions.
 
 use convoke::action;
 use convoke::prelude::*;
@@ -16,7 +17,8 @@ pub mod generation;
 pub mod queries;
 pub mod mutations;
 
-/// Makes the pre-call prompts of everybody in a scheduled meeting. Nothing happens in another one.
+/// Generates the pre-call prompts of all participants of a scheduled meeting. Does nothing for a meeting in another
+/// state.
 ///
 /// # Errors
 /// A failure of the store.
@@ -25,7 +27,7 @@ pub async fn before_meeting(ctx: &ActionCtx, args: OfMeeting) -> Result<()> {
     generation::for_everybody_before(ctx, args.meeting_id).await
 }
 
-/// Makes in-call prompts for everybody who is in an active meeting in which nobody spoke for half a minute.
+/// Generates in-call prompts for all participants of an active meeting with half a minute of silence.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,4 +1,4 @@
-//! What happens to prompts.
+//! Feedback on prompts.
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
@@ -6,16 +6,16 @@ use schema::{Prompt, PromptFeedback, User};
 
 use crate::{access, audit};
 
-/// What [`record_prompt_feedback`] takes.
+/// Arguments of [`record_prompt_feedback`].
 #[args]
 pub struct RecordPromptFeedback {
-    /// One of the caller's own.
+    /// A prompt of the caller.
     pub prompt_id: Id<Prompt>,
-    /// A dismissed one is not shown again.
+    /// A dismissed prompt is not shown again.
     pub feedback: PromptFeedback,
 }
 
-/// Records what the caller did with a prompt; the last feedback counts.
+/// Records the caller's feedback on a prompt; the last one counts.
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such prompt.
@@ -29,11 +29,11 @@ pub fn record_prompt_feedback(ctx: &mut MutationCtx, own: PromptOfCaller, args: 
     audit::by_key(ctx, &own.reader)
 }
 
-/// A prompt of the caller's.
+/// A prompt of the caller.
 pub struct PromptOfCaller {
     /// The caller.
     pub reader: Doc<User>,
-    /// The row.
+    /// The row of the prompt.
     pub prompt: Doc<Prompt>,
 }
 

@@ -1,4 +1,4 @@
-//! Reading one's prompts.
+//! Queries of the caller's prompts.
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -7,7 +7,7 @@ use schema::{Limit, Meeting, Prompt, PromptFeedback, PromptKind, Score};
 use super::repository;
 use crate::access::{self, Membership};
 
-/// What [`get_pre_call_prompts`] and [`get_in_call_prompts`] take.
+/// Arguments of [`get_pre_call_prompts`] and [`get_in_call_prompts`].
 #[args]
 pub struct GetPrompts {
     pub meeting_id: Id<Meeting>,
@@ -15,7 +15,7 @@ pub struct GetPrompts {
     pub limit: Limit<5, 20>,
 }
 
-/// Something that the caller could say.
+/// A suggestion for the caller.
 ///
 /// ```json
 /// {"_id": "prompt_01jgfjs5r2a4n8w7k0q3d6m9vt", "content": "What should be settled at the end of “Planning”?",
@@ -26,30 +26,30 @@ pub struct GetPrompts {
 pub struct ShownPrompt {
     #[value(rename = "_id")]
     pub id: Id<Prompt>,
-    /// The prompt itself, one or two sentences.
+    /// The text, one or two sentences.
     pub content: String,
-    /// How much it suggests itself.
+    /// Relevance.
     pub relevance: Score,
-    /// Why it was made, the kind of evidence first.
+    /// Reasons; the kind of evidence comes first.
     pub tags: Vec<String>,
     pub created_at: Millis,
-    /// What the caller did with it, if anything.
+    /// Feedback of the caller, if any.
     pub feedback: Option<PromptFeedback>,
 }
 
-/// The caller's prompts before a call, best first; dismissed ones are left out.
+/// Returns the caller's prompts before a call without dismissed ones, best first.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_pre_call_prompts(ctx: &QueryCtx, membership: Membership, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
     own(ctx, &membership, &args, PromptKind::PreCall)
 }
 
-/// The caller's prompts during a call, best first; dismissed ones are left out.
+/// Returns the caller's prompts during a call without dismissed ones, best first.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_in_call_prompts(ctx: &QueryCtx, membership: Membership, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
     own(ctx, &membership, &args, PromptKind::InCall)

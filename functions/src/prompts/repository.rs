@@ -1,4 +1,4 @@
-//! The prompts that a user has of a meeting: reading them, and adding to them.
+//! Reading and adding the prompts of a user in a meeting.
 
 use std::collections::HashSet;
 
@@ -10,34 +10,34 @@ use super::generator::{self, PROMPTS_MAX};
 use crate::meetings::participants;
 use reading::text::sentences::normalized;
 
-/// All prompts of a user in a meeting, dismissed ones too, by age.
+/// Returns all prompts of a user in a meeting by age, including dismissed ones.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn all(ctx: &impl Read, meeting: Id<Meeting>, user: Id<User>, kind: PromptKind) -> Result<Vec<Doc<Prompt>>> {
     let rows = ctx.db().query(Prompt::by_meeting_user_kind).eq(meeting).eq(user).eq(kind);
-    // Concurrent additions are checked against the bound inside their transactions: there are never more.
+    // Each addition checks the limit inside its transaction, so there are never more.
     Ok(rows.take(PROMPTS_MAX)?)
 }
 
-/// The prompts that are shown: without those that the user dismissed, the most relevant first.
+/// Returns the visible prompts: without dismissed ones, most relevant first.
 pub fn shown(mut prompts: Vec<Doc<Prompt>>) -> Vec<Doc<Prompt>> {
     prompts.retain(|prompt| prompt.feedback != Some(PromptFeedback::Dismissed));
     prompts.sort_by(|a, b| b.relevance.get().total_cmp(&a.relevance.get()).then(a.id().cmp(&b.id())));
     prompts
 }
 
-/// What happens to the prompts that the user has already.
+/// The effect on the user's existing prompts.
 #[value]
 pub enum Older {
     /// They stay.
     Stay,
-    /// Those that they said nothing about go.
+    /// Those without feedback are deleted.
     Go,
 }
 
 impl Older {
-    /// Those that stay.
+    /// Returns the prompts that stay.
     pub fn staying(self, prompts: Vec<Doc<Prompt>>) -> Vec<Doc<Prompt>> {
         match self {
             Older::Stay => prompts,
@@ -46,18 +46,18 @@ impl Older {
     }
 }
 
-/// What [`keep`] takes: prompts of one user.
+/// Arguments of [`keep`]: prompts of one user.
 #[args]
 pub struct Keep {
     pub meeting_id: Id<Meeting>,
     pub user_id: Id<User>,
     pub kind: PromptKind,
-    /// The most relevant first.
+    /// Most relevant first.
     pub found: Vec<FoundPrompt>,
     pub older: Older,
 }
 
-/// A prompt as it was made.
+/// A generated prompt.
 #[value]
 pub struct FoundPrompt {
     pub content: String,
@@ -71,17 +71,17 @@ impl From<generator::Prompt> for FoundPrompt {
     }
 }
 
-/// What [`keep`] returns.
+/// The result of [`keep`].
 #[value]
 pub struct Kept {
-    /// How many are new.
+    /// Number of new prompts.
     pub generated: i64,
-    /// All that are shown now, the most relevant first.
+    /// Ids of all visible prompts, most relevant first.
     pub prompt_ids: Vec<Id<Prompt>>,
 }
 
-/// Adds prompts to those of a user: ten at most, none twice, also when several add at the same time. Nothing is added for
-/// somebody who has no place in the meeting any more.
+/// Adds prompts of a user: at most ten in total, without duplicates, also with concurrent additions. Adds nothing for a
+/// user who is no longer in the meeting.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,4 +1,4 @@
-//! When prompts are made by themselves.
+//! Automatic generation of prompts.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::inputs::OfMeeting;
 use super::{before_meeting, watch_lull};
 use crate::events::Event;
 
-/// How long a meeting's people must stay as they are before prompts are made for them.
+/// Time without changes of the participants before prompts are generated.
 const SETTLED: Duration = Duration::from_secs(5);
-/// How long nobody must have said anything.
+/// Time of silence before prompts are generated.
 const LULL: Duration = Duration::from_millis(LULL_MS.unsigned_abs());
 
 crate::listener!(hear);
@@ -25,7 +25,7 @@ fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<(
     }
 }
 
-/// Has pre-call prompts made once the people of a scheduled meeting stay as they are.
+/// Schedules pre-call prompts for the time when the participants of a scheduled meeting no longer change.
 fn expect_call(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
     if meeting.state == MeetingState::Scheduled {
         let args = OfMeeting { meeting_id: meeting.id() };
@@ -34,7 +34,7 @@ fn expect_call(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
     Ok(())
 }
 
-/// Has in-call prompts made once nobody has said anything for half a minute.
+/// Schedules in-call prompts after half a minute of silence.
 fn expect_lull(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<()> {
     let args = OfMeeting { meeting_id: meeting };
     ctx.schedule_debounced::<watch_lull>(&meeting.to_string(), LULL, args)?;

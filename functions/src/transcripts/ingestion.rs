@@ -1,4 +1,4 @@
-//! Taking in what was said, and the figures of it.
+//! Adding to a transcript, and its statistics.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::audit;
 use crate::events::{self, Event};
 use crate::meetings::{participants, state};
 
-/// What [`ingest_transcript_chunk`] takes.
+/// Arguments of [`ingest_transcript_chunk`].
 ///
 /// ```json
 /// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000,
@@ -22,38 +22,38 @@ use crate::meetings::{participants, state};
 pub struct IngestTranscriptChunk {
     pub meeting_id: Id<Meeting>,
     pub text: ChunkText,
-    /// How sure the recognizer is.
+    /// Confidence of the speech recognition.
     pub confidence: Confidence,
-    /// When it began.
+    /// Start of the speech.
     pub start_time: Millis,
-    /// When it ended: after it began.
+    /// End of the speech; later than its start.
     pub end_time: Millis,
-    /// What is not named is unknown; anyone who reads the transcript finds it out from the whole of it.
+    /// Language of the speech. Absent: unknown; generators detect it from the whole transcript.
     #[default(LanguageTag::default())]
     pub language: LanguageTag,
-    /// Who spoke: the caller by default. Another one is named by a host or a deploy key.
+    /// Speaker; the caller by default. Only a host or a deploy key may name another one.
     pub speaker_id: Option<UserRef>,
-    /// Still changing: acknowledged and not stored.
+    /// True for an interim result, which is acknowledged and not stored.
     #[default(false)]
     pub is_interim: bool,
-    /// The client's name of it: a known one of the speaker is not stored again.
+    /// Id from the client: a known id of the speaker is not stored again.
     pub chunk_id: Option<ClientToken>,
-    /// A retry with the same key and the same arguments stores nothing and returns what the first one returned.
+    /// A retry with the same key and arguments stores nothing and returns the first result.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// What [`ingest_transcript_chunk`] returns.
+/// The result of [`ingest_transcript_chunk`].
 ///
 /// ```json
 /// {"success": true, "sequence": 7, "bucketMs": 1767225600000}
 /// ```
 #[value]
 pub struct ChunkIngested {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
-    /// Its place in the transcript; of an interim chunk the last one's.
+    /// Position in the transcript; for an interim chunk, that of the last chunk.
     pub sequence: i64,
-    /// The beginning of the five minutes it lies in.
+    /// Start of the five-minute bucket of the chunk.
     pub bucket_ms: Millis,
 }
 
@@ -93,17 +93,17 @@ pub fn ingest_transcript_chunk(
     })
 }
 
-/// What [`ingest_transcript_chunks`] takes.
+/// Arguments of [`ingest_transcript_chunks`].
 #[args]
 pub struct IngestTranscriptChunks {
     pub meeting_id: Id<Meeting>,
-    /// In the order in which they were said.
+    /// Chunks in the order of speech.
     pub chunks: List<SentChunk, 1, 100>,
-    /// A retry with the same key and the same arguments stores nothing and returns what the first one returned.
+    /// A retry with the same key and arguments stores nothing and returns the first result.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// One of several stretches of speech.
+/// One of several chunks.
 ///
 /// ```json
 /// {"text": "Good morning.", "confidence": 0.98, "startTime": 1767225600000, "endTime": 1767225601500}
@@ -111,38 +111,38 @@ pub struct IngestTranscriptChunks {
 #[value]
 pub struct SentChunk {
     pub text: ChunkText,
-    /// How sure the recognizer is.
+    /// Confidence of the speech recognition.
     pub confidence: Confidence,
-    /// When it began.
+    /// Start of the speech.
     pub start_time: Millis,
-    /// When it ended: after it began.
+    /// End of the speech; later than its start.
     pub end_time: Millis,
-    /// What is not named is unknown; anyone who reads the transcript finds it out from the whole of it.
+    /// Language of the speech. Absent: unknown; generators detect it from the whole transcript.
     #[default(LanguageTag::default())]
     pub language: LanguageTag,
-    /// Who spoke: the caller by default. Another one is named by a host or a deploy key.
+    /// Speaker; the caller by default. Only a host or a deploy key may name another one.
     pub speaker_id: Option<UserRef>,
-    /// Still changing: acknowledged and not stored.
+    /// True for an interim result, which is acknowledged and not stored.
     #[default(false)]
     pub is_interim: bool,
-    /// The client's name of it: a known one of the speaker is not stored again.
+    /// Id from the client: a known id of the speaker is not stored again.
     pub chunk_id: Option<ClientToken>,
 }
 
-/// What [`ingest_transcript_chunks`] returns.
+/// The result of [`ingest_transcript_chunks`].
 ///
 /// ```json
 /// {"success": true, "sequences": [7, 8, 8]}
 /// ```
 #[value]
 pub struct ChunksIngested {
-    /// Always true: what cannot be done is an error.
+    /// Always true; a failure is an error.
     pub success: bool,
-    /// The place of each in the transcript, in the order of the chunks; of an interim chunk the last one's before it.
+    /// Position of each chunk in the transcript, in order; for an interim chunk, that of the chunk before it.
     pub sequences: Vec<i64>,
 }
 
-/// Adds several chunks to the transcript of an active meeting: all of them, or none.
+/// Adds several chunks to the transcript of an active meeting: all of them or none.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
@@ -198,14 +198,14 @@ fn batch_recorder(ctx: &impl Read, meeting: Id<Meeting>, chunks: &[SentChunk]) -
     Recorder::of(ctx, meeting, &speakers, path)
 }
 
-/// The caller who records what was said: a participant, or a deploy key that acts as no user.
+/// The recording caller: a participant, or a deploy key without a user.
 pub enum Recorder {
     Participant(Box<Membership>),
     DeployKey(Box<Doc<Meeting>>),
 }
 
 impl Recorder {
-    /// The caller, who may record chunks of these speakers; each chunk is charged to their rate.
+    /// Returns the caller, who may record chunks of these speakers; each chunk is charged to the rate.
     fn of(
         ctx: &impl Read,
         meeting: Id<Meeting>,
@@ -245,7 +245,7 @@ impl Recorder {
         }
     }
 
-    /// Stores the chunks that are final; says where each stands.
+    /// Stores the final chunks and returns their positions.
     fn ingest(&self, ctx: &mut MutationCtx, chunks: impl IntoIterator<Item = SentChunk>) -> Result<Vec<Stored>> {
         let meeting = self.meeting();
         state::require_active(meeting)?;
@@ -296,7 +296,7 @@ impl Recorder {
         Ok(speaker)
     }
 
-    /// What a deploy key brings is worth an entry, as whichever user it acts.
+    /// Records calls of a deploy key in the audit log, whichever user it acts as.
     fn audit(&self, ctx: &mut MutationCtx, chunks: usize) -> Result<()> {
         if ctx.caller().deploy_key().is_none() {
             return Ok(());
@@ -307,7 +307,7 @@ impl Recorder {
     }
 }
 
-/// Whether a reference names this user: by id, or by subject, unless that is the id of somebody else.
+/// Returns true if a reference names this user: by id, or by subject, unless the subject is the id of another user.
 fn is(ctx: &impl Read, who: &UserRef, user: &Doc<User>) -> Result<bool> {
     match who.id() {
         Some(id) if id == user.id() => Ok(true),
@@ -329,13 +329,13 @@ fn speech(speaker: Id<User>, chunk: SentChunk) -> Speech {
     }
 }
 
-/// What [`get_transcript_stats`] takes.
+/// Arguments of [`get_transcript_stats`].
 #[args]
 pub struct GetTranscriptStats {
     pub meeting_id: Id<Meeting>,
 }
 
-/// The figures of a transcript.
+/// Statistics of a transcript.
 ///
 /// ```json
 /// {"totalChunks": 2, "totalWords": 9, "averageConfidence": 0.95, "duration": 4000,
@@ -345,26 +345,26 @@ pub struct GetTranscriptStats {
 #[value]
 #[derive(Default)]
 pub struct TranscriptFigures {
-    /// Final chunks.
+    /// Number of final chunks.
     pub total_chunks: i64,
-    /// Runs of characters without white space.
+    /// Number of words, separated by white space.
     pub total_words: i64,
-    /// The plain mean over the chunks.
+    /// Mean over the chunks.
     pub average_confidence: f64,
-    /// From the first beginning to the last end, in milliseconds.
+    /// Time from the first start to the last end, in milliseconds.
     pub duration: i64,
-    /// Who spoke, in order of first appearance.
+    /// Speakers, in order of first appearance.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, in order of first appearance, where it was named: the first 50, unless set otherwise.
+    /// Named languages in order of first appearance: the first 50, unless set otherwise.
     pub languages: Vec<LanguageTag>,
-    /// Stretches of five minutes in which something was said.
+    /// Number of five-minute buckets with speech.
     pub bucket_count: i64,
 }
 
-/// The statistics of a meeting's transcript; zero and empty before anything was said.
+/// Returns the statistics of a meeting's transcript; zero and empty before the first chunk.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn get_transcript_stats(
     ctx: &QueryCtx,

@@ -1,8 +1,7 @@
-//! What is said in a meeting: taking it in, its figures, and reading it back.
+//! Transcripts of meetings: adding chunks, statistics, and reading.
 //!
-//! `transcript` owns the rows and the figures that go with them, `said` what others read of them, `window` how much of
-//! them a generator reads; the functions beside it say who may and what is
-//! answered.
+//! `transcript` has the rows and statistics, `said` the form for readers of the text, and `window` the part that a
+//! generator reads. The functions beside them check rights and build responses.
 
 pub mod transcript;
 pub mod said;

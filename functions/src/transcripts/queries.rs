@@ -1,4 +1,4 @@
-//! Reading a transcript back.
+//! Queries of a transcript.
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -7,26 +7,26 @@ use schema::{ChunkText, ClientToken, Confidence, LanguageTag, Limit, Meeting, Na
 use super::transcript;
 use crate::access::{self, Membership};
 
-/// What [`list_transcript_chunks`] takes.
+/// Arguments of [`list_transcript_chunks`].
 #[args]
 pub struct ListTranscriptChunks {
     pub meeting_id: Id<Meeting>,
-    /// The first chunk to show; the beginning by default.
+    /// First chunk to list; 1 by default.
     pub from_sequence: Option<Natural>,
     #[default(Limit::default())]
     pub limit: Limit<200, 500>,
 }
 
-/// What [`list_transcript_chunks`] returns.
+/// The result of [`list_transcript_chunks`].
 #[value(output)]
 pub struct TranscriptChunks {
-    /// By sequence.
+    /// Chunks by sequence.
     pub chunks: Vec<ShownChunk>,
-    /// What to ask for next: the first chunk after these, which may not exist yet.
+    /// Sequence of the chunk after these, which may not exist yet.
     pub next_sequence: i64,
 }
 
-/// A stretch of speech.
+/// A chunk of speech.
 ///
 /// ```json
 /// {"_id": "chunk_01jgfjs5r2a4n8w7k0q3d6m9vt", "sequence": 1, "speakerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt",
@@ -38,7 +38,7 @@ pub struct TranscriptChunks {
 pub struct ShownChunk {
     #[value(rename = "_id")]
     pub id: Id<TranscriptChunk>,
-    /// Its place in the transcript.
+    /// Position in the transcript.
     pub sequence: i64,
     pub speaker_id: Id<User>,
     pub text: ChunkText,
@@ -46,17 +46,17 @@ pub struct ShownChunk {
     pub start_time: Millis,
     pub end_time: Millis,
     pub bucket_ms: Millis,
-    /// Runs of characters without white space.
+    /// Number of words, separated by white space.
     pub word_count: i64,
     pub language: LanguageTag,
     pub chunk_id: Option<ClientToken>,
     pub created_at: Millis,
 }
 
-/// The transcript of a meeting from a place on.
+/// Returns the transcript of a meeting from a position on.
 ///
 /// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
+/// `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn list_transcript_chunks(
     ctx: &QueryCtx,
@@ -68,7 +68,7 @@ pub fn list_transcript_chunks(
     let chunks: Vec<ShownChunk> = rows.page(None, args.limit.get())?.items.into_iter().map(shown).collect();
     let next_sequence = match chunks.last() {
         Some(last) => last.sequence + 1,
-        // Who asks for chunks that do not exist yet is sent to the first of them, so that none is missed.
+        // A client that requests chunks in the future continues with the next one, so that it misses none.
         None => from.min(transcript::figures(ctx, membership.meeting.id())?.map_or(0, |row| row.total_chunks) + 1),
     };
     Ok(TranscriptChunks { chunks, next_sequence })

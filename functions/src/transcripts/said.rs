@@ -1,4 +1,4 @@
-//! What was said, as those who read a transcript take it from the rows.
+//! The transcript in the form for generators.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use schema::{TranscriptChunk, User};
 use crate::names;
 use reading::material::Chunk;
 
-/// What one person said at one go.
+/// A chunk of one speaker.
 #[value(output)]
 pub struct Said {
     pub speaker_id: Id<User>,
@@ -17,12 +17,12 @@ pub struct Said {
     pub start_ms: i64,
     pub end_ms: i64,
     pub text: String,
-    /// Absent where nobody named it.
+    /// Absent if the client did not name it.
     pub language: Option<String>,
 }
 
 impl Said {
-    /// A chunk of the transcript, with the name of its speaker from these.
+    /// Converts a chunk, with the name of its speaker from `people`.
     pub fn of(chunk: &TranscriptChunk, people: &HashMap<Id<User>, names::Person>) -> Self {
         Self {
             speaker_id: chunk.speaker_id,
@@ -48,10 +48,10 @@ impl From<Said> for Chunk {
     }
 }
 
-/// Times of speech before this one count from the beginning of a recording, ms since 1970.
+/// Times of speech before this one are relative to the start of a recording, ms since 1970.
 const CALENDAR_MS_MIN: i64 = 946_684_800_000;
 
-/// When a meeting was held: when it was first spoken, where clients tell that by the calendar, else when it began.
+/// Returns the time of a meeting: of the first speech if clients send calendar times, otherwise of its start.
 pub fn held_ms(said: &[Said], started_at: Option<Millis>) -> Option<i64> {
     let spoken = said.iter().map(|one| one.start_ms).min().filter(|start| *start >= CALENDAR_MS_MIN);
     spoken.or(started_at.map(Millis::get))

@@ -1,43 +1,43 @@
-//! One meeting's transcript within one transaction: opened, added to, saved.
+//! The transcript of one meeting within one transaction: opened, extended, saved.
 //!
-//! Owns the sequence, which has no gap because it is the count of chunks, and the figures, which are kept up with every
-//! chunk so that reading them costs one row.
+//! This module assigns the sequence, which has no gap because it is the number of chunks, and updates the statistics
+//! with every chunk, so that reading them costs one row.
 
 use convoke::prelude::*;
 use schema::limits::{Quotas, transcript_bucket};
 use schema::{ChunkText, ClientToken, Confidence, LanguageTag, Meeting, TranscriptChunk, TranscriptStats, User};
 
-/// A stretch of speech, final, to be stored.
+/// A final chunk to store.
 #[derive(Clone, Debug)]
 pub struct Speech {
-    /// Who spoke.
+    /// Speaker.
     pub speaker: Id<User>,
-    /// What was said.
+    /// Text.
     pub text: ChunkText,
-    /// How sure the recognizer is.
+    /// Confidence of the speech recognition.
     pub confidence: Confidence,
-    /// When it began.
+    /// Start.
     pub start: Millis,
-    /// When it ended; later than it began.
+    /// End; later than the start.
     pub end: Millis,
-    /// The language spoken; unknown where nobody named it.
+    /// Language; unknown if the client did not name it.
     pub language: LanguageTag,
-    /// The client's name of it.
+    /// Id from the client.
     pub chunk_id: Option<ClientToken>,
 }
 
-/// Where a chunk stands.
+/// The position of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Its place in the transcript.
+    /// Position in the transcript.
     pub sequence: i64,
-    /// The bucket it is in.
+    /// Its bucket.
     pub bucket: Millis,
-    /// Whether it was stored just now, and not before.
+    /// True if it was stored now rather than before.
     pub is_new: bool,
 }
 
-/// The transcript of a meeting, in the middle of a transaction.
+/// The transcript of a meeting during a transaction.
 pub struct Transcript {
     meeting: Id<Meeting>,
     row: Option<Doc<TranscriptStats>>,
@@ -45,7 +45,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The transcript of `meeting`.
+    /// Opens the transcript of `meeting`.
     ///
     /// # Errors
     /// A failure of the store.
@@ -55,12 +55,12 @@ impl Transcript {
         Ok(Self { meeting, row, figures })
     }
 
-    /// The last chunk's sequence; 0 before there is one.
+    /// Returns the sequence of the last chunk; 0 if there is none.
     pub fn sequence(&self) -> i64 {
         self.figures.total_chunks
     }
 
-    /// Adds a chunk at the end; one that its speaker named before stays where it is.
+    /// Adds a chunk at the end; a chunk with a known id of its speaker does not change.
     ///
     /// # Errors
     /// A failure of the store.
@@ -107,7 +107,7 @@ impl Transcript {
         if !figures.speakers.contains(&speech.speaker) {
             figures.speakers.push(speech.speaker);
         }
-        // Nobody speaks so many: a client that makes tags up must not make every chunk write a longer row.
+        // No speaker uses so many languages: a client that makes up tags must not make every chunk write a longer row.
         let is_new = speech.language.is_known() && !figures.languages.contains(&speech.language);
         if is_new && figures.languages.len() < languages_max {
             figures.languages.push(speech.language.clone());
@@ -115,7 +115,7 @@ impl Transcript {
         figures.bucket_count += i64::from(opens_bucket);
     }
 
-    /// Writes the figures back.
+    /// Saves the statistics.
     ///
     /// # Errors
     /// A failure of the store.
@@ -130,7 +130,7 @@ impl Transcript {
     }
 }
 
-/// The figures of a meeting's transcript; none before there is a chunk.
+/// Returns the statistics of a meeting's transcript; none before the first chunk.
 ///
 /// # Errors
 /// A failure of the store.
@@ -152,7 +152,7 @@ fn nothing(meeting: Id<Meeting>) -> TranscriptStats {
     }
 }
 
-/// Runs of characters without Unicode white space.
+/// Counts words, separated by Unicode white space.
 fn words(text: &str) -> i64 {
     i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX)
 }

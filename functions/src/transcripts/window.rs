@@ -1,36 +1,36 @@
-//! The newest part of a transcript, as much as a generator reads.
+//! The newest part of a transcript that a generator reads.
 //!
-//! A transcript may be any length; what is read of it, and held while a generator runs, is bounded.
+//! A transcript may have any length; the part that is read, and held while a generator runs, is limited.
 
 use convoke::prelude::*;
 use schema::{Meeting, TranscriptChunk};
 
-/// What a chunk costs besides its text: its row, and what is noted of it.
+/// Cost of a chunk besides its text.
 const CHUNK_BYTES: usize = 64;
-/// The longest chunk: 10,000 characters.
+/// Longest chunk: 10,000 characters.
 const CHUNK_BYTES_MAX: usize = 40_000;
-/// Chunks of one statement.
+/// Chunks per statement.
 const ROWS_MAX: usize = 1_000;
 
 /// The newest part of a transcript.
 pub struct Window {
-    /// In order of their sequence.
+    /// Chunks by sequence.
     pub chunks: Vec<Doc<TranscriptChunk>>,
-    /// Of their texts, and a little for each.
+    /// Size of their texts, with the cost of each chunk.
     pub bytes: usize,
-    /// Whether there is nothing older.
+    /// True if there are no older chunks.
     pub is_whole: bool,
 }
 
-/// The newest chunks of a meeting's transcript that take `bytes_max` together; one, however long it is. Says in the log
-/// how much that is.
+/// Returns the newest chunks of a meeting's transcript with at most `bytes_max` in total; at least one, however long it
+/// is. Logs the size.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn newest(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result<Window> {
     let mut window = Window { chunks: Vec::new(), bytes: 0, is_whole: true };
     let mut cursor = None;
-    // Few at first, since each may be the longest; then as many as still fit, if they go on as they are.
+    // Few at first, since each may have the greatest length; then as many as fit with the size seen so far.
     let mut rows = (bytes_max / CHUNK_BYTES_MAX).clamp(1, ROWS_MAX);
     while window.is_whole {
         let chunks = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(meeting).order(Order::Desc);
@@ -57,7 +57,7 @@ pub fn newest(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result
     Ok(window)
 }
 
-/// The end of a text that takes `bytes_max` at most, from the beginning of a line if there is one.
+/// Returns the end of a text with at most `bytes_max` bytes, from the beginning of a line if there is one.
 pub fn end_of(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         let from = text.ceil_char_boundary(text.len() - bytes_max);

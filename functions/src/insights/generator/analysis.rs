@@ -1,7 +1,7 @@
-//! One meeting, understood once, and the insights of each of its readers.
+//! The analysis of one meeting, and the insights of each reader.
 //!
-//! The order of the steps is written here and only here. What all readers share (sentences, topics, tasks, summary,
-//! links) is found once a meeting; what is personal (whose tasks come first, the recommendations) once a reader.
+//! This is the only place that defines the order of the steps. Shared results (sentences, topics, tasks, summary,
+//! links) are computed once per meeting, personal ones (order of tasks, recommendations) once per reader.
 
 use super::insights::{Insights, Link};
 use super::links::links;
@@ -11,14 +11,13 @@ use reading::action_items::item::items_for;
 use reading::findings::Findings;
 use reading::material::Material;
 
-/// The name of this generator and of its rules: it goes into what an insight was made from, so that new rules make new
-/// insights.
+/// Name and version of this generator. It is part of an insight's hash, so that new rules make new insights.
 pub const GENERATOR: &str = "builtin/7";
 
-/// Topics that are looked at: the first are the main ones, and what a reader may want to learn is one of all.
+/// Number of topics: the first ones are the main topics, and a reader may want to learn about any of them.
 const TOPICS_MAX: usize = 8;
 
-/// A meeting, understood.
+/// An analysed meeting.
 #[derive(Debug)]
 pub struct Analysis<'m> {
     pub findings: Findings,
@@ -29,8 +28,8 @@ pub struct Analysis<'m> {
 }
 
 impl<'m> Analysis<'m> {
-    /// Understands a meeting. Deterministic; the time it takes grows with the length of the material, about a second for a
-    /// day of talk, so it belongs outside of transactions.
+    /// Analyses a meeting. Deterministic. The time grows with the length of the material, about a second for a day of
+    /// talk, so it must run outside of transactions.
     #[must_use]
     pub fn of(material: &'m Material) -> Analysis<'m> {
         let findings = Findings::of(material, TOPICS_MAX);
@@ -39,13 +38,13 @@ impl<'m> Analysis<'m> {
         Analysis { findings, links, summary, interests, material }
     }
 
-    /// What was understood.
+    /// Returns the material.
     #[must_use]
     pub fn material(&self) -> &'m Material {
         self.material
     }
 
-    /// The insights of one reader.
+    /// Returns the insights of one reader.
     #[must_use]
     pub fn insights_for(&self, reader_id: &str) -> Insights {
         Insights {
@@ -205,16 +204,17 @@ mod tests {
         let (few, _) = processor_time(|| of_all(PART));
         let (all, count) = processor_time(|| of_all(1));
         assert_eq!(count, 3 * 500);
-        // Each person is compared with each other one, so that it grows with the square of the people and no faster.
+        // Each participant is compared with every other one, so the time grows with the square and no faster.
         assert!(all < few * PART as u32 * PART as u32 * 2, "{few:?} for a part, {all:?} for all");
     }
 
-    /// Which part of the material is analysed first.
+    /// The first part of the material to analyse.
     const PART: usize = 4;
 
-    /// Ada's insights of the whole material, which may cost little more than four times as much as of a quarter of it.
+    /// Returns Ada's insights of the whole material, and checks that it takes little more than four times as long as a
+    /// quarter of it.
     ///
-    /// The processor's time counts, so that a busy machine changes nothing. What grows with the square costs 16 times.
+    /// Measures CPU time, so that a busy machine does not matter. Quadratic cost would be 16 times.
     fn in_proportion(material: impl Fn(usize) -> Material) -> Insights {
         let insights = |part| {
             let material = material(part);
@@ -245,13 +245,13 @@ mod tests {
             let said: Vec<(&str, &str)> = lines.iter().map(|text| ("Ada", text.as_str())).collect();
             let material = meeting(&said, &notes);
             let insights = Analysis::of(&material).insights_for("ada");
-            // Words are compared, not signs: a full stop that cuts a sentence at the border of two chunks is not kept.
+            // Compares words only: a full stop at the border of two chunks is not preserved.
             let source = format!("{} {notes}", lines.join(" "));
             let words = format!(" {} ", normalized(&source));
             prop_assert!(insights.summary.chars().count() <= SUMMARY_CHARS_MAX);
             prop_assert!(insights.action_items.len() <= ACTION_ITEMS_MAX);
             for item in &insights.action_items {
-                // The verb of a task is an infinitive, and a task that names no verb gets one.
+                // The verb of a task is an infinitive, and a task without a verb gets one.
                 let frames = ["handle", "deliver", "get", "ada", "bob"];
                 let infinitives: Vec<&str> =
                     words.split(' ').filter_map(|word| Phrases::english().infinitive(word)).collect();

@@ -1,46 +1,46 @@
-//! What a generator answers: the insights of one reader, in the form in which they are kept and sent.
+//! The insights of one reader, in the form in which they are stored and sent.
 //!
-//! Owns the bounds of every text in them, which the built-in generator and the provider share.
+//! This module defines the limits of every text, for the built-in generator and for the provider.
 
 use serde::Deserialize;
 
 use reading::action_items::item::ActionItem;
 
-/// The longest summary, characters.
+/// Longest summary, in characters.
 pub const SUMMARY_CHARS_MAX: usize = 1200;
-/// The most recommendations of one reader.
+/// Most recommendations of one reader.
 pub const RECOMMENDATIONS_MAX: usize = 10;
-/// The most links of one meeting.
+/// Most links of one meeting.
 pub const LINKS_MAX: usize = 20;
 
 /// The insights of one reader.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Insights {
     pub summary: String,
-    /// The reader's own first.
+    /// Action items; the reader's own come first.
     pub action_items: Vec<ActionItem>,
     pub recommendations: Vec<Recommendation>,
     pub links: Vec<Link>,
 }
 
 impl Insights {
-    /// The action items as lines ("Ada: send the report by Friday").
+    /// Returns the action items as lines ("Ada: send the report by Friday").
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.action_items.iter().map(ActionItem::line).collect()
     }
 }
 
-/// Something the reader could do next.
+/// A suggestion for the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recommendation {
     pub kind: RecommendationKind,
     pub content: String,
-    /// 0 … 1; grows with the evidence.
+    /// Confidence, 0 to 1; grows with the evidence.
     pub confidence: f64,
 }
 
-/// What a recommendation is about.
+/// The kind of a recommendation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecommendationKind {
@@ -50,7 +50,7 @@ pub enum RecommendationKind {
     Participation,
 }
 
-/// An address that was said or written in the meeting.
+/// A URL from the meeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     pub kind: LinkKind,
@@ -58,7 +58,7 @@ pub struct Link {
     pub title: String,
 }
 
-/// Where a link stands.
+/// The source of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
     Transcript,

@@ -1,7 +1,6 @@
-//! The addresses that stand in a meeting's transcript and notes.
+//! The URLs in a meeting's transcript and notes.
 //!
-//! Owns what counts as one: an address that `reading` finds, of at most 2,048 characters. Nothing else ever becomes a
-//! link.
+//! A link is a URL that `reading` finds, of at most 2,048 characters. Nothing else becomes a link.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -11,10 +10,10 @@ use reading::material::Material;
 use reading::text::addresses::spans;
 use reading::text::lines::{LINE_CHARS_MAX, clipped};
 
-/// The longest address that is kept, characters.
+/// Longest URL, in characters.
 const URL_CHARS_MAX: usize = 2048;
 
-/// The links of a meeting, first those of the transcript, each once, in order.
+/// Returns the links of a meeting in order without duplicates, those of the transcript first.
 #[must_use]
 pub fn links(material: &Material) -> Vec<Link> {
     let mut links = all_links(material);
@@ -22,7 +21,7 @@ pub fn links(material: &Material) -> Vec<Link> {
     links
 }
 
-/// Every address of a meeting with its link, to check what somebody else claims to have found there.
+/// Returns every URL of a meeting with its link, to verify the links of a model.
 #[must_use]
 pub fn known_links(material: &Material) -> BTreeMap<String, Link> {
     all_links(material).into_iter().map(|link| (link.url.clone(), link)).collect()
@@ -43,7 +42,7 @@ fn all_links(material: &Material) -> Vec<Link> {
     links
 }
 
-/// The title that a Markdown link gives an address, else the address without its scheme and query.
+/// Returns the title from a Markdown link, otherwise the URL without scheme and query.
 fn title(text: &str, span: &Range<usize>) -> String {
     let named = text[..span.start]
         .strip_suffix("](")

@@ -1,7 +1,7 @@
-//! The built-in generator of insights: deterministic, without a network, from the meeting's own words only.
+//! The built-in generator of insights: deterministic, without network, from the words of the meeting only.
 //!
-//! What is found in the words is `reading`'s. In reading order: what goes out (`insights`), the addresses that stand in
-//! the meeting (`links`), what is said about it (`summary`, `recommendations`), and the whole (`analysis`).
+//! `reading` analyses the words. In reading order: the result (`insights`), URLs (`links`), the texts (`summary`,
+//! `recommendations`), and all together (`analysis`).
 
 pub mod analysis;
 pub mod insights;

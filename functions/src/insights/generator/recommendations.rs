@@ -1,6 +1,6 @@
-//! What a reader could do next, and the evidence for it.
+//! Suggestions for a reader, with their evidence.
 //!
-//! Owns which evidence makes which recommendation and how sure it is: no evidence, no recommendation.
+//! This module defines the evidence and confidence of each recommendation. Without evidence there is none.
 
 use std::collections::HashMap;
 
@@ -13,29 +13,29 @@ use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
 use reading::text::sentences::Source;
 use reading::topics::Topic;
 
-/// Below this much talk in all, nobody's share of it says anything, ms.
+/// Minimum talk of all participants, in ms, before a share of it means anything.
 const TALK_MS_MIN: i64 = 60_000;
-/// A share of the talk below this is little.
+/// Share of the talk below which it is low.
 const SHARE_LOW: f64 = 0.10;
-/// A share above this is much.
+/// Share of the talk above which it is high.
 const SHARE_HIGH: f64 = 0.60;
-/// A topic has to come up this often to be worth learning about.
+/// Minimum mentions of a topic worth learning about.
 const MENTIONS_MIN: usize = 3;
-/// People to connect with that are named, those with most in common.
+/// Most suggested people; those with most in common come first.
 const PEOPLE_MAX: usize = 3;
-/// No rule of thumb is surer than this.
+/// Highest confidence of a rule.
 const CONFIDENCE_MAX: f64 = 0.95;
 
-/// Who has which interest in one meeting. Made once for all readers: comparing every reader with everybody else, label
-/// by label, would take a large meeting minutes.
+/// Interests of the people of one meeting. Computed once for all readers: comparing each pair label by label would take
+/// minutes for a large meeting.
 #[derive(Debug, Default)]
 pub struct Interests {
-    /// The places of those who have it among the meeting's people, ascending, by the label in lower case.
+    /// Ascending positions of its owners among the people of the meeting, by the label in lower case.
     owners: HashMap<String, Vec<usize>>,
 }
 
 impl Interests {
-    /// Those of these people.
+    /// Returns the interests of these people.
     #[must_use]
     pub fn of(people: &[Person]) -> Interests {
         let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
@@ -50,7 +50,7 @@ impl Interests {
         Interests { owners }
     }
 
-    /// Those with most in common with `reader`, most first, and of equals the one who came first.
+    /// Returns the people with most in common with `reader`, most first; of equals, the first one of the meeting.
     fn nearest<'p>(&self, people: &'p [Person], reader: &Person) -> Vec<&'p Person> {
         let mut shared = vec![0_usize; people.len()];
         for label in &reader.interests {
@@ -65,8 +65,8 @@ impl Interests {
     }
 }
 
-/// The recommendations for one reader, the surest first, in the language of the meeting. `interests` are those of the
-/// material's people.
+/// Returns the recommendations for one reader, most confident first, in the language of the meeting. `interests` are
+/// those of the material's people.
 #[must_use]
 pub fn recommendations(
     material: &Material,
@@ -81,7 +81,7 @@ pub fn recommendations(
     found.extend(networking(material, interests, reader, frames));
     found.extend(learning(findings, reader, frames));
     found.extend(participation(material, reader, frames));
-    // A stable order: of equals the one named first above.
+    // The sort is stable: of equals, the first one found comes first.
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     found.truncate(RECOMMENDATIONS_MAX);
     found
@@ -106,7 +106,7 @@ fn follow_up(items: &[ActionItem], reader: &Person, frames: &Frames) -> Option<R
         ([], [first, ..]) => (&frames.find_owner, free.len(), first),
     };
     let content = filled(frame, &[("count", &count.to_string()), ("task", &first.task)]);
-    // Tasks of one's own are surer than tasks that somebody may take.
+    // The reader's own tasks have more confidence than free ones.
     let confidence = if own.is_empty() { 0.3 + 0.05 * free.len() as f64 } else { 0.6 + 0.1 * own.len() as f64 };
     Some(made(RecommendationKind::FollowUp, &content, confidence))
 }
@@ -133,7 +133,7 @@ fn learning(findings: &Findings, reader: &Person, frames: &Frames) -> Option<Rec
     let new = |topic: &&Topic| {
         let own = topic.sentences.iter().filter(spoken_by_reader).count();
         let outside = !topic.terms.iter().any(|term| known.contains(term));
-        // Who speaks of it most knows it, whatever the profile says.
+        // The main speaker on a topic knows it, whatever the profile says.
         outside && topic.sentences.len() >= MENTIONS_MIN && own * 2 <= topic.sentences.len()
     };
     let topic = findings.topics.iter().find(new)?;

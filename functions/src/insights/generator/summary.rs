@@ -1,7 +1,7 @@
-//! The summary of a meeting: one line of facts, then its own best sentences.
+//! The summary of a meeting: one line of facts, then its best sentences.
 //!
-//! Owns how the parts fit into [`SUMMARY_CHARS_MAX`] characters: the facts, what was decided and what stayed open have
-//! their share; the sentences, by rank, have what is left.
+//! This module divides the [`SUMMARY_CHARS_MAX`] characters: facts, decisions and open questions have fixed shares;
+//! sentences by rank use the rest.
 
 use std::collections::HashSet;
 
@@ -13,18 +13,18 @@ use reading::ranking::ranks;
 use reading::text::lines::{LINE_CHARS_MAX, clipped};
 use reading::text::sentences::normalized;
 
-/// Speakers who are named; more would push the sentences out.
+/// Most named speakers; more would displace sentences.
 const NAMES_MAX: usize = 5;
-/// Topics that are named.
+/// Most named topics.
 pub const MAIN_TOPICS: usize = 3;
-/// The longest line of facts, characters.
+/// Longest line of facts, in characters.
 const FACTS_CHARS_MAX: usize = SUMMARY_CHARS_MAX / 2;
-/// The longest list of decisions, characters: what was decided is what people look for first.
+/// Longest list of decisions, in characters: readers look for decisions first.
 const DECIDED_CHARS_MAX: usize = SUMMARY_CHARS_MAX * 3 / 10;
-/// The longest list of open questions, characters.
+/// Longest list of open questions, in characters.
 const OPEN_CHARS_MAX: usize = SUMMARY_CHARS_MAX / 6;
 
-/// Writes the summary, the same for every reader, in the language of the meeting.
+/// Writes the summary, which is the same for every reader, in the language of the meeting.
 #[must_use]
 pub fn summary(material: &Material, findings: &Findings) -> String {
     let frames = &findings.text.phrases().frames;
@@ -41,12 +41,12 @@ pub fn summary(material: &Material, findings: &Findings) -> String {
     summary
 }
 
-/// Characters that still fit after a line break.
+/// Returns the number of characters that still fit after a line break.
 fn room(summary: &str) -> usize {
     SUMMARY_CHARS_MAX.saturating_sub(summary.chars().count() + 1)
 }
 
-/// A label and as many lines behind it as fit; nothing without lines.
+/// Returns a label with as many lines as fit; none without lines.
 fn part(label: &str, lines: &[String], chars_max: usize) -> Option<String> {
     let mut part = label.to_owned();
     for line in lines {
@@ -71,11 +71,11 @@ fn facts(material: &Material, findings: &Findings, frames: &Frames) -> String {
     format!("{said}. {}", filled(topics, &[("topics", &named.join(", "))]))
 }
 
-/// "12 minutes, 2 speakers (Ada, Bob)"; None without a transcript.
+/// Returns "12 minutes, 2 speakers (Ada, Bob)"; None without a transcript.
 fn talk(material: &Material, findings: &Findings, frames: &Frames) -> Option<String> {
     let begin_ms = material.chunks.iter().map(|chunk| chunk.start_ms).min()?;
     let end_ms = material.chunks.iter().map(|chunk| chunk.end_ms).max()?;
-    // A begun minute counts: "0 minutes" is no meeting.
+    // Rounds up to whole minutes, since "0 minutes" would be wrong.
     let minutes = (end_ms.saturating_sub(begin_ms).max(1) - 1) / 60_000 + 1;
     let speakers = speakers(material, findings);
     let mut names = speakers[..speakers.len().min(NAMES_MAX)].join(", ");
@@ -86,7 +86,7 @@ fn talk(material: &Material, findings: &Findings, frames: &Frames) -> Option<Str
     Some(format!("{}, {} ({names})", frames.minutes(minutes), frames.speakers(speakers.len())))
 }
 
-/// Names of those who spoke, in order of their first word.
+/// Returns the names of the speakers, in order of their first words.
 fn speakers<'m>(material: &'m Material, findings: &'m Findings) -> Vec<&'m str> {
     let mut seen = HashSet::new();
     let spoke = findings.text.turns.iter().filter(|turn| seen.insert(turn.speaker_id.as_str()));
@@ -94,8 +94,8 @@ fn speakers<'m>(material: &'m Material, findings: &'m Findings) -> Vec<&'m str> 
     spoke.map(|turn| name(&turn.speaker_id).unwrap_or(&turn.speaker_name)).collect()
 }
 
-/// The three to five best sentences that fit into the room, in the order of time. What is told as decided or open is not
-/// told twice.
+/// Returns the three to five best sentences that fit, in the order of time, without those listed as decisions or open
+/// questions.
 fn quotes(findings: &Findings, room: usize) -> Vec<String> {
     let text = &findings.text;
     let decided: HashSet<usize> = findings.decisions.iter().map(|decision| decision.sentence).collect();
@@ -125,7 +125,7 @@ fn quotes(findings: &Findings, room: usize) -> Vec<String> {
     chosen.into_iter().map(|(_, quote)| quote).collect()
 }
 
-/// A sentence with an end, so that the next one does not run into it.
+/// Returns a sentence with an end mark, so that the next one does not run into it.
 fn sentence(text: &str) -> String {
     let ends = |c: char| ".!?…。！？؟।:;".contains(c);
     let open = text.trim_end_matches(['"', '\'', '”', '’', '»', ')']).ends_with(ends);
