@@ -1,8 +1,7 @@
-//! What of a language model's answer is believed.
+//! Validation of a language model's response.
 //!
-//! An answer counts if it has the form that was asked for. Even then an address counts only if it stands in the
-//! meeting, and an action item only if the words that it rests on do: a model may make one up, or be talked into one by
-//! what somebody said.
+//! A response must have the requested form. Even then, a URL counts only if it occurs in the meeting, and an action
+//! item only if its evidence does: a model may invent one, or follow an instruction in what a participant said.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -23,7 +22,7 @@ use reading::text::lines::{LINE_CHARS_MAX, clipped, rounded};
 use reading::text::sentences::{Text, normalized};
 use reading::text::tokens::tokens;
 
-/// Why an answer cannot be used. For the operator's log; the client only learns that the provider failed.
+/// Reason why a response cannot be used, for the operator's log. The client only learns that the provider failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     #[error("the answer is not that of a chat completion: {0}")]
@@ -40,15 +39,15 @@ pub enum Unusable {
     Bounds(&'static str),
 }
 
-/// The fewest words that an action item can rest on.
+/// Minimum number of words in the evidence of an action item.
 pub const EVIDENCE_WORDS_MIN: usize = 3;
 
-/// What an answer is held against.
+/// The material to verify a response.
 #[derive(Debug)]
 pub struct Sources<'m> {
-    /// The links of the meeting by address.
+    /// Links of the meeting by URL.
     pub links: BTreeMap<String, Link>,
-    /// All that was said and written, as it is compared.
+    /// All words of the meeting, normalized.
     words: String,
     names: Names,
     phrases: &'static Phrases,
@@ -57,7 +56,7 @@ pub struct Sources<'m> {
 }
 
 impl<'m> Sources<'m> {
-    /// Those of a meeting.
+    /// Returns the material of a meeting.
     #[must_use]
     pub fn of(material: &'m Material, links: BTreeMap<String, Link>) -> Sources<'m> {
         let text = Text::of(material);
@@ -72,13 +71,13 @@ impl<'m> Sources<'m> {
         }
     }
 
-    /// Whether these words stand in the meeting.
+    /// Returns true if these words occur in the meeting.
     fn has(&self, evidence: &str) -> bool {
         let evidence = normalized(evidence);
         evidence.split(' ').count() >= EVIDENCE_WORDS_MIN && self.words.contains(&evidence)
     }
 
-    /// Somebody by a name that the model gave: a participant, or one who was named in the meeting.
+    /// Returns the owner with a name from the model: a participant, or another person named in the meeting.
     fn owner(&self, name: &str) -> Option<Owner> {
         let found = self.names.participant_at(&tokens(name, self.phrases), 0, name);
         if let Some((Named::Participant(index), _)) = found {
@@ -90,14 +89,14 @@ impl<'m> Sources<'m> {
         is_named.then(|| Owner { id: None, name: clipped(name.trim(), LINE_CHARS_MAX) })
     }
 
-    /// A task without the words that announce it ("I'll", "can you").
+    /// Returns a task without introductory words ("I'll", "can you").
     fn unannounced<'t>(&self, task: &'t str) -> &'t str {
         let tokens = tokens(task, self.phrases);
         let found = self.phrases.at(&tokens, 0, Meaning::announces).filter(|found| !found.has_verb);
         found.and_then(|found| tokens.get(found.end)).map_or(task, |first| &task[first.place.start..])
     }
 
-    /// An action item, if it has the form of one and stands in the meeting.
+    /// Returns an action item if it has the required form and its evidence occurs in the meeting.
     fn checked(&self, item: Item) -> Option<ActionItem> {
         let task = line(&item.task, &self.links, LINE_CHARS_MAX);
         if task.split_whitespace().nth(1).is_none() || !self.has(&item.evidence) {
@@ -116,7 +115,7 @@ impl<'m> Sources<'m> {
 /// Reads the body of a chat completion about a meeting.
 ///
 /// # Errors
-/// [`Unusable`], if the answer is not of the form that was asked for.
+/// [`Unusable`]: the response does not have the requested form.
 pub fn read(body: &[u8], sources: &Sources<'_>) -> Result<Insights, Unusable> {
     let known = &sources.links;
     let answer: Answer = serde_json::from_str(unfenced(&content(body)?)).map_err(Unusable::Schema)?;
@@ -133,7 +132,7 @@ pub fn read(body: &[u8], sources: &Sources<'_>) -> Result<Insights, Unusable> {
     }))
 }
 
-/// The insights of a whole meeting from those of its parts, in order.
+/// Merges the insights of the parts of a meeting, in order.
 #[must_use]
 pub fn merged(parts: Vec<Insights>) -> Insights {
     let summaries: Vec<&str> = parts.iter().map(|part| part.summary.as_str()).collect();
@@ -148,7 +147,7 @@ pub fn merged(parts: Vec<Insights>) -> Insights {
     bounded(whole)
 }
 
-/// Insights without repetitions and blanks, and within their bounds.
+/// Returns insights without duplicates and empty texts, within the limits.
 fn bounded(mut insights: Insights) -> Insights {
     let mut seen = HashSet::new();
     insights.action_items.retain(|item| seen.insert(normalized(&item.line())));
@@ -191,7 +190,7 @@ fn content(body: &[u8]) -> Result<String, Unusable> {
     choice.message.content.ok_or(Unusable::Empty)
 }
 
-/// The text inside a Markdown code fence, which models without an enforced format like to put around JSON.
+/// Returns the text inside a Markdown code fence, which models without an enforced format like to add.
 fn unfenced(content: &str) -> &str {
     let content = content.trim();
     let Some(inner) = content.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return content };
@@ -214,7 +213,7 @@ struct Item {
     task: String,
     /// As it was said.
     due: Option<String>,
-    /// The words of the meeting that it rests on.
+    /// Evidence: words of the meeting.
     evidence: String,
 }
 
@@ -245,7 +244,7 @@ struct Linked {
 }
 
 impl Linked {
-    /// The link, if its address stands in the meeting.
+    /// Returns the link if its URL occurs in the meeting.
     fn checked(self, known: &BTreeMap<String, Link>) -> Option<Link> {
         let found = known.get(&self.url)?;
         let title = line(&self.title, known, LINE_CHARS_MAX);
@@ -253,10 +252,10 @@ impl Linked {
     }
 }
 
-/// A text within its bound and without addresses that do not stand in the meeting.
+/// Returns a text within its limit and without URLs that do not occur in the meeting.
 fn line(text: &str, known: &BTreeMap<String, Link>, chars_max: usize) -> String {
-    // Cut first, because a cut can make another address of a known one; then again and again, because what stood on
-    // both sides of a removed address can make a new one.
+    // Truncates first, because a truncated URL may be another one; then repeats, because the texts around a removed URL
+    // can form a new one.
     let mut kept = clipped(text.trim(), chars_max);
     while let Some(span) = spans(&kept).into_iter().find(|span| !known.contains_key(&kept[span.clone()])) {
         let (before, after) = (&kept[..span.start], &kept[span.end..]);
@@ -276,7 +275,7 @@ mod tests {
     use reading::action_items::item::LINE_WORDS_MAX;
     use reading::material::{Chunk, Person};
 
-    /// A meeting of Ada's.
+    /// A meeting of Ada.
     fn meeting() -> Material {
         let person = Person { id: "user_ada".into(), name: "Ada".into(), ..Person::default() };
         let chunk = |start_ms, text: &str| Chunk {

@@ -1,7 +1,8 @@
-//! How often a language model is asked, and what happens when it fails.
+//! Requests to a language model, with retries and fallbacks.
 //!
-//! The order is written here and only here: with an enforced schema, then with an enforced JSON, then the built-in
-//! generator. Each request has 30 s; busy, broken and silent servers are asked twice more.
+//! This is the only place that defines the order: first with an enforced schema, then with enforced JSON, then the
+//! built-in generator. Each request has a timeout of 30 s, and is retried twice if the server is busy, fails or does
+//! not respond.
 
 use std::future::Future;
 use std::time::{Duration, SystemTime};
@@ -13,26 +14,26 @@ use super::answer::{Sources, Unusable, merged, read};
 use super::request::{Format, Question, body, parts};
 use reading::material::{Material, Person};
 
-/// How long one request may take.
+/// Timeout of one request.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a request is repeated.
+/// Number of retries.
 const RETRIES: u32 = 2;
-/// The pause before the first repetition, before chance shortens it; each further one is twice as long.
+/// Pause before the first retry, which is shortened randomly; it doubles with each retry.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A server that wants to be left alone for longer is not waited for: somebody waits for the insights.
+/// Longest pause that a server may request, since a caller waits for the insights.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
-/// The way to the model.
+/// The connection to the model.
 pub trait Endpoint: Sync {
-    /// Sends a body to `{base}/chat/completions`, with the key, and waits for the answer at most so long.
+    /// Sends a body to `{base}/chat/completions` with the API key, and waits for the response until the timeout.
     fn post(&self, body: Vec<u8>, timeout: Duration) -> impl Future<Output = Reply> + Send;
     /// Waits.
     fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
-    /// A random number in [0, 1).
+    /// Returns a random number in [0, 1).
     fn random(&self) -> f64;
 }
 
-/// What came back.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     Answered {
@@ -41,13 +42,13 @@ pub enum Reply {
         retry_after: Option<Duration>,
         body: Vec<u8>,
     },
-    /// Nothing within the time.
+    /// No response within the timeout.
     TimedOut,
     /// No connection.
     Unreachable,
 }
 
-/// Reads the header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. A date that has passed means at once.
+/// Parses the header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. A past date means immediately.
 #[must_use]
 pub fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     let header = header.trim();
@@ -58,7 +59,7 @@ pub fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or(Duration::ZERO))
 }
 
-/// Why there are no insights from the model.
+/// Reason why there are no insights from the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     #[error("the insight provider did not answer in time")]
@@ -71,16 +72,16 @@ pub enum ProviderError {
     Unusable(#[from] Unusable),
 }
 
-/// What happens when the model fails.
+/// Reaction to a failure of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
-    /// The built-in generator answers.
+    /// Use the built-in generator.
     BuiltIn,
-    /// The call fails.
+    /// Fail the call.
     None,
 }
 
-/// Insights, and who made them.
+/// Insights with their generator.
 #[derive(Debug)]
 pub struct Generated {
     pub insights: Insights,

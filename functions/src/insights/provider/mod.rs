@@ -1,7 +1,7 @@
-//! Insights from a language model behind an OpenAI-compatible address, where one is configured.
+//! Insights from a language model with an OpenAI-compatible API.
 //!
-//! In reading order: `request` says what the model is asked, `answer` what of its answer is believed, `exchange` how
-//! often it is asked and what happens when it fails. The connection itself is the caller's.
+//! In reading order: `request` builds requests, `answer` validates responses, and `exchange` handles retries and
+//! failures. The caller provides the connection.
 
 pub mod answer;
 pub mod exchange;

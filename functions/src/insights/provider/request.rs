@@ -1,7 +1,7 @@
-//! What a language model is asked: the bodies of `POST {base}/chat/completions`.
+//! Requests to a language model: the bodies of `POST {base}/chat/completions`.
 //!
-//! What people said and wrote goes in as one JSON text, apart from the instructions: a sentence in it that reads like an
-//! instruction stays a quotation. Names and interests are sent, ids and addresses of people are not.
+//! The words of the meeting are one JSON text, separate from the instructions: a sentence that reads like an
+//! instruction stays a quotation. Names and interests are sent; ids and addresses of people are not.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,24 +12,24 @@ use reading::action_items::item::{ACTION_ITEMS_MAX, TASK_WORDS_MAX};
 use reading::material::{Chunk, Material, Person};
 use reading::text::lines::LINE_CHARS_MAX;
 
-/// Text that is sent in one request, characters: about 6,000 tokens, which every current model takes in.
+/// Text per request in characters: about 6,000 tokens, which every current model accepts.
 pub const PART_CHARS: usize = 24_000;
-/// The most requests for one reader. A longer meeting is sent in larger parts, not in more of them.
+/// Most requests for one reader. A longer meeting is sent in larger parts, not in more of them.
 pub const PARTS_MAX: usize = 12;
-/// Participants who are described; the instructions ask for a few names only.
+/// Most described participants; the instructions need only a few names.
 const PEOPLE_MAX: usize = 50;
-/// What a chunk costs besides its text: speaker, time, punctuation.
+/// Cost of a chunk besides its text: speaker, time, punctuation.
 const CHUNK_OVERHEAD: usize = 60;
 
-/// The longest chunk with its overhead; longer lines of the notes are cut.
+/// Longest chunk with its overhead; longer lines of the notes are split.
 const ITEM_CHARS_MAX: usize = 10_000 + CHUNK_OVERHEAD;
 
-/// How the model is held to the form of the answer.
+/// The enforcement of the response's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The server enforces the schema.
     JsonSchema,
-    /// The server enforces JSON; the schema is asked for in words. For servers that do not know the other.
+    /// The server enforces JSON, and the instructions describe the schema. For servers without schemas.
     JsonObject,
 }
 
@@ -40,13 +40,13 @@ pub struct Part<'m> {
     pub notes: Vec<&'m str>,
 }
 
-/// Cuts a meeting into parts, between chunks and between lines of the notes where that is possible. Nothing is left out
-/// and nothing stands in two parts; an empty meeting is one empty part.
+/// Splits a meeting into parts, if possible between chunks and between lines of the notes. Nothing is omitted or
+/// repeated; an empty meeting is one empty part.
 #[must_use]
 pub fn parts(material: &Material) -> Vec<Part<'_>> {
     let chunk_chars = |chunk: &Chunk| chunk.text.chars().count() + CHUNK_OVERHEAD;
     let all: usize = material.chunks.iter().map(chunk_chars).sum::<usize>() + material.notes.chars().count();
-    // A part is closed when the next item does not fit, so it may fall short by one item.
+    // A part ends when the next item does not fit, so it may be shorter by one item.
     let part_chars = PART_CHARS.max(all.div_ceil(PARTS_MAX - 1) + ITEM_CHARS_MAX);
     let mut parts = vec![Part::default()];
     let mut used = 0;
@@ -61,7 +61,7 @@ pub fn parts(material: &Material) -> Vec<Part<'_>> {
     parts
 }
 
-/// The part with room for so many characters more: the last one, or a new one.
+/// Returns the part with room for this number of characters: the last one, or a new one.
 fn room<'p, 'm>(parts: &'p mut Vec<Part<'m>>, used: &mut usize, chars: usize, part_chars: usize) -> &'p mut Part<'m> {
     if *used > 0 && *used + chars > part_chars {
         parts.push(Part::default());
@@ -72,7 +72,7 @@ fn room<'p, 'm>(parts: &'p mut Vec<Part<'m>>, used: &mut usize, chars: usize, pa
     &mut parts[last]
 }
 
-/// A line in pieces of at most so many characters.
+/// Splits a line into pieces of at most `chars_max` characters.
 fn pieces(line: &str, chars_max: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = line;
@@ -85,20 +85,20 @@ fn pieces(line: &str, chars_max: usize) -> Vec<&str> {
     pieces
 }
 
-/// What one request is about.
+/// The subject of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub model: &'a str,
     pub material: &'a Material,
     pub reader: &'a Person,
     pub part: &'a Part<'a>,
-    /// The part's number, from 1.
+    /// Number of the part, from 1.
     pub number: usize,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: usize,
 }
 
-/// The body of a request, JSON.
+/// Returns the body of a request, JSON.
 ///
 /// # Panics
 /// Never: it consists of texts and numbers.
@@ -122,8 +122,8 @@ pub fn body(question: &Question<'_>, format: Format) -> Vec<u8> {
     serde_json::to_vec(&body).expect("a JSON value of texts and numbers can always be written")
 }
 
-/// The schema of an answer. Bounds of lengths are not in it: servers that enforce a schema strictly refuse one that
-/// has them. They stand in the instructions and are kept by `answer`.
+/// Returns the schema of a response. It has no limits of lengths, since servers with strict schemas reject them. The
+/// instructions state them, and `answer` applies them.
 fn schema() -> Value {
     let text = json!({"type": "string"});
     let object = |properties: Value| {
