@@ -5,7 +5,7 @@ pub fn profile(ctx: &QueryCtx, user: User) -> Result<Profile> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct profile {}
 const _: () = {
@@ -62,7 +62,7 @@ pub fn plan(ctx: &mut MutationCtx, member: Member, args: Plan) -> Result<()> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct plan {}
 const _: () = {
@@ -114,14 +114,14 @@ const _: () = {
         ::convoke::__private::mutation_handler:: < plan > (), }
     }
 };
-pub async fn invite(ctx: &ActionCtx, member: Member, sent: Invite) -> Result<()> {
+pub async fn invite(ctx: &ActionCtx, member: Member, _: Invite) -> Result<()> {
     Ok(())
 }
 #[doc(hidden)]
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct invite {}
 const _: () = {
@@ -153,20 +153,20 @@ const _: () = {
     impl ::convoke::__private::ActionFn for invite {
         fn invoke(
             ctx: ::convoke::__private::ActionCtx,
-            sent: Invite,
+            args: Invite,
         ) -> impl ::core::future::Future<
             Output = ::convoke::__private::Result<Self::Output>,
         > + ::core::marker::Send {
             async move {
                 let granted: Member = {
-                    let sent = ::core::clone::Clone::clone(&sent);
+                    let args = ::core::clone::Clone::clone(&args);
                     ::convoke::__private::on_snapshot::<
                         Self,
                         _,
                     >(
                             &ctx,
                             move |ctx: &::convoke::__private::QueryCtx| ::convoke::__private::verdict(
-                                access::member(ctx, sent.team_id),
+                                access::member(ctx, args.team_id),
                             ),
                         )
                         .await
@@ -174,7 +174,7 @@ const _: () = {
                 <Result<
                     (),
                 > as ::convoke::__private::IsResult>::into_result(
-                    invite(&ctx, granted, sent).await,
+                    invite(&ctx, granted, args).await,
                 )
             }
         }
