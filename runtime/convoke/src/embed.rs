@@ -11,7 +11,7 @@ use std::sync::Arc;
 use convoke_store::{EngineFactory, Engines};
 
 pub use convoke_calls::call::dispatch::Request;
-pub use convoke_calls::function::{Function, FunctionDef, Kind, Visibility};
+pub use convoke_calls::function::{Args, Function, FunctionDef, Kind, Output, Visibility};
 pub use convoke_calls::performance::{Bucket, FunctionStats, Performance};
 pub use convoke_calls::registry::{Registered, Registry};
 pub use convoke_calls::{Background, Runtime, RuntimeOptions, StartError};
