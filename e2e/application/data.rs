@@ -10,8 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use convoke::embed::{Runtime, RuntimeOptions};
 use convoke::prelude::*;
-use convoke::{Runtime, RuntimeOptions};
 use functions as _;
 use schema::{Meeting, Note, Participant, Role};
 use serde_json::{Value, json};
@@ -209,7 +209,7 @@ fn an_import_that_does_not_fit_changes_nothing() {
 
 /// Asserts that every meeting is complete: host and notes, written in its transaction. Returns the number of meetings.
 fn whole_meetings(data: &Path) -> usize {
-    let runtime = Runtime::start(RuntimeOptions::in_folder(data, convoke::default_engine())).unwrap();
+    let runtime = Runtime::start(RuntimeOptions::in_folder(data, convoke::embed::default_engine())).unwrap();
     let checked: Result<usize> = runtime.read(|db| {
         let meetings = db.scan::<Meeting>().take(usize::MAX >> 1)?;
         for meeting in &meetings {
@@ -261,7 +261,7 @@ fn backups_under_load_are_whole_private_rotated_and_restored() {
     assert!(sums.status.success(), "{}", String::from_utf8_lossy(&sums.stdout));
     assert_eq!(names(&folder.path().join("data/backups")), [] as [String; 0]);
 
-    let backups: Vec<PathBuf> = convoke::backup::list(&kept).unwrap();
+    let backups: Vec<PathBuf> = convoke_server::backup::list(&kept).unwrap();
     for (backup, at_least) in backups.iter().zip(&at_least[2..]) {
         let restored = TempDir::new().unwrap();
         done(restored.path(), &["restore", backup.to_str().unwrap(), "--with-secrets"]);

@@ -54,7 +54,7 @@ mod entries {
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("serve") {
-        return convoke::cli::main();
+        return convoke::embed::main();
     }
     the_supervisor_hears_ready_alive_and_stopping();
     the_watchdog_is_not_fed_while_a_mutation_does_not_return();

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::turns::{Turn, Turns};
+use convoke::scheduler::{Turn, Turns};
 use schema::Meeting;
 use schema::limits::Generation;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

@@ -4,8 +4,8 @@
 
 use functions as _;
 
-use convoke::openapi::{About, Document, Options};
-use convoke::registry::Registry;
+use convoke_calls::registry::Registry;
+use convoke_server::openapi::{About, Document, Options};
 
 fn document(options: &Options) -> Document {
     Document::of(&Registry::collect().unwrap(), About::collect().unwrap(), options)

@@ -146,7 +146,7 @@ pub fn transcript_bucket(start: Millis) -> Millis {
 
 #[cfg(test)]
 mod tests {
-    use convoke::section::Section as _;
+    use convoke::Section as _;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 
 /// Returns the values of a key of the unit.
 fn unit(key: &str) -> Vec<String> {

@@ -190,7 +190,7 @@ fn every_block_says_what_it_is_and_few_are_not_run() {
 fn the_settings_it_shows_are_settings() {
     let mut shown = 0;
     for (_, text) in blocks().iter().filter(|(word, _)| word == "toml") {
-        convoke::config::Config::of_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        convoke_server::config::Config::of_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         shown += 1;
     }
     assert!(shown >= 2, "{shown} blocks of settings");

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use convoke::config::Config;
-use convoke::settings::describe::describe;
-use convoke::settings::{Section, example};
+use convoke_server::config::Config;
+use convoke_server::settings::describe::describe;
+use convoke_server::settings::{Section, example};
 use functions::insights::settings::InsightProvider;
 use functions::matching::settings::Matching;
 use functions::meetings::provider::LiveKit;

@@ -5,9 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use convoke::call::dispatch::Request;
-use convoke::limits::Limits;
-use convoke::{Caller, Identity, Runtime, RuntimeOptions};
+use convoke::embed::Limits;
+use convoke::embed::{Runtime, RuntimeOptions};
+use convoke::{Caller, Identity};
+use convoke_calls::call::dispatch::Request;
 use functions as _;
 use serde_json::json;
 use tempfile::TempDir;
@@ -69,7 +70,7 @@ fn fill(folder: &Path, meetings: usize) {
     let options = RuntimeOptions {
         settings,
         limits,
-        ..RuntimeOptions::in_folder(folder.join("data"), convoke::default_engine())
+        ..RuntimeOptions::in_folder(folder.join("data"), convoke::embed::default_engine())
     };
     let runtime = Runtime::start(options).unwrap();
     let caller = Caller::User(Arc::new(identity(folder)));

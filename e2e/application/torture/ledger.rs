@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use convoke::embed::{Runtime, RuntimeOptions};
 use convoke::prelude::*;
-use convoke::{Runtime, RuntimeOptions};
 use functions as _;
 use schema::{Meeting, Note, Participant, Role};
 use serde_json::{Value, json};
@@ -164,7 +164,8 @@ fn call_with(stream: &mut TcpStream, token: &str, path: &str, key: Option<&str>,
 pub(crate) fn check(folder: &Path, clients: &[Client]) {
     let acknowledged: HashSet<&str> =
         clients.iter().flat_map(|client| client.meetings.iter().map(String::as_str)).collect();
-    let runtime = Runtime::start(RuntimeOptions::in_folder(folder.join("data"), convoke::default_engine())).unwrap();
+    let runtime =
+        Runtime::start(RuntimeOptions::in_folder(folder.join("data"), convoke::embed::default_engine())).unwrap();
     let checked: Result<HashSet<String>> = runtime.read(|db| {
         let (mut there, mut titles) = (HashSet::new(), HashSet::new());
         for meeting in db.scan::<Meeting>().take(usize::MAX >> 1)? {

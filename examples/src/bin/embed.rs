@@ -4,8 +4,9 @@
 //! cargo run -p examples --bin embed
 //! ```
 
-use convoke::call::dispatch::Request;
-use convoke::{Caller, NoArgs, Runtime, RuntimeOptions};
+use convoke::embed::Request;
+use convoke::embed::{Runtime, RuntimeOptions};
+use convoke::{Caller, NoArgs};
 
 mod visits {
     use convoke::prelude::*;
@@ -37,7 +38,7 @@ mod visits {
 #[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
 async fn main() -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join("convoke-embed");
-    let runtime = Runtime::start(RuntimeOptions::in_folder(&folder, convoke::default_engine()))?;
+    let runtime = Runtime::start(RuntimeOptions::in_folder(&folder, convoke::embed::default_engine()))?;
 
     let visits = runtime.run::<visits::count_visit>(Caller::Nobody, NoArgs {}).await?;
     println!("by type: {visits}");

@@ -25,5 +25,5 @@ mod greetings {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

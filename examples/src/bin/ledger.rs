@@ -11,8 +11,8 @@ mod ledger {
     use std::sync::OnceLock;
     use std::time::Duration;
 
-    use convoke::leases::{Lease, LeaseLimits, LeaseValue, Leases};
     use convoke::prelude::*;
+    use convoke::scheduler::{Lease, LeaseLimits, LeaseValue, Leases};
 
     /// What was posted. Nothing keeps two entries with one mark apart: a posting that was done twice shows.
     #[table(name = "entries", prefix = "entry")]
@@ -264,5 +264,5 @@ mod ledger {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

@@ -82,5 +82,5 @@ mod ledger {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

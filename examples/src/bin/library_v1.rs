@@ -38,5 +38,5 @@ mod library {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

@@ -82,5 +82,5 @@ mod migrations {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::turns::{Turn, Turns};
+use convoke::scheduler::{Turn, Turns};
 use schema::Meeting;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

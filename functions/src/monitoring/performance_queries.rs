@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use convoke::function::Kind;
-use convoke::leases::Lease;
-use convoke::performance::{self, FunctionStats};
+use convoke::embed::{self, FunctionStats, Kind};
 use convoke::prelude::*;
+use convoke::scheduler::Lease;
 use convoke::{Context, args, query, value};
 use schema::{BucketSize, ClientToken, FunctionName, TimeWindow, User};
 
@@ -127,12 +126,12 @@ impl GetPerformanceTrends {
     }
 }
 
-fn judged(bucket: &performance::Bucket) -> trend::Bucket {
+fn judged(bucket: &embed::Bucket) -> trend::Bucket {
     trend::Bucket { call_count: bucket.calls, error_count: bucket.errors, avg_latency: bucket.avg_latency_ms() }
 }
 
 impl TrendPoint {
-    fn of(bucket: &performance::Bucket) -> Self {
+    fn of(bucket: &embed::Bucket) -> Self {
         Self {
             timestamp: bucket.timestamp,
             call_count: bucket.calls,
@@ -224,7 +223,7 @@ pub fn get_function_breakdown(
     let now = ctx.now();
     let window = Duration::from_millis(args.time_window_ms.get().unsigned_abs());
     let called = ctx.performance().breakdown(now - window, Millis(now.get() + 1))?;
-    let mut total = performance::Bucket::default();
+    let mut total = embed::Bucket::default();
     for FunctionStats { stats, .. } in &called {
         total.calls += stats.calls;
         total.errors += stats.errors;

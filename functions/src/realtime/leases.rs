@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke::Context;
-use convoke::leases::{Lease, LeaseLimits, LeaseRejection, LeaseValue, Leases};
 use convoke::prelude::*;
+use convoke::scheduler::{Lease, LeaseLimits, LeaseRejection, LeaseValue, Leases};
 use schema::limits::Quotas;
 use schema::{Meeting, Role, User};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::leases::LeaseRejection;
 use convoke::prelude::*;
+use convoke::scheduler::LeaseRejection;
 use convoke::{args, mutation, query, value};
 use schema::{ClientToken, Meeting, ResourceId, ResourceType, Role, User};
 

@@ -1,6 +1,6 @@
 //! What counts against the bytes that a user may write in an hour.
 
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::prelude::*;
 use convoke::testing::{Reply, TestApp, TestCaller};
 use convoke::{args, mutation, value};

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
 
+use convoke::embed::RuntimeOptions;
 use convoke::testing::{ISSUER, TestApp, TestCaller};
-use convoke::{Caller, Identity, RuntimeOptions};
+use convoke::{Caller, Identity};
 use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 

@@ -16,7 +16,7 @@ mod shared_leases;
 pub mod leases;
 pub mod turns;
 pub mod outbound;
-pub mod interface;
+pub mod about;
 pub mod codec;
 pub mod function;
 mod declarations;
@@ -40,7 +40,7 @@ pub mod call;
 pub mod live;
 pub mod scheduler;
 pub mod runtime;
-pub mod gauge;
+pub mod gauges;
 pub mod retention;
 pub mod background;
 

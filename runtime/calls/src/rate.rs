@@ -15,7 +15,7 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::{Caller, Identity};
 use convoke_core::limits::Limits;
-use convoke_core::rate_class::{READ, RateClass, WRITE};
+use convoke_core::rate_classes::{READ, RateClass, WRITE};
 use convoke_store::{Nodes, Store};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);

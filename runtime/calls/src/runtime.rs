@@ -150,7 +150,7 @@ impl Runtime {
         if let Some(problem) = section_problems(&settings).into_iter().next() {
             return Err(StartError::Setting(problem));
         }
-        crate::interface::About::collect().map_err(StartError::Interface)?;
+        crate::about::About::collect().map_err(StartError::Interface)?;
         let rates = rates_of(&settings, &limits).map_err(StartError::Setting)?;
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store_key = StoreKey::read(&data);

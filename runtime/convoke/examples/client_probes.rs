@@ -427,5 +427,5 @@ mod probes {
 }
 
 fn main() -> ExitCode {
-    convoke::cli::main()
+    convoke::embed::main()
 }

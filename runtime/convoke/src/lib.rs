@@ -4,10 +4,16 @@
 //! HTTP, in process from a test, on a schedule, and from other functions. This crate knows no table and no function of
 //! any application.
 //!
-//! It is the door of the house: what an author needs of the crates behind it is found here, under one name. Behind it
-//! stand, each knowing only those before it: `core` (errors, time, ids, values on the wire), `store` (tables, and the
-//! seam to the engine under them), `sqlite` (the engine that is used by default), `postgres` (the one for many machines, where its feature is on), `http` (the listener), `calls` (functions and how they run), `server` (identities,
-//! administration, descriptions, metrics), `codegen` (typed clients) and `cli`.
+//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and six modules.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`testing`] | functions in a test's process |
+//! | [`store`] | tables, queries, and the interface of the engines |
+//! | [`scheduler`] | jobs, crons, leases and turns |
+//! | [`outbound`] | external services of actions, and secrets |
+//! | [`settings`] | sections of the settings file |
+//! | [`embed`] | the runtime inside a program |
 
 // The attributes emit absolute paths (`::convoke::…`), and so do the examples in this crate's documentation.
 extern crate self as convoke;
@@ -17,90 +23,60 @@ extern crate self as convoke;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod attributes;
-#[cfg(feature = "cli")]
-pub mod cli;
+pub mod embed;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 #[doc(hidden)]
 pub use convoke_calls::__private;
-#[doc(inline)]
-pub use convoke_calls::{
-    background, cache, call, call_log, codec, context, execute, function, gauge, interface, leases, live, logs,
-    migration, observe, outbound, performance, rate, recent_calls, registry, rejections, retention, runtime, scheduler,
-    services, totals, turns,
-};
-#[cfg(feature = "cli")]
-#[doc(inline)]
-pub use convoke_codegen as codegen;
-#[doc(inline)]
-pub use convoke_core::{answer, clock, error, id, identity, limits, rate_class, section, wire};
-#[cfg(feature = "server")]
-#[doc(inline)]
-pub use convoke_http as http;
-#[cfg(feature = "postgres")]
-#[doc(inline)]
-pub use convoke_postgres as postgres;
-#[cfg(feature = "server")]
-#[doc(inline)]
-pub use convoke_server::{
-    admin, archive, auth, backup, config, console, doctor, gateway, metrics, openapi, opening, settings,
-};
-#[cfg(feature = "sqlite")]
-#[doc(inline)]
-pub use convoke_sqlite as sqlite;
+
 // Not the crate under another name: rustc would say `convoke::convoke_store::…` to authors.
-/// Tables, queries and the seam to the engines.
+/// Tables, queries and the interface of the engines.
 pub mod store {
     pub use convoke_store::*;
 }
 
+/// Work over time: jobs and crons, claims that expire unless renewed (leases), and work on one thing at a time (turns).
+pub mod scheduler {
+    pub use convoke_calls::leases::{Lease, LeaseLimits, LeaseOwner, LeaseRejection, LeaseValue, Leases};
+    pub use convoke_calls::scheduler::{Cron, Job, JobKind, JobState, Jobs, Scheduler, Stats, When};
+    pub use convoke_calls::turns::{Turn, Turns};
+}
+
+/// External services of actions: the HTTP client, and secrets.
+pub mod outbound {
+    #[cfg(feature = "outbound")]
+    pub use convoke_calls::outbound::{Http, HttpError, Reply, Request};
+    pub use convoke_calls::outbound::{Secret, SecretError, StoreKey};
+}
+
+/// Sections of the settings file, declared with [`section!`](macro@crate::section), and rate
+/// classes, declared with [`rate_class!`](macro@crate::rate_class).
+pub mod settings {
+    pub use convoke_core::rate_classes::RateClass;
+    pub use convoke_core::sections::Section;
+}
+
 #[doc(inline)]
 pub use attributes::{action, args, cron, mutation, query, table, value};
+#[doc(inline)]
+pub use convoke_calls::{gauge, interface};
+#[doc(inline)]
+pub use convoke_core::{rate_class, section};
 
-/// JSON values: what tests send, and what services outside answer.
+/// JSON values of tests and of external services.
 pub use serde_json;
 
-pub use convoke_calls::{
-    ActionCtx, Background, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, Runtime, RuntimeOptions,
-    StartError, When,
-};
-pub use convoke_core::{Caller, Clock, Code, Error, Id, Identity, Invalid, Millis, Result};
+pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
+pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
 pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
-/// The engine that keeps databases unless another one is chosen.
-#[cfg(feature = "sqlite")]
-pub fn default_engine() -> std::sync::Arc<dyn store::EngineFactory> {
-    std::sync::Arc::new(sqlite::Sqlite::default())
-}
-
-/// The engines that this program is built with: the embedded one, and those of its features.
-#[cfg(feature = "sqlite")]
-pub fn engines() -> store::Engines {
-    let engines = store::Engines::embedded("sqlite", default_engine());
-    #[cfg(feature = "postgres")]
-    let engines = engines.with("postgres", at_postgres).with("postgresql", at_postgres);
-    engines
-}
-
-#[cfg(feature = "postgres")]
-fn at_postgres(
-    address: &str,
-    password: Option<&str>,
-) -> std::result::Result<std::sync::Arc<dyn store::EngineFactory>, String> {
-    match postgres::Postgres::at(address, password) {
-        Ok(engine) => Ok(std::sync::Arc::new(engine)),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// What a file of functions brings into scope: `use convoke::prelude::*;`.
+/// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {
-    pub use crate::context::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
-    pub use crate::error::{Code, Error, Result};
+    pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::{
-        Batch, Cursor, Doc, Encoded, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page, PaginationOpts,
-        PaginationResult, When,
+        Batch, Code, Cursor, Doc, Encoded, Error, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page,
+        PaginationOpts, PaginationResult, Result, When,
     };
     pub use crate::{action, args, cron, mutation, query, table, value};
     pub use tracing::{debug, error, info, warn};

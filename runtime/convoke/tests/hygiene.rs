@@ -153,7 +153,7 @@ fn everything_also_holds_inside_a_function() {
         map: i64,
     }
 
-    ::std::assert_eq!(<inside as ::convoke::function::Function>::DEF.name, "inside");
+    ::std::assert_eq!(<inside as ::convoke_calls::function::Function>::DEF.name, "inside");
     ::std::assert_eq!(<Row as ::convoke::store::Table>::DEF.indexes[0].name, "by_map");
     let _ = Row::by_map;
 }

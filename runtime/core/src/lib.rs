@@ -14,8 +14,8 @@ pub mod core_wait;
 pub mod id;
 pub mod identity;
 pub mod limits;
-pub mod section;
-pub mod rate_class;
+pub mod sections;
+pub mod rate_classes;
 pub mod answer;
 
 pub use clock::{Clock, Millis};

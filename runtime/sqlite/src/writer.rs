@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use tracing::{debug, error, warn};
+use tracing::{error, warn};
 
 use super::cache::{Changed, RowMemory};
 use super::connection::{Common, Connection, Purpose, Readers};
@@ -70,7 +70,6 @@ impl Writer {
         connection: Connection,
     ) -> Result<Self, OpenError> {
         let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone()).opening()?;
-        fit_cache(&connection, &common);
         let memory = Rc::new(RowMemory::new(common.row_bytes));
         Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), memory, wal, batch: Vec::new() })
     }
@@ -100,7 +99,7 @@ impl Writer {
                     let connection = self.connection.clone();
                     work(&connection);
                     self.memory.clear();
-                    self.committed();
+                    self.wal.committed(&self.connection);
                 }
                 Next::Idle => self.wal.idle(&self.connection),
                 Next::End => break,
@@ -215,16 +214,9 @@ impl Writer {
                 for Ran { job, outcome, .. } in self.batch.drain(..) {
                     answer(job, outcome.into_answer());
                 }
-                self.committed();
+                self.wal.committed(&self.connection);
             }
             Err(error) => self.commit_unknown(&failure::of_engine(&error).to_string()),
-        }
-    }
-
-    /// Something was committed: the log and the database may have grown.
-    fn committed(&mut self) {
-        if self.wal.committed(&self.connection) {
-            fit_cache(&self.connection, &self.common);
         }
     }
 
@@ -343,7 +335,6 @@ impl Writer {
         let commit = || self.common.newest.change(Changed::Anything, || control(&connection, "COMMIT"));
         self.common.commits.change_everything(commit).opening()?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
-        fit_cache(&connection, &self.common);
         self.connection = Rc::new(connection);
         Ok(())
     }
@@ -372,13 +363,6 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
 
 fn control(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     connection.interrupt.uninterrupted(|| connection.run(sql))
-}
-
-/// A cache that does not fit makes nothing wrong.
-fn fit_cache(connection: &Connection, common: &Common) {
-    if let Err(error) = connection.fit_cache(&common.cache) {
-        debug!("the page cache stays as it is: {error}");
-    }
 }
 
 /// Answers a mutation. Its answer is its own affair: a panic there must not end the writer.

@@ -35,6 +35,7 @@ pub mod transaction;
 pub mod value;
 
 /// Items that a file of tables needs besides the tables.
+pub use convoke_core::sections::Section;
 pub use convoke_core::{Error, Id, Invalid, Millis, Result, rate_class, section, wire};
 pub use convoke_macros::{table, value};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke::error::Code;
+use convoke::Code;
 use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::NoteOperation;
 use serde_json::{Value, json};

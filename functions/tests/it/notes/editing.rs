@@ -1,6 +1,6 @@
 //! `notes/index/applyNoteOperation`: what it answers, and what it refuses.
 
-use convoke::error::Code;
+use convoke::Code;
 use convoke::testing::TestApp;
 use schema::{NoteCheckpoint, NoteOperation, NotePiece};
 use serde_json::{Value, json};

@@ -72,7 +72,7 @@ fn what_does_not_fit_where_it_was_made_is_refused_from_far_too() {
         (insert(2, "x"), "Position splits a surrogate pair"),
     ] {
         let refused = room.apply(&room.ben, 1, operation);
-        refused.assert_refused(convoke::error::Code::InvalidArgument, message);
+        refused.assert_refused(convoke::Code::InvalidArgument, message);
     }
 
     assert_eq!(room.notes(), before);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke::error::Code;
+use convoke::Code;
 use convoke::testing::{START, TestApp};
 use schema::{NoteOperation, OfflineChain, OfflineOperation, OfflineStatus};
 use serde_json::{Value, json};

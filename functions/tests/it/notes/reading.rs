@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke::error::Code;
+use convoke::Code;
 use convoke::testing::{START, TestApp};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! `notes/index/rollbackToSequence`.
 
-use convoke::error::Code;
+use convoke::Code;
 use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::{AuditEntry, NoteOperation};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use convoke::Code;
 use convoke::NoArgs;
-use convoke::error::Code;
 use convoke::testing::TestApp;
 use functions::notes::operation::Text;
 use functions::system::retention;

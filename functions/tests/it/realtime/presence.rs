@@ -280,7 +280,7 @@ fn what_is_stored_from_before_the_rule_of_keys_is_read_without_it() {
     });
     ada.call("meetings/webrtc/signaling/sendSignal", signal).value();
     let stored = r#"{"größe":1,"$integer":"AQAAAAAAIAA=","muted":true,"n":9007199254740993}"#;
-    app.caller(convoke::identity::Caller::System).call("probes/putFormerFreeForm", json!({"json": stored})).value();
+    app.caller(convoke::Caller::System).call("probes/putFormerFreeForm", json!({"json": stored})).value();
 
     let kept = json!({"muted": true, "n": 9_007_199_254_740_992.0});
     for (path, member) in [

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use convoke::function::{Kind, Visibility};
-use convoke::registry::Registered;
 use convoke::testing::{Reply, TestApp, TestCaller};
+use convoke_calls::function::{Kind, Visibility};
+use convoke_calls::registry::Registered;
 use serde_json::json;
 
 use super::calls::{Call, Product, products};

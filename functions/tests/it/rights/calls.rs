@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use convoke::openapi::{About, Document, Options};
-use convoke::registry::Registered;
 use convoke::testing::TestApp;
+use convoke_calls::registry::Registered;
+use convoke_server::openapi::{About, Document, Options};
 use serde_json::Value;
 
 use super::access::functions;

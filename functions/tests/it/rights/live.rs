@@ -1,7 +1,7 @@
 //! The table once more, for those who watch: they are let in as those who call, and no longer than they may.
 
-use convoke::function::Kind;
 use convoke::testing::{Reply, TestCaller, Watch};
+use convoke_calls::function::Kind;
 use serde_json::json;
 
 use super::access::{answer, callable};

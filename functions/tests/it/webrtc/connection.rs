@@ -76,7 +76,7 @@ fn a_relay_without_its_secret_fails_and_tells_the_client_nothing() {
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
     ada.call("meetings/lifecycle/getMeetingConnectionInfo", json!({"meetingId": id}))
-        .assert_refused(Code::Internal, convoke::error::INTERNAL_MESSAGE);
+        .assert_refused(Code::Internal, convoke_core::error::INTERNAL_MESSAGE);
 }
 
 #[test]

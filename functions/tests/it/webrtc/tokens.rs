@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use convoke::Code;
+use convoke::embed::RuntimeOptions;
 use convoke::testing::TestApp;
-use convoke::{Code, RuntimeOptions};
 use functions::meetings::webrtc::tokens::Claims;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::{Value, json};
@@ -244,9 +245,9 @@ fn how_long_a_token_is_good_is_a_setting_within_bounds() {
     assert_eq!(claims.exp - claims.iat, 60);
 
     let data = tempfile::tempdir().unwrap();
-    let mut options = RuntimeOptions::in_folder(data.path(), convoke::default_engine());
+    let mut options = RuntimeOptions::in_folder(data.path(), convoke::embed::default_engine());
     options.settings = "[rooms]\ntoken_valid_s = 59\n".parse().unwrap();
-    let refused = convoke::Runtime::start(options).err().expect("59 s are too short").to_string();
+    let refused = convoke::embed::Runtime::start(options).err().expect("59 s are too short").to_string();
     assert!(refused.contains("[rooms]") && refused.contains("between 60 and 21600"), "{refused}");
 }
 
@@ -276,7 +277,7 @@ fn a_server_whose_secret_is_missing_fails_without_saying_more_and_works_once_it_
     let ada = app.user("ada");
     let id = create(&ada, json!({"maxParticipants": 100}));
     let failed = token(&ada, &id, json!({"sessionId": "s1"}));
-    assert_eq!((failed.code(), failed.message()), ("INTERNAL", convoke::error::INTERNAL_MESSAGE));
+    assert_eq!((failed.code(), failed.message()), ("INTERNAL", convoke_core::error::INTERNAL_MESSAGE));
     secret(&kept.unwrap(), "LIVEKIT_API_SECRET", "s");
     token(&ada, &id, json!({"sessionId": "s1"})).value();
 }

@@ -279,7 +279,7 @@ pub trait Context {
     }
 
     /// Returns the settings of one section of `convoke.toml`, which are read once.
-    fn settings<S: convoke_core::section::Section>(&self) -> Arc<S> {
+    fn settings<S: convoke_core::sections::Section>(&self) -> Arc<S> {
         self.call().services.settings::<S>()
     }
 

@@ -35,7 +35,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
-use convoke_core::section::{Section, SubmittedSection};
+use convoke_core::sections::{Section, SubmittedSection};
 use convoke_store::{Database, Db, ReadLimits, Store};
 
 /// The services of a runtime. Clones share them.

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         // This program as Convoke: `serve` and its options.
-        Some("serve") => return convoke::cli::main(),
+        Some("serve") => return convoke::embed::main(),
         Some("--contender") => {
             let [_, name, accounts, folder] = args.as_slice() else { return ExitCode::FAILURE };
             contenders::serve(name.parse().unwrap(), Path::new(folder), accounts.parse().unwrap());

@@ -55,7 +55,7 @@ impl Drop for Lent {
 }
 
 fn engine_at(store: Option<&str>) -> Arc<dyn EngineFactory> {
-    crate::engines().at(store, None).unwrap_or_else(|error| panic!("{STORE}: {error}"))
+    crate::embed::engines().at(store, None).unwrap_or_else(|error| panic!("{STORE}: {error}"))
 }
 
 /// The node key of such a database, equal in all tests.

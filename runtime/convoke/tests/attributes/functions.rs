@@ -1,7 +1,7 @@
 //! `#[query]`, `#[mutation]`, `#[action]`: the registered function, and the errors for invalid arguments.
 
-use convoke::function::{Function, FunctionDef, Kind, Visibility};
 use convoke::testing::TestApp;
+use convoke_calls::function::{Function, FunctionDef, Kind, Visibility};
 use serde_json::{Value, json};
 
 pub(crate) mod onboarding {

@@ -1,7 +1,7 @@
 //! `form = …` and `rights = …`: what runs before a body, in which order, and what the body receives.
 
-use convoke::function::Function;
 use convoke::testing::{Reply, TestApp};
+use convoke_calls::function::Function;
 use serde_json::{Value, json};
 
 pub(crate) mod team {

@@ -1,8 +1,8 @@
 //! `#[table]`: definition, codec, wire form.
 
-use convoke::id::Named;
 use convoke::store::{Column, ColumnType, Condition, Doc, Literal, Row, StoreError, Table, TableDef, Value, ValueRef};
 use convoke::{Id, Millis, table, value};
+use convoke_core::id::Named;
 use serde_json::json;
 
 #[table(name = "meetings", prefix = "meeting")]

@@ -1,7 +1,7 @@
 //! Gauges that the application registers.
 
 use super::family::Families;
-use convoke_calls::gauge::SubmittedGauge;
+use convoke_calls::gauges::SubmittedGauge;
 use convoke_calls::runtime::Runtime;
 
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {

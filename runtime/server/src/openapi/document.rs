@@ -8,8 +8,8 @@ use super::operation::{self, Parts};
 use super::prose::Prose;
 use super::schemas::Schemas;
 use super::{common, errors, fit, server};
+use convoke_calls::about::About;
 use convoke_calls::function::{Kind, Visibility};
-use convoke_calls::interface::About;
 use convoke_calls::registry::{Registered, Registry};
 
 /// Options of the document.

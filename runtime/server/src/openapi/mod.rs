@@ -14,5 +14,5 @@ mod prose;
 mod schemas;
 mod server;
 
-pub use convoke_calls::interface::{About, Tag};
+pub use convoke_calls::about::{About, Tag};
 pub use document::{Document, Options};

@@ -6,7 +6,7 @@ use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
 use super::document::{Document, Options};
 use crate::page::{self, Content, File, Page};
-use convoke_calls::interface::About;
+use convoke_calls::about::About;
 use convoke_calls::registry::Registry;
 use convoke_http::{Incoming, Reply};
 

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::sources::{EnvironmentFlag, File, Flags};
 use convoke_core::limits::Limits;
-use convoke_core::rate_class::RateClass;
-use convoke_core::section::{SubmittedSection, schema_of};
+use convoke_core::rate_classes::RateClass;
+use convoke_core::sections::{SubmittedSection, schema_of};
 
 /// A table of `convoke.toml`.
 #[derive(Clone, Debug, Default)]

@@ -12,4 +12,4 @@ pub mod effective;
 pub mod in_force;
 pub mod sources;
 
-pub use convoke_core::section::{Section, SubmittedSection};
+pub use convoke_core::sections::{Section, SubmittedSection};

@@ -68,7 +68,7 @@ fn public_functions_are_described_and_no_others() {
     let document: Value = serde_json::from_slice(&get(&app, &server, "/openapi.json", &[]).body).unwrap();
     let paths = document["paths"].as_object().unwrap();
     for function in app.runtime().registry().all() {
-        let is_public = function.def.visibility == convoke::function::Visibility::Public;
+        let is_public = function.def.visibility == convoke_calls::function::Visibility::Public;
         assert_eq!(paths.contains_key(&format!("/api/run/{}", function.path)), is_public, "{}", function.path);
     }
 }

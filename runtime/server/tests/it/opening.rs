@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use convoke::http::{HttpOptions, Listening, Server};
-use convoke::opening::Opening;
+use convoke_http::{HttpOptions, Listening, Server};
+use convoke_server::opening::Opening;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Method, Request, Response};

@@ -274,10 +274,10 @@ fn an_archive_that_was_packed_again_is_read() {
 fn however_it_is_cut_off_it_is_refused() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
-    let installation = convoke::default_engine().lock(folder.path(), clock()).unwrap();
+    let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
     for end in 0..archive.len() {
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke::archive::reader::read(&archive[..end], TABLES, &*builder, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&archive[..end], TABLES, &*builder, &mut |_| {});
         assert!(read.is_err(), "cut off at {end} of {} it was taken", archive.len());
     }
 }
@@ -286,13 +286,13 @@ fn however_it_is_cut_off_it_is_refused() {
 fn a_flipped_bit_is_noticed_or_changes_nothing() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
-    let installation = convoke::default_engine().lock(folder.path(), clock()).unwrap();
+    let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
     // The first ten bytes hold gzip's own header, whose time and system nothing depends on.
     for place in (10..archive.len()).step_by(3) {
         let mut flipped = archive.clone();
         flipped[place] ^= 1 << (place % 8);
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke::archive::reader::read(&flipped[..], TABLES, &*builder, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, &mut |_| {});
         assert!(read.is_err(), "bit {} of byte {place} was flipped, and nobody noticed", place % 8);
     }
 }

@@ -1,8 +1,8 @@
 //! What is exported and imported is the same, bit for bit.
 
 use convoke::Id;
-use convoke::clock::Millis;
-use convoke::limits::Limits;
+use convoke::Millis;
+use convoke::embed::Limits;
 use convoke::store::table::Bytes;
 use convoke::store::{Access, ReadLimits, Store, StoreOptions, Table as _};
 use proptest::prelude::*;
@@ -60,7 +60,7 @@ fn ids_and_times_of_imported_rows_are_those_of_the_exported_ones() {
     });
     imported(other.path(), TABLES, &exported(one.path(), TABLES)).unwrap();
     let store = Store::open(
-        convoke::default_engine(),
+        convoke::embed::default_engine(),
         StoreOptions::new(other.path()),
         &Limits::default(),
         clock(),

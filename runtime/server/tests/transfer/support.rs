@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use convoke::archive::{reader, writer};
-use convoke::clock::{Clock, Millis, SystemClock};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::store::table::Bytes;
 use convoke::store::{DatabaseBuilder, Store, StoreOptions, Table, TableDef};
 use convoke::{Id, table, value};
+use convoke_core::clock::{Clock, Millis, SystemClock};
+use convoke_server::archive::{reader, writer};
 
 #[value]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ pub(crate) fn add<T: Table>(builder: &dyn DatabaseBuilder, id: u128, time: i64, 
 
 /// Makes the folder's database anew.
 pub(crate) fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnce(&dyn DatabaseBuilder)) {
-    let installation = convoke::default_engine().lock(folder, clock()).unwrap();
+    let installation = convoke::embed::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables).unwrap();
     fill(&*builder);
     builder.finish(&[]).unwrap();
@@ -70,9 +70,14 @@ pub(crate) fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnc
 
 /// The archive of a folder, through a store that serves it.
 pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
-    let store =
-        Store::open(convoke::default_engine(), StoreOptions::new(folder), &Limits::default(), clock(), tables.to_vec())
-            .unwrap();
+    let store = Store::open(
+        convoke::embed::default_engine(),
+        StoreOptions::new(folder),
+        &Limits::default(),
+        clock(),
+        tables.to_vec(),
+    )
+    .unwrap();
     let copy = store.snapshot(|_| {}).unwrap();
     let mut archive = Vec::new();
     writer::write(&*copy, store.tables(), &mut archive, &mut |_| {}).unwrap();
@@ -83,7 +88,7 @@ pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
 
 /// Takes an archive in.
 pub(crate) fn imported(folder: &Path, tables: &[&'static TableDef], archive: &[u8]) -> Result<(), reader::ReadError> {
-    let installation = convoke::default_engine().lock(folder, clock()).unwrap();
+    let installation = convoke::embed::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables)?;
     let rows = reader::read(archive, tables, &*builder, &mut |_| {})?;
     builder.finish(&rows)?;

@@ -12,7 +12,7 @@ use super::disk_reads::Reads;
 use super::interrupt::Interrupt;
 use super::pragmas;
 use super::profile::{Common, Purpose};
-use crate::cache::{KnownRow, Newest, page_cache};
+use crate::cache::{KnownRow, Newest};
 use crate::counters::Counters;
 use crate::failure::{self, Opening as _};
 use crate::sql::{SqliteRow, StatementKey};
@@ -44,8 +44,6 @@ pub(crate) struct Connection {
     /// The state that it shows, once that is known.
     state: Cell<Option<u64>>,
     broken: AtomicBool,
-    /// The writer's page cache, once it was fitted.
-    cache_kib: Cell<u64>,
 }
 
 /// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
@@ -102,7 +100,6 @@ impl Connection {
             snapshot: Cell::new(None),
             state: Cell::new(None),
             broken: AtomicBool::new(false),
-            cache_kib: Cell::new(0),
         })
     }
 
@@ -123,21 +120,6 @@ impl Connection {
     /// The engine's.
     pub(crate) fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
-    }
-
-    /// Gives the writer's cache the size that fits the database as large as it is now.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub(crate) fn fit_cache(&self, cache: &page_cache::Kib) -> rusqlite::Result<()> {
-        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
-        let bytes = self.sqlite.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))?;
-        let kib = cache.of_writer(bytes.unsigned_abs());
-        if self.cache_kib.get() != kib {
-            self.sqlite.pragma_update(None, "cache_size", -kib.cast_signed())?;
-            self.cache_kib.set(kib);
-        }
-        Ok(())
     }
 
     /// Opens a snapshot of the newest state, or goes on with one that still shows it: opening and ending one costs more

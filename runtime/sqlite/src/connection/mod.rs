@@ -5,6 +5,7 @@ mod handle;
 mod interrupt;
 mod pragmas;
 mod profile;
+mod reader_pool;
 mod readers;
 
 pub(crate) use disk_reads::Reads;

@@ -68,6 +68,7 @@ impl Common {
     /// Of an empty database in a folder.
     pub(crate) fn of_test(folder: &Path) -> Self {
         let clock = Arc::new(convoke_core::clock::SystemClock::new());
+        std::fs::create_dir_all(folder).unwrap();
         let path = folder.join("convoke.db");
         convoke_store::private_file(&path).unwrap();
         Self {

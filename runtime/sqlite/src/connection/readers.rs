@@ -15,8 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::handle::Connection;
-use super::interrupt::Interrupt;
-use super::profile::{Common, Purpose};
+use super::profile::Common;
+use super::reader_pool::{PooledReader, ReaderPool};
+use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_core::priority::{Niceness, lower_priority};
 use convoke_store::engine::Read;
@@ -26,9 +27,9 @@ use parking_lot::{Condvar, Mutex};
 
 /// The readers.
 pub(crate) struct Readers {
-    common: Common,
+    clock: Arc<dyn Clock>,
     line: Arc<Line>,
-    interrupts: Mutex<Vec<Arc<Interrupt>>>,
+    pool: ReaderPool,
     count: usize,
     timeout: Duration,
     run: RunRead,
@@ -37,11 +38,8 @@ pub(crate) struct Readers {
 /// Runs a read on a reader. The readers know neither snapshots nor transactions.
 pub(crate) type RunRead = fn(Lease, &mut Read<'_>) -> Ran;
 
-/// A connection that reads. Boxed, since it is handed on at every turn.
-type Reader = Box<Connection>;
-
 /// A turn: the place that is served, and the connection that was free. There is none where one broke.
-type Turn = (Service, Option<Reader>);
+type Turn = (Service, Option<PooledReader>);
 
 impl Readers {
     /// Opens all readers and starts their threads, which run each read by `run`.
@@ -51,10 +49,10 @@ impl Readers {
     pub(crate) fn open(common: &Common, limits: &Limits, run: RunRead) -> Result<Self, OpenError> {
         let count = limits.readers.max(1);
         let line = Arc::new(Line::new(count, limits.reader_queue_max));
-        let (common, interrupts) = (common.clone(), Mutex::default());
-        let readers = Self { common, line, interrupts, count, timeout: limits.query_timeout, run };
-        let idle = (0..count).map(|_| readers.connect()).collect::<Result<_, _>>()?;
-        readers.line.state.lock().idle = idle;
+        let pool = ReaderPool::open(common, count)?;
+        let idle = (0..count).map(|_| pool.first()).collect::<Result<_, _>>()?;
+        line.state.lock().idle = idle;
+        let readers = Self { clock: common.clock.clone(), line, pool, count, timeout: limits.query_timeout, run };
         for number in 0..count {
             let line = readers.line.clone();
             thread::Builder::new()
@@ -68,22 +66,20 @@ impl Readers {
         Ok(readers)
     }
 
-    fn connect(&self) -> Result<Reader, OpenError> {
-        let connection = Connection::open(&self.common, Purpose::Read)?;
-        let mut interrupts = self.interrupts.lock();
-        // One that nobody else holds was of a connection that is gone.
-        interrupts.retain(|interrupt| Arc::strong_count(interrupt) > 1);
-        interrupts.push(connection.interrupt.clone());
-        Ok(Box::new(connection))
-    }
-
-    /// A reader for the caller's own thread, if one is free and nobody waits.
+    /// Returns a reader for the caller's own thread, if one is free and no call waits.
     ///
     /// # Errors
-    /// [`StoreError::Closed`]; the engine's, where a reader is to be replaced.
+    /// [`StoreError::Closed`].
     pub(crate) fn lease_at_once(self: &Arc<Self>, flow: Flow) -> Result<Option<Lease>, StoreError> {
-        let turn = self.line.try_serve(flow)?;
-        turn.map(|turn| self.clone().lease(turn, Place::Caller)).transpose()
+        let Some((service, connection)) = self.line.try_serve(flow)? else { return Ok(None) };
+        match connection.or_else(|| self.pool.try_replacement()) {
+            Some(connection) => self.clone().lease((service, Some(connection)), Place::Caller).map(Some),
+            // The caller's thread must not wait for the file; the queue's may.
+            None => {
+                self.line.end((service, None), Duration::ZERO, Place::Caller);
+                Ok(None)
+            }
+        }
     }
 
     /// Has a thread of the readers' run `job`, now or when it is the flow's turn. Another one may have to go for it,
@@ -112,11 +108,10 @@ impl Readers {
     }
 
     fn lease(self: Arc<Self>, (service, connection): Turn, place: Place) -> Result<Lease, StoreError> {
-        let began = self.common.clock.monotonic();
+        let began = self.clock.monotonic();
         let connection = match connection {
             Some(connection) => connection,
-            // One broke; whoever comes next replaces it.
-            None => self.connect().map_err(|error| {
+            None => self.pool.replacement().map_err(|error| {
                 self.line.end((service, None), Duration::ZERO, place);
                 StoreError::Disk(format!("a reader cannot be replaced after a failure: {error}"))
             })?,
@@ -150,13 +145,7 @@ impl Readers {
 
     /// Tells the reader whose snapshot is the oldest to stop; says whether one was at work.
     pub(crate) fn stop_oldest(&self) -> bool {
-        let interrupts = self.interrupts.lock();
-        let oldest = interrupts
-            .iter()
-            .filter(|interrupt| !interrupt.ordered())
-            .filter_map(|interrupt| interrupt.open_since().map(|since| (since, interrupt)))
-            .min_by_key(|(since, _)| *since);
-        oldest.inspect(|(since, interrupt)| interrupt.stop(*since)).is_some()
+        self.pool.stop_oldest()
     }
 
     /// How many readers are at work, and how many calls wait for one.
@@ -237,7 +226,7 @@ struct State {
     /// Whose turn it is, for the next thread.
     granted: VecDeque<(Service, Waiting)>,
     /// The connections that nobody uses: one for each place that is free, but for those that broke.
-    idle: Vec<Reader>,
+    idle: Vec<PooledReader>,
     closed: bool,
 }
 
@@ -282,7 +271,7 @@ impl Line {
 
     /// A reader is free again.
     fn end(&self, (service, connection): Turn, elapsed: Duration, place: Place) {
-        // What broke is closed before anybody has to wait for it.
+        // A broken connection goes back to the pool, which closes it and opens another one.
         let whole = connection.filter(|connection| !connection.is_broken());
         let mut state = self.state.lock();
         state.idle.extend(whole);
@@ -340,7 +329,7 @@ fn rejected(rejection: Rejection) -> StoreError {
 /// A reader in somebody's hands. It goes back when this is dropped, and its turn is the next one's.
 pub(crate) struct Lease {
     /// There until then.
-    connection: Option<Reader>,
+    connection: Option<PooledReader>,
     readers: Arc<Readers>,
     service: Service,
     place: Place,
@@ -372,7 +361,7 @@ impl Lease {
 
     /// How long it has been in use.
     pub(crate) fn elapsed(&self) -> Duration {
-        let now = self.ended.get().unwrap_or_else(|| self.readers.common.clock.monotonic());
+        let now = self.ended.get().unwrap_or_else(|| self.readers.clock.monotonic());
         now.saturating_sub(self.began)
     }
 }
@@ -388,43 +377,50 @@ impl Drop for Lease {
 
 #[cfg(test)]
 mod tests {
+    use super::super::profile::Purpose;
     use super::*;
     use crate::read;
 
     #[test]
-    fn a_connection_that_broke_is_replaced_by_whoever_comes_next() {
+    fn broken_connection_is_replaced_by_the_pool() {
         let folder = tempfile::tempdir().unwrap();
-        let common = Common::of_test(folder.path());
+        let common = Common::of_test(&folder.path().join("a folder?&#%"));
         let writer = Connection::open(&common, Purpose::Write).unwrap();
         writer.sqlite.execute_batch("CREATE TABLE t (a)").unwrap();
         let limits = Limits { readers: 1, ..Limits::default() };
         let readers = Arc::new(Readers::open(&common, &limits, read::run).unwrap());
-        let lease = || readers.lease_at_once(Flow::SYSTEM).map(Option::unwrap);
+        let lease = || readers.lease_at_once(Flow::SYSTEM).unwrap().unwrap();
         let idle = || readers.line.state.lock().idle.len();
-        let break_one = || lease().unwrap().connection().set_broken();
+        let mut runs = 0;
+        let mut read = || {
+            read::run(readers.lease_blocking(Flow::SYSTEM).unwrap(), &mut |_| runs += 1).outcome.unwrap();
+            runs
+        };
 
         assert_eq!(idle(), 1);
-        break_one();
+        lease().connection().set_broken();
         assert_eq!(idle(), 0);
-        let mut runs = 0;
-        read::run(lease().unwrap(), &mut |_| runs += 1).outcome.unwrap();
-        assert_eq!((runs, idle()), (1, 1));
+        assert_eq!((read(), idle()), (1, 1));
 
-        break_one();
         let (path, aside) = (&common.path, folder.path().join("aside"));
+        let broken = lease();
+        broken.connection().set_broken();
         std::fs::rename(path, &aside).unwrap();
-        let error = lease().err().unwrap();
+        drop(broken);
+        assert!(readers.lease_at_once(Flow::SYSTEM).unwrap().is_none(), "the caller's thread does not wait");
+        let error = readers.lease_blocking(Flow::SYSTEM).err().unwrap();
         assert!(
             matches!(&error, StoreError::Disk(reason) if reason.starts_with("a reader cannot be replaced")),
             "{error}"
         );
         assert_eq!(readers.busy(), (0, 0), "its place is free again");
         std::fs::rename(&aside, path).unwrap();
-        read::run(lease().unwrap(), &mut |_| runs += 1).outcome.unwrap();
-        assert_eq!((runs, idle()), (2, 1));
+        assert_eq!((read(), idle()), (2, 1));
 
         let line = readers.line.clone();
+        let interrupt = Arc::downgrade(&lease().connection().interrupt);
         drop(readers);
-        assert!(line.state.lock().idle.is_empty(), "they are closed, whoever still holds the line");
+        assert!(line.state.lock().idle.is_empty(), "they are closed, even while a thread holds the line");
+        assert!(interrupt.upgrade().is_none(), "no connection is open");
     }
 }

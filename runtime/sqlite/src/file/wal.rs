@@ -97,17 +97,15 @@ impl Wal {
         pages * (self.page_bytes + FRAME_HEADER)
     }
 
-    /// After every commit, when the mutations are answered. Says whether the log was tended, which it is now and then.
-    pub(crate) fn committed(&mut self, connection: &Connection) -> bool {
+    /// After every commit, when the mutations are answered.
+    pub(crate) fn committed(&mut self, connection: &Connection) {
         self.dirty = true;
         let pages = PAGES.get();
         connection.counters.wal_bytes.store(self.bytes(pages), Relaxed);
         self.excuse(pages);
-        let is_due = pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested());
-        if is_due {
+        if pages >= self.due_pages || (self.bytes(pages) > self.bounds.interrupt_bytes && self.rested()) {
             self.tend(connection, pages);
         }
-        is_due
     }
 
     /// Takes note of a commit after which the log has so many pages.

@@ -1,4 +1,7 @@
-//! What two calls share whose SQL is the same text: the key under which a connection keeps it.
+//! The form of a statement without its values: the key under which a connection caches the SQL text.
+//!
+//! With `prepare_cached` alone, each call builds its text first. A read by id of a table with eight fields then takes
+//! 6 µs instead of 3.5 µs.
 
 use std::ops::Bound;
 

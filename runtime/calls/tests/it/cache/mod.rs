@@ -5,10 +5,11 @@ mod functions;
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use convoke::call::dispatch::Request;
-use convoke::error::Code;
+use convoke::Caller;
+use convoke::Code;
+use convoke::embed::{Runtime, RuntimeOptions};
 use convoke::testing::{TestApp, TestCaller};
-use convoke::{Caller, Runtime, RuntimeOptions};
+use convoke_calls::call::dispatch::Request;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
@@ -52,7 +53,7 @@ fn from_the_third_time_on_a_question_costs_no_run() {
 #[allow(clippy::await_holding_lock, reason = "the others wait for the end of this test")]
 async fn a_store_that_is_closed_gives_nothing_that_was_kept() {
     let (_alone, folder) = (alone(), tempfile::tempdir().unwrap());
-    let runtime = Runtime::start(RuntimeOptions::in_folder(folder.path(), convoke::default_engine())).unwrap();
+    let runtime = Runtime::start(RuntimeOptions::in_folder(folder.path(), convoke::embed::default_engine())).unwrap();
     let ask = async || {
         let request = Request::Args { path: "cache/functions/text", args: "{\"label\":1}" };
         let (outcome, _) = runtime.call(request, Caller::Nobody, "r".into()).await;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use convoke::archive::{reader, writer};
-use convoke::clock::SystemClock;
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::prelude::*;
 use convoke::store::{Access, Db, ReadLimits, Store, StoreOptions, TableDef};
 use convoke::testing::TestApp;
 use convoke::{args, mutation, query, table};
+use convoke_core::clock::SystemClock;
+use convoke_server::archive::{reader, writer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -56,14 +56,14 @@ fn clock() -> Arc<SystemClock> {
 /// The rows of an archive, after it was taken into a new database.
 fn imported(archive: &[u8], tables: &[&'static TableDef]) -> Vec<Doc<Doubles>> {
     let folder = tempfile::tempdir().unwrap();
-    let installation = convoke::default_engine().lock(folder.path(), clock()).unwrap();
+    let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
     let builder = installation.build(tables).unwrap();
     let rows = reader::read(archive, tables, &*builder, &mut |_| {}).unwrap();
     builder.finish(&rows).unwrap();
     installation.replace().unwrap();
     drop(installation);
     let (options, limits) = (StoreOptions::new(folder.path()), Limits::default());
-    let store = Store::open(convoke::default_engine(), options, &limits, clock(), tables.to_vec()).unwrap();
+    let store = Store::open(convoke::embed::default_engine(), options, &limits, clock(), tables.to_vec()).unwrap();
     store
         .read_blocking(Access::Everyone, |transaction| {
             Db::new(transaction, ReadLimits::from(&Limits::default())).scan::<Doubles>().take(100).unwrap()

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use convoke::Code;
-use convoke::error::INTERNAL_MESSAGE;
 use convoke::testing::TestApp;
+use convoke_core::error::INTERNAL_MESSAGE;
 use serde_json::json;
 
 use super::functions::Counter;

@@ -6,7 +6,7 @@
 
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::store::Stats;
 use convoke::testing::{HttpReply, TestApp, TestServer};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! A call over a real port: route, token, envelope, status.
 
-use convoke::call::envelope::LogLinesOn;
 use convoke::testing::TestApp;
+use convoke_calls::call::envelope::LogLinesOn;
 use serde_json::json;
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::call::idempotency::REMEMBERED;
 use convoke::testing::TestApp;
+use convoke_calls::call::idempotency::REMEMBERED;
 use serde_json::json;
 
 const PATH: &str = "call/functions/incrementOnce";

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use convoke::sqlite::Sqlite;
+use convoke::embed::Sqlite;
 use convoke::testing::{ISSUER, TestApp};
 use convoke::{Caller, Identity};
 use convoke_store::{Plan, StoreError, TableDef, WriteJob, Writer};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use convoke::auth::development::DevelopmentUser;
-use convoke::call::idempotency::{KEPT_BYTES_MAX, REMEMBERED};
 use convoke::prelude::*;
 use convoke::testing::{HttpReply, TestApp, TestServer};
+use convoke_calls::call::idempotency::{KEPT_BYTES_MAX, REMEMBERED};
+use convoke_server::auth::development::DevelopmentUser;
 use serde_json::{Value, json};
 
 const KEY: &str = "3f1c9c0e-5d2b-4a52";

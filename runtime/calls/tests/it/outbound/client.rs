@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 
-use convoke::clock::{Clock, SystemClock};
 use convoke::testing::{Reply, TestApp};
+use convoke_core::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::script::{Script, answer};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use convoke::Millis;
-use convoke::performance::Bucket;
 use convoke::testing::{START, TestApp};
+use convoke_calls::performance::Bucket;
 use proptest::prelude::*;
 
 use super::counts::series;

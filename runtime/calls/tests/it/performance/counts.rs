@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use convoke::Millis;
-use convoke::function::Kind;
-use convoke::performance::Bucket;
 use convoke::testing::{START, TestApp};
+use convoke_calls::function::Kind;
+use convoke_calls::performance::Bucket;
 use serde_json::json;
 
 const ANSWER: &str = "performance/functions/answer";

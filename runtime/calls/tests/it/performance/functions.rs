@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::performance::Bucket;
 use convoke::prelude::*;
+use convoke_calls::performance::Bucket;
 
 #[args]
 pub(super) struct Asked {

@@ -101,7 +101,7 @@ fn the_lag_counts_what_waits_from_the_time_to_which_the_clock_was_set() {
 
 #[test]
 fn the_loop_of_a_server_sees_it_while_it_sleeps() {
-    let clock = Arc::new(convoke::clock::HeldClock::at(START));
+    let clock = Arc::new(convoke_core::clock::HeldClock::at(START));
     let app = TestApp::with(|options| options.clock = clock.clone());
     let background = app.block_on(async { app.start_background() });
     call(&app, "plan", json!({ "n": 1, "afterMs": 5_000 }));

@@ -9,10 +9,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use convoke::clock::{Clock as _, SystemClock};
+use convoke::Caller;
+use convoke::embed::{Runtime, RuntimeOptions};
 use convoke::prelude::*;
 use convoke::scheduler::JobState;
-use convoke::{Caller, Runtime, RuntimeOptions};
+use convoke_core::clock::{Clock as _, SystemClock};
 
 use super::functions::{Effect, Numbered, leave};
 
@@ -61,7 +62,7 @@ pub(super) fn seed(ctx: &mut MutationCtx, args: Seed) -> Result<()> {
 }
 
 fn runtime(folder: &Path) -> Runtime {
-    Runtime::start(RuntimeOptions::in_folder(folder, convoke::default_engine())).unwrap()
+    Runtime::start(RuntimeOptions::in_folder(folder, convoke::embed::default_engine())).unwrap()
 }
 
 fn executor() -> tokio::runtime::Runtime {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::clock::SystemClock;
 use convoke::scheduler::JobState;
 use convoke::testing::TestApp;
+use convoke_core::clock::SystemClock;
 use serde_json::json;
 
 use super::functions::Effect;

@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::auth::Environment;
-use convoke::auth::development::{DevelopmentIssuer, DevelopmentUser};
-use convoke::clock::SystemClock;
-use convoke::{Caller, Runtime, RuntimeOptions};
+use convoke::Caller;
+use convoke::embed::{Runtime, RuntimeOptions};
+use convoke_core::clock::SystemClock;
+use convoke_server::auth::Environment;
+use convoke_server::auth::development::{DevelopmentIssuer, DevelopmentUser};
 
 use super::{Server, Started};
 use crate::bank::{self, OPENED_AT_ONCE, OpenAccounts};
@@ -20,7 +21,7 @@ use crate::bank::{self, OPENED_AT_ONCE, OpenAccounts};
 pub(crate) fn start(folder: &Path, accounts: i64, settings: &[(&str, &str)]) -> Started {
     let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let ids = executor.block_on(async {
-        let runtime = Runtime::start(RuntimeOptions::in_folder(folder, convoke::default_engine())).unwrap();
+        let runtime = Runtime::start(RuntimeOptions::in_folder(folder, convoke::embed::default_engine())).unwrap();
         let mut ids = Vec::new();
         for first in (0..accounts).step_by(usize::try_from(OPENED_AT_ONCE).unwrap()) {
             ids.extend(runtime.run::<bank::open_accounts>(Caller::Nobody, OpenAccounts { first }).await.unwrap());

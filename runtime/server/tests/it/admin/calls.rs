@@ -1,7 +1,7 @@
 //! Finished calls, as the operator looks for them.
 
-use convoke::recent_calls::CallRecord;
 use convoke::testing::TestApp;
+use convoke_calls::recent_calls::CallRecord;
 use reqwest::Method;
 use serde_json::{Value, json};
 

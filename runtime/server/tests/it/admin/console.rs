@@ -1,10 +1,10 @@
 //! Who gets into the console, and that its pages may do what their key may, over real sockets.
 
-use convoke::admin::Admin;
-use convoke::auth::Environment;
-use convoke::call::envelope::LogLinesOn;
-use convoke::console::ConsoleOptions;
 use convoke::testing::{TestApp, TestServer};
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_server::admin::Admin;
+use convoke_server::auth::Environment;
+use convoke_server::console::ConsoleOptions;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ async fn read(response: Response) -> (u16, HeaderMap, Value) {
 
 /// A code for the operator, as `convoke console` gets it by the control socket.
 fn code(server: &TestServer<'_>) -> String {
-    server.admin().console.sessions().code(convoke::console::Holder::Operator).unwrap()
+    server.admin().console.sessions().code(convoke_server::console::Holder::Operator).unwrap()
 }
 
 impl<'a> Page<'a> {
@@ -186,7 +186,7 @@ fn session_survives_a_restart_and_an_ended_one_says_why() {
     for hidden in ["cookie", "secret", "proof"] {
         assert!(!row.contains_key(hidden), "{row:?}");
     }
-    app.clock().advance(convoke::console::SESSION_LIFE);
+    app.clock().advance(convoke_server::console::SESSION_LIFE);
     assert!(reason(&operator.ask(Method::GET, "/session", None)).contains("expired after 8 hours"));
 
     let elsewhere = TestApp::new();

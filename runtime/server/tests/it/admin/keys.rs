@@ -88,7 +88,7 @@ fn what_cannot_be_a_key_is_refused_by_its_field() {
         assert_eq!((reply.code(), &reply.body["errorData"]["field"]), ("INVALID_ARGUMENT", &json!(field)), "{body}");
     }
     let unsaid = door.operator(Method::POST, KEYS, Some(&json!({ "name": "a" })));
-    for scope in convoke::auth::deploy_key::Scope::ALL {
+    for scope in convoke_server::auth::deploy_key::Scope::ALL {
         let said = unsaid.body["errorMessage"].as_str().unwrap();
         assert!(said.contains(scope.as_str()) && said.contains(&scope.allows()), "{said}");
     }

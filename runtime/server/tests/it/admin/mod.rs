@@ -12,8 +12,8 @@ mod secrets;
 
 use std::path::PathBuf;
 
-use convoke::call::envelope::LogLinesOn;
 use convoke::testing::{HttpReply, TestApp, TestServer};
+use convoke_calls::call::envelope::LogLinesOn;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use convoke::Caller;
-use convoke::auth::provider::Algorithm;
-use convoke::auth::{Authenticator, KeySource, ProviderConfig};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
+use convoke_server::auth::provider::Algorithm;
+use convoke_server::auth::{Authenticator, KeySource, ProviderConfig};
 use serde_json::json;
 
 use super::support::{AUDIENCE, Fixture, ISSUER, KeyServer, NOW, Signer, claims, message, provider};

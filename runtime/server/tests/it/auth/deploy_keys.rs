@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use convoke::auth::deploy_key::{DeployKeys, NewKey, Scope, StoredKey, mint};
-use convoke::auth::schemes::Schemes;
-use convoke::auth::{AuthConfig, Authenticator, ConfigError, Environment};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::{Caller, Millis};
+use convoke_server::auth::deploy_key::{DeployKeys, NewKey, Scope, StoredKey, mint};
+use convoke_server::auth::schemes::Schemes;
+use convoke_server::auth::{AuthConfig, Authenticator, ConfigError, Environment};
 
 use super::support::{NOW, TestClock, http, message};
 

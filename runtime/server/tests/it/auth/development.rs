@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::auth::Environment;
-use convoke::auth::development::{DevelopmentError, DevelopmentIssuer, DevelopmentUser, ISSUER, KEY_FILE};
+use convoke_server::auth::Environment;
+use convoke_server::auth::development::{DevelopmentError, DevelopmentIssuer, DevelopmentUser, ISSUER, KEY_FILE};
 
 use super::support::{Fixture, NOW, TestClock, message};
 

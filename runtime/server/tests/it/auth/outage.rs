@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::auth::{KeySource, ProviderConfig};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
+use convoke_server::auth::{KeySource, ProviderConfig};
 use serde_json::json;
 
 use super::support::{AUDIENCE, Fixture, ISSUER, KeyServer, Reply, Signer, eventually, message, provider};

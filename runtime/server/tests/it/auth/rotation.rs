@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use convoke::auth::ProviderConfig;
-use convoke::auth::provider::Algorithm;
-use convoke::limits::Limits;
+use convoke::embed::Limits;
+use convoke_server::auth::ProviderConfig;
+use convoke_server::auth::provider::Algorithm;
 use serde_json::{Value, json};
 
 use super::support::{Fixture, KeyServer, Reply, Signer, eventually, message, provider};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::auth::{AuthConfig, Authenticator, ConfigError, KeySource, ProviderConfig};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
+use convoke_server::auth::{AuthConfig, Authenticator, ConfigError, KeySource, ProviderConfig};
 use serde_json::json;
 
 use super::support::{

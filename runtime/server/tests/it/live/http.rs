@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use convoke::auth::development::DevelopmentUser;
-use convoke::call::envelope::LogLinesOn;
-use convoke::http::HttpOptions;
 use convoke::testing::{TestApp, TestServer};
+use convoke_calls::call::envelope::LogLinesOn;
+use convoke_http::HttpOptions;
+use convoke_server::auth::development::DevelopmentUser;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -289,9 +289,9 @@ fn a_thousand_who_read_nothing_take_nothing_from_those_who_read() {
         assert_eq!(count(&reads.results().await), 0);
         for change in 1..=CHANGES {
             let (path, args) = ("live/functions/add", of("slow", "x").to_string());
-            let request = convoke::call::dispatch::Request::Args { path, args: &args };
+            let request = convoke_calls::call::dispatch::Request::Args { path, args: &args };
             let runtime = app.runtime();
-            let (outcome, _) = runtime.call(request, convoke::identity::Caller::Nobody, runtime.request_id()).await;
+            let (outcome, _) = runtime.call(request, convoke::Caller::Nobody, runtime.request_id()).await;
             outcome.result.unwrap();
             while count(&reads.results().await) != change {}
         }

@@ -10,9 +10,9 @@ mod sync;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use convoke::error::Code;
-use convoke::live::{AskedQuery, Bound, LiveConnection, Update};
+use convoke::Code;
 use convoke::testing::{TestApp, TestCaller};
+use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Update};
 use serde_json::{Value, json};
 
 fn of(room: &str, name: &str) -> Value {
@@ -30,7 +30,7 @@ fn runs_again(app: &TestApp) -> u64 {
 
 /// The values of an update, by the number of their query.
 fn values(update: &Update) -> Vec<(u32, Value)> {
-    let value = |told: &convoke::live::QueryResult| {
+    let value = |told: &convoke_calls::live::QueryResult| {
         let json: Value = serde_json::from_slice(&[b"{", &*told.json].concat()).unwrap();
         (told.query, json["value"].clone())
     };
@@ -87,13 +87,12 @@ fn a_run_that_was_overtaken_is_not_the_last_word() {
             let runtime = app.runtime().clone();
             async move {
                 let args = args.to_string();
-                let request = convoke::call::dispatch::Request::Args { path, args: &args };
-                runtime.call(request, convoke::identity::Caller::Nobody, runtime.request_id()).await.0.result.unwrap()
+                let request = convoke_calls::call::dispatch::Request::Args { path, args: &args };
+                runtime.call(request, convoke::Caller::Nobody, runtime.request_id()).await.0.result.unwrap()
             }
         };
         call("live/functions/add", of("late", "x")).await;
-        let mut quick =
-            app.runtime().live().open(convoke::identity::Caller::Nobody, convoke::store::Flow::SYSTEM, None).unwrap();
+        let mut quick = app.runtime().live().open(convoke::Caller::Nobody, convoke::store::Flow::SYSTEM, None).unwrap();
         quick.subscribe(0, asked(query.0, &query.1)).await;
         assert_eq!(values(&quick.next().await.unwrap()), [(0, json!(1))]);
         go_on.send(()).unwrap();
@@ -136,8 +135,8 @@ fn all_queries_of_a_connection_move_together() {
         let writing = tokio::spawn(async move {
             for _ in 0..200 {
                 let args = of("r", "a,b").to_string();
-                let request = convoke::call::dispatch::Request::Args { path: "live/functions/add", args: &args };
-                let caller = convoke::identity::Caller::Nobody;
+                let request = convoke_calls::call::dispatch::Request::Args { path: "live/functions/add", args: &args };
+                let caller = convoke::Caller::Nobody;
                 let (outcome, _) = runtime.call(request, caller, runtime.request_id()).await;
                 outcome.result.unwrap();
             }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use convoke::live::{AskedQuery, LiveConnection, Update};
 use convoke::testing::{TestApp, TestCaller};
+use convoke_calls::live::{AskedQuery, LiveConnection, Update};
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 

@@ -37,7 +37,7 @@ fn queries_at_a_ts_see_one_state_until_a_commit_touches_what_they_read() {
     // An error is of a state, too.
     let guest = at(&server, &first, "live/functions:countAsGuest", of("r", "x"));
     assert_eq!(guest.code(), "FORBIDDEN");
-    let unknown = json!(convoke::call::timestamp::write(Commit(u64::MAX)));
+    let unknown = json!(convoke_calls::call::timestamp::write(Commit(u64::MAX)));
     assert_eq!(count(&unknown, "x").code(), "FAILED_PRECONDITION");
     for (ts, path, code) in [
         (json!("nonsense"), "live/functions:count", "INVALID_ENVELOPE"),
@@ -64,8 +64,8 @@ fn a_batch_is_read_from_one_snapshot_while_others_write() {
         let writing = tokio::spawn(async move {
             for _ in 0..200 {
                 let args = of("r", "a,b").to_string();
-                let request = convoke::call::dispatch::Request::Args { path: "live/functions/add", args: &args };
-                let caller = convoke::identity::Caller::Nobody;
+                let request = convoke_calls::call::dispatch::Request::Args { path: "live/functions/add", args: &args };
+                let caller = convoke::Caller::Nobody;
                 runtime.call(request, caller, runtime.request_id()).await.0.result.unwrap();
             }
         });

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke::call::envelope::LogLinesOn;
 use convoke::testing::TestApp;
+use convoke_calls::call::envelope::LogLinesOn;
 use serde_json::json;
 
 use super::support::Samples;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use convoke::{Clock, Millis};
+use convoke::Millis;
+use convoke::embed::Clock;
 
 /// Stands still until it is moved.
 pub(crate) struct TestClock {

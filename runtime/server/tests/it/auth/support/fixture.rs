@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::auth::{AuthConfig, AuthError, Authenticator, Environment, KeySource, ProviderConfig};
-use convoke::limits::Limits;
+use convoke::embed::Limits;
 use convoke::{Caller, Identity};
+use convoke_server::auth::{AuthConfig, AuthError, Authenticator, Environment, KeySource, ProviderConfig};
 use serde_json::{Value, json};
 
 use super::{KeyServer, Signer, TestClock};
@@ -58,7 +58,7 @@ pub(crate) fn provider(server: &KeyServer) -> ProviderConfig {
 
 /// As the server's own client, but a proxy of the machine that runs the tests has no part in it.
 pub(crate) fn http() -> reqwest::Client {
-    convoke::auth::key_source::http_client().no_proxy().build().unwrap()
+    convoke_server::auth::key_source::http_client().no_proxy().build().unwrap()
 }
 
 /// Claims of a token that is accepted for an hour.

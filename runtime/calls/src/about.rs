@@ -88,11 +88,11 @@ macro_rules! interface {
         tags: [$({ name: $name:expr, description: $about:expr, modules: [$($module:expr),+ $(,)?] $(,)? }),* $(,)?] $(,)?
     ) => {
         $crate::__private::inventory::submit! {
-            $crate::interface::SubmittedAbout(&$crate::interface::About {
+            $crate::about::SubmittedAbout(&$crate::about::About {
                 title: $title,
                 version: $version,
                 description: $description,
-                tags: &[$($crate::interface::Tag { name: $name, description: $about, modules: &[$($module),+] }),*],
+                tags: &[$($crate::about::Tag { name: $name, description: $about, modules: &[$($module),+] }),*],
             })
         }
     };

@@ -29,7 +29,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 macro_rules! rate_class {
     ($(#[doc = $doc:literal])* $name:literal, $calls:literal, per $seconds:literal s) => {
         $crate::__private::inventory::submit! {
-            $crate::rate_class::RateClass {
+            $crate::rate_classes::RateClass {
                 name: $name,
                 calls: $calls,
                 per: ::core::time::Duration::from_secs($seconds),

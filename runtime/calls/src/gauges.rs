@@ -19,7 +19,7 @@ inventory::collect!(SubmittedGauge);
 macro_rules! gauge {
     ($name:literal, $help:literal, $read:expr) => {
         $crate::__private::inventory::submit! {
-            $crate::gauge::SubmittedGauge { name: $name, help: $help, read: $read }
+            $crate::gauges::SubmittedGauge { name: $name, help: $help, read: $read }
         }
     };
 }

@@ -69,7 +69,7 @@ pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
 #[macro_export]
 macro_rules! section {
     ($type:ty) => {
-        $crate::__private::inventory::submit! { $crate::section::submitted::<$type>() }
+        $crate::__private::inventory::submit! { $crate::sections::submitted::<$type>() }
     };
     ($(#[$about:meta])* $visible:vis struct $section:ident in $table:literal {
         $($(#[$doc:meta])* $field_visible:vis $name:ident: $type:ty = $default:expr),* $(,)?
@@ -88,7 +88,7 @@ macro_rules! section {
             }
         }
 
-        impl $crate::section::Section for $section {
+        impl $crate::sections::Section for $section {
             const NAME: &'static str = $table;
         }
         $crate::section!($section);
