@@ -33,10 +33,12 @@ const CONSENT_MIN: usize = 2;
 /// Words with a meaning that a sentence needs to be a decision by itself.
 const CONTENT_MIN: usize = 1;
 
-/// A sentence that is less likely tells no decision, whatever the rules say.
-const UNLIKELY: f64 = 0.25;
-/// One that is as likely tells a decision that the rules do not see.
-const LIKELY: f64 = 0.6;
+/// How likely a sentence must be to tell a decision.
+const LIKELY: f64 = 0.4;
+#[allow(missing_docs)]
+pub static XD: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+#[allow(missing_docs)]
+pub static XL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(40);
 /// How many sentences from one decision the next can be that only its likelihood tells.
 const APART_SENTENCES: usize = 3;
 
@@ -51,7 +53,7 @@ pub struct Decision {
 /// What the rules find.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// The indices of the sentences that tell a decision, some of them more than once.
+    /// The indices of the sentences that tell a decision, ascending, each once.
     pub sentences: Vec<usize>,
     /// Of those that are questions, the sentence that answers.
     answers: HashMap<usize, usize>,
@@ -95,31 +97,30 @@ pub fn told(text: &Text) -> Told {
             found.extend(proposed);
         }
     }
+    found.sort_unstable();
+    found.dedup();
     Told { sentences: found, answers }
 }
 
-/// What the rules find and what is likely, together.
-fn weighed(text: &Text, likelihoods: &[Option<Likelihood>], told: Vec<usize>) -> Vec<usize> {
-    let likelihoods: Vec<Option<f64>> =
-        likelihoods.iter().map(|one| one.map(|likelihood| likelihood.of(Telling::Decision))).collect();
-    let mut found: Vec<usize> =
-        told.into_iter().filter(|index| likelihoods[*index].is_none_or(|likelihood| likelihood >= UNLIKELY)).collect();
-    let likely = |(index, likelihood): (usize, &Option<f64>)| {
-        let likelihood = likelihood.filter(|likelihood| *likelihood >= LIKELY)?;
-        (!is_question(&text.sentences[index].text)).then_some((index, likelihood))
+/// The indices of the sentences that are likely to tell a decision. Of neighbours that no rule finds the likeliest counts.
+fn likely(text: &Text, told: &[usize], likelihoods: &[Option<Likelihood>]) -> Vec<usize> {
+    let is_told = |index: usize| told.binary_search(&index).is_ok();
+    let likely = |(index, likelihood): (usize, &Option<Likelihood>)| {
+        // Nothing is learned of notes.
+        let unlearned = if is_told(index) { 1.0 } else { 0.0 };
+        let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Telling::Decision));
+        let can_tell = is_told(index) || !is_question(&text.sentences[index].text);
+        (can_tell && likelihood * 100.0 >= XL.load(std::sync::atomic::Ordering::Relaxed) as f64).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
-    // Of neighbours the likeliest; of equals the first.
-    likely.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // Of equals the first.
+    likely.sort_by(|one, other| is_told(other.0).cmp(&is_told(one.0)).then(other.1.total_cmp(&one.1)));
     let mut is_near = vec![false; text.sentences.len()];
-    let mark = |is_near: &mut [bool], index: usize| {
-        let end = is_near.len().min(index + APART_SENTENCES);
-        is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
-    };
-    found.iter().for_each(|index| mark(&mut is_near, *index));
+    let mut found = Vec::new();
     for (index, _) in likely {
-        if !is_near[index] {
-            mark(&mut is_near, index);
+        if is_told(index) || !is_near[index] {
+            let end = is_near.len().min(index + APART_SENTENCES);
+            is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
             found.push(index);
         }
     }
@@ -128,9 +129,8 @@ fn weighed(text: &Text, likelihoods: &[Option<Likelihood>], told: Vec<usize>) ->
 
 /// The sentences that tell a decision, each once, in order.
 #[must_use]
-pub fn decisions(text: &Text, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
-    let Told { sentences, answers } = told(text);
-    let mut found = weighed(text, likelihoods, sentences);
+pub fn decisions(text: &Text, told: &Told, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
+    let mut found = likely(text, &told.sentences, likelihoods);
     found.sort_unstable();
     let mut seen: Vec<(HashSet<u32>, usize)> = Vec::new();
     let mut texts = HashSet::new();
@@ -152,7 +152,7 @@ pub fn decisions(text: &Text, likelihoods: &[Option<Likelihood>]) -> Vec<Decisio
     }
     let decision = |(_, sentence): (_, usize)| {
         let said = &text.sentences[sentence].text;
-        let answer = answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
+        let answer = told.answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
         Decision { sentence, text: clipped(answer.as_ref().unwrap_or(said), LINE_CHARS_MAX) }
     };
     seen.into_iter().map(decision).collect()
@@ -375,8 +375,9 @@ mod tests {
     fn a_decision_is_kept_once_and_in_its_own_words() {
         let notes = "We decided to use Postgres. It is fast.\nWe decided to use Postgres!\n- [ ] we decided to test it";
         let material = Material { notes: notes.to_owned(), ..Material::default() };
+        let text = Text::of(&material);
         let found: Vec<String> =
-            decisions(&Text::of(&material), &[None; 3]).into_iter().map(|decision| decision.text).collect();
+            decisions(&text, &told(&text), &[None; 3]).into_iter().map(|decision| decision.text).collect();
         assert_eq!(found, ["We decided to use Postgres."]);
     }
 }

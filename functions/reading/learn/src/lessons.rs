@@ -94,7 +94,7 @@ impl Lessons {
         tells: impl Fn(usize) -> [bool; Telling::ALL.len()],
     ) {
         let names = Names::of(&material.people);
-        let heard = Heard::of(text, material, &names);
+        let heard = Heard::of(text, material, &names, &told(text).sentences);
         let clues = Clues::of(text, material, &names, heard.hints());
         for index in 0..text.sentences.len() {
             let mut own = BTreeSet::new();

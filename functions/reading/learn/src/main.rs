@@ -6,7 +6,7 @@ use learn::corpus::taught;
 use learn::lessons::Lessons;
 
 /// The files of the weights.
-const FILES: [&str; 3] = ["likelihood.tsv", "referents.tsv", "topics.tsv"];
+const FILES: [&str; 3] = ["tellings.tsv", "referents.tsv", "topics.tsv"];
 
 fn main() -> std::io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/model");

@@ -87,7 +87,7 @@ fn cross_validated() {
     let lessons = Lessons::of(&taught);
     let scored = |part: usize| {
         let files = lessons.learned(|number| number % PARTS != part);
-        let weights = Learned::read(files.each_ref().map(String::as_str));
+        let weights = Learned::read(files.each_ref().map(String::as_str)).unwrap();
         let left_out = taught.iter().enumerate().filter(|(number, _)| number % PARTS == part);
         left_out.map(|(_, one)| (one, score(&one.meeting, one.language, &weights))).collect()
     };

@@ -23,11 +23,12 @@ pub(super) const TAKE_BACK_WORDS: usize = 6;
 pub struct Heard<'a>(Listener<'a>);
 
 impl<'a> Heard<'a> {
-    /// Hears all sentences.
+    /// Hears all sentences; `decided` are the indices of those that tell a decision by their words.
     #[must_use]
-    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names) -> Heard<'a> {
+    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names, decided: &[usize]) -> Heard<'a> {
         let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
-        let hints = text.sentences.iter().map(|_| Hints::default()).collect();
+        let mut hints: Vec<Hints> = text.sentences.iter().map(|_| Hints::default()).collect();
+        decided.iter().for_each(|index| hints[*index].decides = true);
         let (drafts, pending, last_named) = (Vec::new(), None, None);
         let mut listener = Listener { text, material, names, held, hints, drafts, pending, last_named };
         for (index, sentence) in text.sentences.iter().enumerate() {
@@ -220,7 +221,7 @@ mod tests {
         let chunks = (0..).zip(lines).map(chunk).collect();
         let material = Material { chunks, people: vec![person("Ada"), person("Bob")], ..Material::default() };
         let (text, names) = (Text::of(&material), Names::of(&material.people));
-        let heard = Heard::of(&text, &material, &names);
+        let heard = Heard::of(&text, &material, &names, &[]);
         let told = |hints: &Hints| hints.drafts.iter().map(|one| (one.stage, one.telling, one.fate)).collect();
         heard.hints().iter().map(told).collect()
     }

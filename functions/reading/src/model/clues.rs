@@ -7,7 +7,7 @@
 //! meeting it stands.
 
 use super::tellings::Hints;
-use super::weights::{Teller, step};
+use super::teller::{Teller, step};
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::meanings::{Meaning, Pronoun};
@@ -314,6 +314,9 @@ impl<'t> View<'t> {
     }
 
     fn tell_hints(&self, clues: &mut Teller<'_>) {
+        if self.hints.decides {
+            clues.words(&["decides"]);
+        }
         if self.hints.drafts.is_empty() {
             clues.words(&["draft", "none"]);
         }

@@ -1,7 +1,7 @@
 //! How likely a sentence takes something on, tells a decision, or only sounds like a task, as the labelled meetings have
 //! taught it.
 //!
-//! It is judged by the `clues` of the sentence and by their `weights`, which stand in `likelihood.tsv`.
+//! The `clues` of the sentence and their `weights`, in `tellings.tsv`, tell it.
 
 use super::clues::Clues;
 use super::tellings::{Hints, Telling};
@@ -44,6 +44,7 @@ mod tests {
     use super::super::weights::Learned;
     use super::*;
     use crate::action_items::hearing::Heard;
+    use crate::decisions::told;
     use crate::material::Chunk;
 
     fn read(lines: &[(&str, &str)]) -> Vec<Option<Likelihood>> {
@@ -59,7 +60,7 @@ mod tests {
         let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
         let text = Text::of(&material);
         let names = Names::of(&material.people);
-        let heard = Heard::of(&text, &material, &names);
+        let heard = Heard::of(&text, &material, &names, &told(&text).sentences);
         likelihoods(&text, &material, &names, heard.hints(), &Learned::known().tellings)
     }
 

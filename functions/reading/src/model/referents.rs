@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::weights::{Teller, Weights};
+use super::teller::Teller;
+use super::weights::Weights;
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::meanings::Meaning;

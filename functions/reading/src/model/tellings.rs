@@ -25,9 +25,11 @@ impl Telling {
         [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision, Telling::Nothing];
 }
 
-/// What the rules of commitments find in one sentence.
+/// What the rules find in one sentence.
 #[derive(Debug, Default)]
 pub struct Hints {
+    /// True if it tells a decision by its words.
+    pub decides: bool,
     /// The tasks that its words announce.
     pub announced: Vec<Announced>,
     /// The tasks of the meeting that begin in it, or that it changed last.

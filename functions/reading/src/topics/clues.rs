@@ -10,7 +10,7 @@ use super::yake::Scores;
 use crate::commitments::clauses::is_question;
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, lowered};
-use crate::model::weights::{Teller, step};
+use crate::model::teller::{Teller, step};
 use crate::text::sentences::{Sentence, Source, Text, Word, WordClass};
 
 /// Steps in which it is counted how often a phrase is said.
